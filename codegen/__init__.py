@@ -1,0 +1,1 @@
+"""Turns rest.yaml into the `lance_namespace_client` package."""

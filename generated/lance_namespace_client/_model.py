@@ -1,0 +1,252 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""The base of every model: attrs classes that read and write protocol JSON."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+
+__all__ = ["Model", "RequestLike", "SupportsModelDump"]
+
+T = TypeVar("T")
+Decoder: TypeAlias = Callable[[Any, str], T]
+
+
+class SupportsModelDump(Protocol):
+    """Anything that dumps itself to a dict: a pydantic model, pylance's request objects."""
+
+    def model_dump(self) -> dict[str, Any]: ...
+
+
+RequestLike: TypeAlias = Mapping[str, Any] | SupportsModelDump
+"""What stands for a request besides its own model: a dict, or an object with ``model_dump()``."""
+
+
+def _invalid(where: str, wanted: str, value: Any) -> Exception:
+    from .errors import InvalidInputError
+
+    shown = repr(value)
+    if len(shown) > 60:
+        shown = shown[:57] + "..."
+    return InvalidInputError(f"{where} must be {wanted}, not {shown}")
+
+
+def anything(value: Any, where: str) -> Any:
+    """Take any JSON value as it is."""
+    return value
+
+
+def string(value: Any, where: str) -> str:
+    """Take a JSON string."""
+    if not isinstance(value, str):
+        raise _invalid(where, "a string", value)
+    return value
+
+
+def boolean(value: Any, where: str) -> bool:
+    """Take a JSON boolean."""
+    if not isinstance(value, bool):
+        raise _invalid(where, "true or false", value)
+    return value
+
+
+def integer(minimum: int | None = None) -> Decoder[int]:
+    """Take a whole number that is not below `minimum`."""
+
+    def decode(value: Any, where: str) -> int:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _invalid(where, "a whole number", value)
+        if minimum is not None and value < minimum:
+            raise _invalid(where, f"{minimum} or more", value)
+        return value
+
+    return decode
+
+
+def number(value: Any, where: str) -> float:
+    """Take a JSON number."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _invalid(where, "a number", value)
+    return value
+
+
+def binary(value: Any, where: str) -> bytes:
+    """Take bytes, which JSON carries as base64 text."""
+    if isinstance(value, bytes):
+        return value
+    try:
+        return base64.b64decode(value, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise _invalid(where, "base64 text", value) from None
+
+
+def timestamp(value: Any, where: str) -> datetime:
+    """Take an RFC 3339 timestamp."""
+    if isinstance(value, datetime):
+        return value
+    try:
+        return datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise _invalid(where, "an RFC 3339 timestamp", value) from None
+
+
+def choice(*allowed: str) -> Decoder[Any]:
+    """Take one of the `allowed` strings."""
+
+    def decode(value: Any, where: str) -> str:
+        if not isinstance(value, str) or value not in allowed:
+            raise _invalid(where, "one of " + ", ".join(allowed), value)
+        return value
+
+    return decode
+
+
+def array(item: Decoder[T], min_items: int = 0) -> Decoder[list[T]]:
+    """Take a JSON array of at least `min_items` items."""
+
+    def decode(value: Any, where: str) -> list[T]:
+        if not isinstance(value, list | tuple):
+            raise _invalid(where, "an array", value)
+        if len(value) < min_items:
+            raise _invalid(where, f"an array of {min_items} items or more", value)
+        return [item(entry, f"{where}[{index}]") for index, entry in enumerate(value)]
+
+    return decode
+
+
+def mapping(item: Decoder[T]) -> Decoder[dict[str, T]]:
+    """Take a JSON object as a plain dict."""
+
+    def decode(value: Any, where: str) -> dict[str, T]:
+        if not isinstance(value, Mapping):
+            raise _invalid(where, "an object", value)
+        return {string(key, where): item(entry, f"{where}.{key}") for key, entry in value.items()}
+
+    return decode
+
+
+def nullable(item: Decoder[T]) -> Decoder[T | None]:
+    """Take null where `item` alone would refuse it."""
+
+    def decode(value: Any, where: str) -> T | None:
+        return None if value is None else item(value, where)
+
+    return decode
+
+
+def model(name: str) -> Decoder[Any]:
+    """Take a JSON object as the model called `name`, whose module loads on first use."""
+
+    def decode(value: Any, where: str) -> Any:
+        from . import models
+
+        cls: type[Model] = getattr(models, name)
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, Mapping):
+            raise _invalid(where, "an object", value)
+        return cls.from_dict(value, where)
+
+    return decode
+
+
+class Wire(NamedTuple):
+    """How one field of a model stands in JSON."""
+
+    attribute: str
+    key: str
+    decode: Decoder[Any]
+    default: Any = None
+    required: bool = False
+    nullable: bool = False
+
+
+def _encode(value: Any) -> Any:
+    if isinstance(value, Model):
+        return value.to_dict()
+    if isinstance(value, list | tuple):
+        return [_encode(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {key: _encode(entry) for key, entry in value.items()}
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value
+
+
+class Model:
+    """A request, a response or a part of one.
+
+    An absent optional field is ``None`` or the default that the specification names.
+    """
+
+    __slots__ = ()
+
+    _wire: ClassVar[tuple[Wire, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the JSON object as plain dicts, lists and scalars.
+
+        Fields that are absent or at their default are left out; a required field is always there.
+        """
+        out: dict[str, Any] = {}
+        for attribute, key, _, default, required, _ in self._wire:
+            value = getattr(self, attribute)
+            if required or (value is not None and value != default):
+                out[key] = _encode(value)
+        return out
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], where: str | None = None) -> Self:
+        """Build the model from a JSON object; unknown keys are ignored, null counts as absent.
+
+        Args:
+            data: the JSON object.
+            where: what to call the object in messages; its class name unless given.
+
+        Raises:
+            InvalidInputError: code 13, a field is missing or of the wrong type.
+        """
+        where = where or cls.__name__
+        if not isinstance(data, Mapping):
+            raise _invalid(where, "an object", data)
+        values: dict[str, Any] = {}
+        for attribute, key, decode, default, required, null_ok in cls._wire:
+            value = data.get(key)
+            if value is not None:
+                values[attribute] = decode(value, f"{where}.{key}")
+            elif not required:
+                values[attribute] = default
+            elif null_ok and key in data:
+                values[attribute] = None
+            else:
+                raise _invalid(f"{where}.{key}", "given", None)
+        return cls(**values)
+
+    @classmethod
+    def coerce(cls, request: Self | RequestLike | None) -> Self:
+        """Take this model, a dict, or any object with ``model_dump()`` (a pydantic model).
+
+        Raises:
+            InvalidInputError: code 13, the request is of another kind or a field is wrong.
+        """
+        if isinstance(request, cls):
+            return request
+        if request is None:
+            return cls.from_dict({})
+        if isinstance(request, Mapping):
+            return cls.from_dict(request)
+        if isinstance(request, Model):
+            raise _invalid("the request", f"a {cls.__name__}", request)
+        dump: Callable[..., Any] | None = getattr(request, "model_dump", None)
+        if dump is None:
+            raise _invalid("the request", f"a {cls.__name__} or a dict", request)
+        if hasattr(type(request), "model_fields"):
+            return cls.from_dict(dump(by_alias=True, exclude_none=True))
+        return cls.from_dict(dump())

@@ -1,0 +1,49 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Adds columns to a table and thereby makes a new version of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .add_columns_entry import AddColumnsEntry
+    from .identity import Identity
+
+__all__ = ["AlterTableAddColumnsRequest"]
+
+
+@define(kw_only=True)
+class AlterTableAddColumnsRequest(Model):
+    """Adds columns to a table and thereby makes a new version of it."""
+
+    id: list[str] | None = None
+    """Names from the root (not included) to the object, outermost first; absent, null or empty
+    is the root. On a route that names the object the route's identifier counts, and a
+    different one here is InvalidInput.
+    """
+    branch: str | None = None
+    """Branch of the table to work on; absent is the main branch. An unknown one is
+    TableBranchNotFound.
+    """
+    new_columns: list[AddColumnsEntry]
+    """The columns to add. A name that exists or an expression that does not fit the schema is
+    TableSchemaValidationError (20).
+    """
+    identity: Identity | None = None
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
+    sent as that HTTP header.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("id", "id", array(string)),
+        Wire("branch", "branch", string),
+        Wire("new_columns", "new_columns", array(model("AddColumnsEntry")), required=True),
+        Wire("identity", "identity", model("Identity")),
+        Wire("context", "context", mapping(string)),
+    )

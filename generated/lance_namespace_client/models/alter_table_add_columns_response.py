@@ -1,0 +1,29 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Says that the columns were added."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, integer, mapping, string
+
+__all__ = ["AlterTableAddColumnsResponse"]
+
+
+@define(kw_only=True)
+class AlterTableAddColumnsResponse(Model):
+    """Says that the columns were added."""
+
+    version: int
+    """Version number of the table after the change."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("version", "version", integer(0), required=True),
+        Wire("context", "context", mapping(string)),
+    )

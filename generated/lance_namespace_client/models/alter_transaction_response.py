@@ -1,0 +1,32 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""The transaction after all steps were applied."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, mapping, string
+
+__all__ = ["AlterTransactionResponse"]
+
+
+@define(kw_only=True)
+class AlterTransactionResponse(Model):
+    """The transaction after all steps were applied."""
+
+    status: str
+    """Where the transaction stands after the change."""
+    properties: dict[str, str] | None = None
+    """All properties of the transaction after the change."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("status", "status", string, required=True),
+        Wire("properties", "properties", mapping(string)),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,30 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Step of AlterTransaction that sets one property."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, string
+
+__all__ = ["AlterTransactionSetProperty"]
+
+
+@define(kw_only=True)
+class AlterTransactionSetProperty(Model):
+    """Step of AlterTransaction that sets one property."""
+
+    key: str | None = None
+    """Name of the property."""
+    value: str | None = None
+    """Value to store under the name."""
+    mode: str | None = None
+    """What to do when the property is already set; `Overwrite` if left out."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("key", "key", string),
+        Wire("value", "value", string),
+        Wire("mode", "mode", string),
+    )

@@ -1,0 +1,27 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Step of AlterTransaction that removes one property."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, string
+
+__all__ = ["AlterTransactionUnsetProperty"]
+
+
+@define(kw_only=True)
+class AlterTransactionUnsetProperty(Model):
+    """Step of AlterTransaction that removes one property."""
+
+    key: str | None = None
+    """Name of the property to remove."""
+    mode: str | None = None
+    """What to do when the property is not set; `Skip` if left out."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("key", "key", string),
+        Wire("mode", "mode", string),
+    )

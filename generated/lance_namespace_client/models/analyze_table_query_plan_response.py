@@ -1,0 +1,29 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""The measured plan of a query; over HTTP the body is the bare string."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, mapping, string
+
+__all__ = ["AnalyzeTableQueryPlanResponse"]
+
+
+@define(kw_only=True)
+class AnalyzeTableQueryPlanResponse(Model):
+    """The measured plan of a query; over HTTP the body is the bare string."""
+
+    analysis: str
+    """The plan with its measurements as text for people to read; its form is not fixed."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("analysis", "analysis", string, required=True),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,37 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Says that all changes of the batch were made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .commit_table_result import CommitTableResult
+
+__all__ = ["BatchCommitTablesResponse"]
+
+
+@define(kw_only=True)
+class BatchCommitTablesResponse(Model):
+    """Says that all changes of the batch were made."""
+
+    transaction_id: str | None = None
+    """Identifier of the one transaction that covers the whole batch, if the server keeps
+    transactions.
+    """
+    results: list[CommitTableResult]
+    """One result a change, in the order of the request's operations."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("transaction_id", "transaction_id", string),
+        Wire("results", "results", array(model("CommitTableResult")), required=True),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,40 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Records new versions of several tables at once, all or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .create_table_version_entry import CreateTableVersionEntry
+    from .identity import Identity
+
+__all__ = ["BatchCreateTableVersionsRequest"]
+
+
+@define(kw_only=True)
+class BatchCreateTableVersionsRequest(Model):
+    """Records new versions of several tables at once, all or none. Namespaces that leave
+    versions to storage answer Unsupported (0).
+    """
+
+    entries: list[CreateTableVersionEntry]
+    """The versions to record; each table and branch appears at most once, else the request is
+    InvalidInput (13).
+    """
+    identity: Identity | None = None
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
+    sent as that HTTP header.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("entries", "entries", array(model("CreateTableVersionEntry")), required=True),
+        Wire("identity", "identity", model("Identity")),
+        Wire("context", "context", mapping(string)),
+    )

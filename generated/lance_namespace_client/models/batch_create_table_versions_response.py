@@ -1,0 +1,37 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Says that all versions of the batch were recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .table_version import TableVersion
+
+__all__ = ["BatchCreateTableVersionsResponse"]
+
+
+@define(kw_only=True)
+class BatchCreateTableVersionsResponse(Model):
+    """Says that all versions of the batch were recorded."""
+
+    transaction_id: str | None = None
+    """Identifier of the one transaction that covers the whole batch, if the server keeps
+    transactions.
+    """
+    versions: list[TableVersion]
+    """The new versions, in the order of the request's entries."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("transaction_id", "transaction_id", string),
+        Wire("versions", "versions", array(model("TableVersion")), required=True),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,47 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Removes the records of a table's versions, given as ranges of version numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .identity import Identity
+    from .version_range import VersionRange
+
+__all__ = ["BatchDeleteTableVersionsRequest"]
+
+
+@define(kw_only=True)
+class BatchDeleteTableVersionsRequest(Model):
+    """Removes the records of a table's versions, given as ranges of version numbers."""
+
+    id: list[str] | None = None
+    """Names from the root (not included) to the object, outermost first; absent, null or empty
+    is the root. On a route that names the object the route's identifier counts, and a
+    different one here is InvalidInput.
+    """
+    branch: str | None = None
+    """Branch of the table to work on; absent is the main branch. An unknown one is
+    TableBranchNotFound.
+    """
+    ranges: list[VersionRange]
+    """Ranges to remove; numbers in them that do not exist are passed over."""
+    identity: Identity | None = None
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
+    sent as that HTTP header.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("id", "id", array(string)),
+        Wire("branch", "branch", string),
+        Wire("ranges", "ranges", array(model("VersionRange")), required=True),
+        Wire("identity", "identity", model("Identity")),
+        Wire("context", "context", mapping(string)),
+    )

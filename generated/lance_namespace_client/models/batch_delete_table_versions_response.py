@@ -1,0 +1,32 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Says how many versions were removed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, integer, mapping, string
+
+__all__ = ["BatchDeleteTableVersionsResponse"]
+
+
+@define(kw_only=True)
+class BatchDeleteTableVersionsResponse(Model):
+    """Says how many versions were removed."""
+
+    deleted_count: int | None = None
+    """Number of versions that existed and were removed."""
+    transaction_id: str | None = None
+    """Identifier of the transaction that made the change, where the catalog has one."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("deleted_count", "deleted_count", integer(0)),
+        Wire("transaction_id", "transaction_id", string),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,33 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Finds what one query finds, and lowers the score of rows that a second query finds too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, model, number
+
+if TYPE_CHECKING:
+    from .fts_query import FtsQuery
+
+__all__ = ["BoostQuery"]
+
+
+@define(kw_only=True)
+class BoostQuery(Model):
+    """Finds what one query finds, and lowers the score of rows that a second query finds too."""
+
+    positive: FtsQuery
+    """Query whose hits are returned."""
+    negative: FtsQuery
+    """Query whose hits are ranked lower, though not left out."""
+    negative_boost: float = 0.5
+    """Weight with which the score of the negative query counts against a row; 0.5 by default."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("positive", "positive", model("FtsQuery"), required=True),
+        Wire("negative", "negative", model("FtsQuery"), required=True),
+        Wire("negative_boost", "negative_boost", number, default=0.5),
+    )

@@ -1,0 +1,32 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Says that the view was made (status 201)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, integer, mapping, string
+
+__all__ = ["CreateMaterializedViewResponse"]
+
+
+@define(kw_only=True)
+class CreateMaterializedViewResponse(Model):
+    """Says that the view was made (status 201)."""
+
+    version: int
+    """Version number of the view after the call."""
+    job_id: str | None = None
+    """Identifier of the first refresh, when `with_no_data` was false; else absent."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("version", "version", integer(0), required=True),
+        Wire("job_id", "job_id", string),
+        Wire("context", "context", mapping(string)),
+    )

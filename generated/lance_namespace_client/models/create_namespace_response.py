@@ -1,0 +1,34 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Answer to CreateNamespace."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, mapping, string
+
+__all__ = ["CreateNamespaceResponse"]
+
+
+@define(kw_only=True)
+class CreateNamespaceResponse(Model):
+    """Answer to CreateNamespace."""
+
+    transaction_id: str | None = None
+    """Identifier of the transaction that made the change, where the catalog has one."""
+    properties: dict[str, str] | None = None
+    """Properties of the namespace as the catalog holds them afterwards; with ExistOk those of
+    the namespace that was already there.
+    """
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("transaction_id", "transaction_id", string),
+        Wire("properties", "properties", mapping(string)),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,29 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Says that the tag was made."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, mapping, string
+
+__all__ = ["CreateTableTagResponse"]
+
+
+@define(kw_only=True)
+class CreateTableTagResponse(Model):
+    """Says that the tag was made."""
+
+    transaction_id: str | None = None
+    """Identifier of the transaction that made the change, where the catalog has one."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("transaction_id", "transaction_id", string),
+        Wire("context", "context", mapping(string)),
+    )

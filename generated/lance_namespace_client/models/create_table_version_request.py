@@ -1,0 +1,68 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Records a new version of a table whose manifest has already been written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, integer, mapping, model, string
+
+if TYPE_CHECKING:
+    from .identity import Identity
+
+__all__ = ["CreateTableVersionRequest"]
+
+
+@define(kw_only=True)
+class CreateTableVersionRequest(Model):
+    """Records a new version of a table whose manifest has already been written. A version that
+    exists is ConcurrentModification (14); namespaces that leave versions to storage answer
+    Unsupported (0).
+    """
+
+    id: list[str] | None = None
+    """Names from the root (not included) to the object, outermost first; absent, null or empty
+    is the root. On a route that names the object the route's identifier counts, and a
+    different one here is InvalidInput.
+    """
+    version: int
+    """Number of the new version, one more than the latest."""
+    branch: str | None = None
+    """Branch of the table to work on; absent is the main branch. An unknown one is
+    TableBranchNotFound.
+    """
+    manifest_path: str
+    """Path of the manifest as written by the client; the namespace may move the file to its
+    final name.
+    """
+    manifest_size: int | None = None
+    """Size of the manifest file in bytes."""
+    e_tag: str | None = None
+    """Entity tag the object store gave the manifest file, with which a later change to it can
+    be noticed.
+    """
+    metadata: dict[str, str] | None = None
+    """Key-value pairs to keep with the version."""
+    naming_scheme: str | None = None
+    """How the final manifest file is to be named."""
+    identity: Identity | None = None
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
+    sent as that HTTP header.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("id", "id", array(string)),
+        Wire("version", "version", integer(0), required=True),
+        Wire("branch", "branch", string),
+        Wire("manifest_path", "manifest_path", string, required=True),
+        Wire("manifest_size", "manifest_size", integer(0)),
+        Wire("e_tag", "e_tag", string),
+        Wire("metadata", "metadata", mapping(string)),
+        Wire("naming_scheme", "naming_scheme", string),
+        Wire("identity", "identity", model("Identity")),
+        Wire("context", "context", mapping(string)),
+    )

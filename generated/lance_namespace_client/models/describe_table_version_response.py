@@ -1,0 +1,32 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""One version of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, mapping, model, string
+
+if TYPE_CHECKING:
+    from .table_version import TableVersion
+
+__all__ = ["DescribeTableVersionResponse"]
+
+
+@define(kw_only=True)
+class DescribeTableVersionResponse(Model):
+    """One version of a table."""
+
+    version: TableVersion
+    """The version asked for."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("version", "version", model("TableVersion"), required=True),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,50 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Asks how a query would be run, without running it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, boolean, mapping, model, string
+
+if TYPE_CHECKING:
+    from .identity import Identity
+    from .query_table_request import QueryTableRequest
+
+__all__ = ["ExplainTableQueryPlanRequest"]
+
+
+@define(kw_only=True)
+class ExplainTableQueryPlanRequest(Model):
+    """Asks how a query would be run, without running it."""
+
+    id: list[str] | None = None
+    """Names from the root (not included) to the object, outermost first; absent, null or empty
+    is the root. On a route that names the object the route's identifier counts, and a
+    different one here is InvalidInput.
+    """
+    branch: str | None = None
+    """Branch of the table to work on; absent is the main branch. An unknown one is
+    TableBranchNotFound.
+    """
+    query: QueryTableRequest
+    """The query to explain, as QueryTable takes it."""
+    verbose: bool = False
+    """True for a more detailed plan; false by default."""
+    identity: Identity | None = None
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
+    sent as that HTTP header.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("id", "id", array(string)),
+        Wire("branch", "branch", string),
+        Wire("query", "query", model("QueryTableRequest"), required=True),
+        Wire("verbose", "verbose", boolean, default=False),
+        Wire("identity", "identity", model("Identity")),
+        Wire("context", "context", mapping(string)),
+    )

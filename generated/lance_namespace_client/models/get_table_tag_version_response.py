@@ -1,0 +1,32 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""The version a tag stands for."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, integer, mapping, string
+
+__all__ = ["GetTableTagVersionResponse"]
+
+
+@define(kw_only=True)
+class GetTableTagVersionResponse(Model):
+    """The version a tag stands for."""
+
+    version: int
+    """Version number on the branch."""
+    branch: str | None = None
+    """Branch the version belongs to; absent for the main branch."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("version", "version", integer(0), required=True),
+        Wire("branch", "branch", string),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,36 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""One field of an Arrow schema or of a nested type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, boolean, mapping, model, string
+
+if TYPE_CHECKING:
+    from .json_arrow_data_type import JsonArrowDataType
+
+__all__ = ["JsonArrowField"]
+
+
+@define(kw_only=True)
+class JsonArrowField(Model):
+    """One field of an Arrow schema or of a nested type."""
+
+    metadata: dict[str, str] | None = None
+    """Key and value pairs attached to the field; none by default."""
+    name: str
+    """Name of the field, unique among its siblings."""
+    nullable: bool
+    """Whether the field may hold nulls."""
+    type: JsonArrowDataType
+    """Data type of the field."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("metadata", "metadata", mapping(string)),
+        Wire("name", "name", string, required=True),
+        Wire("nullable", "nullable", boolean, required=True),
+        Wire("type", "type", model("JsonArrowDataType"), required=True),
+    )

@@ -1,0 +1,30 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""An Arrow schema written as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .json_arrow_field import JsonArrowField
+
+__all__ = ["JsonArrowSchema"]
+
+
+@define(kw_only=True)
+class JsonArrowSchema(Model):
+    """An Arrow schema written as JSON."""
+
+    fields: list[JsonArrowField]
+    """Columns of the table, in order."""
+    metadata: dict[str, str] | None = None
+    """Key and value pairs attached to the schema; none by default."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("fields", "fields", array(model("JsonArrowField")), required=True),
+        Wire("metadata", "metadata", mapping(string)),
+    )

@@ -1,0 +1,32 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Asks which operations the namespace supports; it has no fields of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, mapping, model, string
+
+if TYPE_CHECKING:
+    from .identity import Identity
+
+__all__ = ["ListOperationsRequest"]
+
+
+@define(kw_only=True)
+class ListOperationsRequest(Model):
+    """Asks which operations the namespace supports; it has no fields of its own."""
+
+    identity: Identity | None = None
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
+    sent as that HTTP header.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("identity", "identity", model("Identity")),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,35 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""One page of the indexes of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .index_content import IndexContent
+
+__all__ = ["ListTableIndicesResponse"]
+
+
+@define(kw_only=True)
+class ListTableIndicesResponse(Model):
+    """One page of the indexes of a table."""
+
+    indexes: list[IndexContent]
+    """The indexes, sorted by name; empty where the table has none."""
+    page_token: str | None = None
+    """Token of the next page; absent at the end."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("indexes", "indexes", array(model("IndexContent")), required=True),
+        Wire("page_token", "page_token", string),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,27 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Runs several match queries, usually one a column, and gives each row its best score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, model
+
+if TYPE_CHECKING:
+    from .match_query import MatchQuery
+
+__all__ = ["MultiMatchQuery"]
+
+
+@define(kw_only=True)
+class MultiMatchQuery(Model):
+    """Runs several match queries, usually one a column, and gives each row its best score."""
+
+    match_queries: list[MatchQuery]
+    """The queries to run."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("match_queries", "match_queries", array(model("MatchQuery")), required=True),
+    )

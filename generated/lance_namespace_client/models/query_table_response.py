@@ -1,0 +1,33 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Answer to QueryTable."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, binary, mapping, string
+
+__all__ = ["QueryTableResponse"]
+
+
+@define(kw_only=True)
+class QueryTableResponse(Model):
+    """Answer to QueryTable. On the wire the body is the Arrow IPC file itself, with media type
+    application/vnd.apache.arrow.file, not a JSON object.
+    """
+
+    data: bytes | None = None
+    """Bytes of an Arrow IPC file with the rows found; a vector search adds a column _distance,
+    a full-text search a column _score.
+    """
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("data", "data", binary),
+        Wire("context", "context", mapping(string)),
+    )

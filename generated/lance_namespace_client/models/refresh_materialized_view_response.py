@@ -1,0 +1,29 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Says that the job was taken on (status 202)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, mapping, string
+
+__all__ = ["RefreshMaterializedViewResponse"]
+
+
+@define(kw_only=True)
+class RefreshMaterializedViewResponse(Model):
+    """Says that the job was taken on (status 202)."""
+
+    job_id: str
+    """Identifier of the job, with which the server's own tools follow it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("job_id", "job_id", string, required=True),
+        Wire("context", "context", mapping(string)),
+    )

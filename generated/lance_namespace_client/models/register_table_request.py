@@ -1,0 +1,54 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Asks to put a Lance table that is already in storage into the catalog."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .identity import Identity
+
+__all__ = ["RegisterTableRequest"]
+
+
+@define(kw_only=True)
+class RegisterTableRequest(Model):
+    """Asks to put a Lance table that is already in storage into the catalog. Its data is
+    neither copied nor moved; a missing parent namespace is code 1 (NamespaceNotFound).
+    """
+
+    id: list[str] | None = None
+    """Names from the root (not included) to the object, outermost first; absent, null or empty
+    is the root. On a route that names the object the route's identifier counts, and a
+    different one here is InvalidInput.
+    """
+    location: str
+    """Where the table's data is, as a URI or path that the catalog accepts. A location that
+    cannot be used is code 13 (InvalidInput).
+    """
+    mode: str | None = None
+    """What to do where the name is taken, in any letter case: Create (default) fails with code
+    5 (TableAlreadyExists), Overwrite replaces the catalog entry and leaves the data it
+    pointed at alone. Any other value is code 13 (InvalidInput).
+    """
+    properties: dict[str, str] | None = None
+    """Properties to store with the table in the catalog, none by default."""
+    identity: Identity | None = None
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
+    sent as that HTTP header.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("id", "id", array(string)),
+        Wire("location", "location", string, required=True),
+        Wire("mode", "mode", string),
+        Wire("properties", "properties", mapping(string)),
+        Wire("identity", "identity", model("Identity")),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,29 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Full-text search given as plain words."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, string
+
+__all__ = ["StringFtsQuery"]
+
+
+@define(kw_only=True)
+class StringFtsQuery(Model):
+    """Full-text search given as plain words."""
+
+    columns: list[str] | None = None
+    """Text columns to search; left out or empty, every column with a full-text index. A column
+    the table lacks is TableColumnNotFound (12).
+    """
+    query: str
+    """The words to look for, cut into terms by the index's tokenizer."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("columns", "columns", array(string)),
+        Wire("query", "query", string, required=True),
+    )

@@ -1,0 +1,25 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Full-text search given as a tree of queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, model
+
+if TYPE_CHECKING:
+    from .fts_query import FtsQuery
+
+__all__ = ["StructuredFtsQuery"]
+
+
+@define(kw_only=True)
+class StructuredFtsQuery(Model):
+    """Full-text search given as a tree of queries."""
+
+    query: FtsQuery
+    """Root of the tree."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (Wire("query", "query", model("FtsQuery"), required=True),)

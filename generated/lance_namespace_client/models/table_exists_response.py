@@ -1,0 +1,26 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""The positive answer of TableExists; it says nothing beyond its status, and over HTTP..."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, mapping, string
+
+__all__ = ["TableExistsResponse"]
+
+
+@define(kw_only=True)
+class TableExistsResponse(Model):
+    """The positive answer of TableExists; it says nothing beyond its status, and over HTTP
+    there is no body.
+    """
+
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (Wire("context", "context", mapping(string)),)

@@ -1,0 +1,30 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""What a tag stands for."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, integer, string
+
+__all__ = ["TagContents"]
+
+
+@define(kw_only=True)
+class TagContents(Model):
+    """What a tag stands for."""
+
+    branch: str | None = None
+    """Branch the version belongs to; absent for the main branch."""
+    version: int
+    """Version number on that branch."""
+    manifest_size: int
+    """Size in bytes of the version's manifest file."""
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("branch", "branch", string),
+        Wire("version", "version", integer(0), required=True),
+        Wire("manifest_size", "manifestSize", integer(0), required=True),
+    )

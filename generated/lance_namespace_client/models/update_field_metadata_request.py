@@ -1,0 +1,49 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Changes the key-value metadata of columns, without touching their data, and thereby makes..."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, array, mapping, model, string
+
+if TYPE_CHECKING:
+    from .identity import Identity
+    from .update_field_metadata_entry import UpdateFieldMetadataEntry
+
+__all__ = ["UpdateFieldMetadataRequest"]
+
+
+@define(kw_only=True)
+class UpdateFieldMetadataRequest(Model):
+    """Changes the key-value metadata of columns, without touching their data, and thereby
+    makes a new version of the table.
+    """
+
+    id: list[str] | None = None
+    """Names from the root (not included) to the object, outermost first; absent, null or empty
+    is the root. On a route that names the object the route's identifier counts, and a
+    different one here is InvalidInput.
+    """
+    branch: str | None = None
+    """Branch of the table to work on; absent is the main branch. An unknown one is
+    TableBranchNotFound.
+    """
+    updates: list[UpdateFieldMetadataEntry]
+    """The changes, one entry a column."""
+    identity: Identity | None = None
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
+    sent as that HTTP header.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("id", "id", array(string)),
+        Wire("branch", "branch", string),
+        Wire("updates", "updates", array(model("UpdateFieldMetadataEntry")), required=True),
+        Wire("identity", "identity", model("Identity")),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,32 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""The columns' metadata after the change."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from .._model import Model, Wire, integer, mapping, string
+
+__all__ = ["UpdateFieldMetadataResponse"]
+
+
+@define(kw_only=True)
+class UpdateFieldMetadataResponse(Model):
+    """The columns' metadata after the change."""
+
+    version: int
+    """Version number of the table after the change."""
+    fields: dict[str, dict[str, str]] | None = None
+    """All metadata of every column that was changed, by its path."""
+    context: dict[str, str] | None = None
+    """Free key-value pairs about the answer; every HTTP response header comes back as
+    `header.<name>`.
+    """
+
+    _wire: ClassVar[tuple[Wire, ...]] = (
+        Wire("version", "version", integer(0), required=True),
+        Wire("fields", "fields", mapping(mapping(string))),
+        Wire("context", "context", mapping(string)),
+    )

@@ -1,0 +1,1 @@
+"""What all backends share: identifiers, typed configuration, paging, errors, the base class."""

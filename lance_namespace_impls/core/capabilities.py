@@ -1,0 +1,44 @@
+"""What a backend can do, declared by the backend and never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+__all__ = ["Capabilities"]
+
+
+@frozen(kw_only=True)
+class Capabilities:
+    """What a backend can do; the base class, the server and the contract tests go by it."""
+
+    namespace_depth: int | None
+    """Names in the identifier of the deepest namespace; 0: the root alone, None: no end."""
+
+    table_depth: int = 0
+    """Names in the identifier of the shallowest namespace that holds tables."""
+
+    storage_only: bool = False
+    """Whether storage is all there is: a table is where its name says, and a table that was
+    deregistered still occupies its name."""
+
+    cascade: bool = False
+    """Whether DropNamespace takes the behavior Cascade."""
+
+    idempotent_drop: bool = False
+    """Whether DropNamespace of a missing namespace succeeds even in mode Fail."""
+
+    rename_across: bool = False
+    """Whether RenameTable can move a table to another namespace."""
+
+    unsupported: Mapping[str, str] = field(factory=dict)
+    """Operations that the catalog has no way to do, each with the reason that code 0 gives."""
+
+    def holds_tables(self, depth: int) -> bool:
+        """Say whether a namespace with that many names in its identifier can hold tables."""
+        return depth >= self.table_depth and self.has_namespaces(depth)
+
+    def has_namespaces(self, depth: int) -> bool:
+        """Say whether a namespace can have that many names in its identifier."""
+        return self.namespace_depth is None or depth <= self.namespace_depth

@@ -1,0 +1,718 @@
+"""The shared base of all backends: the protocol, on top of a catalog's few primitives."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+from lance_namespace_client._arrow import to_reader
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_client.models import (
+    AlterNamespaceResponse,
+    AlterTableResponse,
+    CreateNamespaceResponse,
+    CreateTableResponse,
+    DeclareTableResponse,
+    DeregisterTableResponse,
+    DescribeNamespaceResponse,
+    DescribeTableResponse,
+    DropNamespaceResponse,
+    DropTableResponse,
+    ListNamespacesResponse,
+    ListOperationsResponse,
+    ListTablesResponse,
+    NamespaceExistsResponse,
+    RegisterTableResponse,
+    RenameTableResponse,
+    TableExistsResponse,
+)
+from lance_namespace_client.namespace import LanceNamespace
+from lance_namespace_client.operations import OPERATIONS
+
+from ..tables.operations import TableOperations
+from .errors import from_system_failure, scrub
+from .identifiers import (
+    DEFAULT_DELIMITER,
+    ROOT,
+    Identifier,
+    format_identifier,
+    join_identifier,
+    parse_identifier,
+)
+from .modes import CreateMode, DropBehavior, DropMode, RegisterMode, parse_mode
+from .operation import operation
+from .paging import page_of
+from .storage import TableStorage
+
+if TYPE_CHECKING:
+    from lance_namespace_client._arrow import ArrowData
+    from lance_namespace_client.models import (
+        AlterNamespaceRequest,
+        AlterTableRequest,
+        CreateNamespaceRequest,
+        CreateTableRequest,
+        DeclareTableRequest,
+        DeregisterTableRequest,
+        DescribeNamespaceRequest,
+        DescribeTableRequest,
+        DropNamespaceRequest,
+        DropTableRequest,
+        ListNamespacesRequest,
+        ListOperationsRequest,
+        ListTablesRequest,
+        NamespaceExistsRequest,
+        RegisterTableRequest,
+        RenameTableRequest,
+        TableExistsRequest,
+    )
+
+__all__ = ["CatalogNamespace", "TableEntry"]
+
+STORAGE_PREFIX = "storage."
+
+
+@frozen(kw_only=True)
+class TableEntry:
+    """A Lance table as its catalog knows it."""
+
+    id: Identifier
+    location: str
+    """Root of the dataset: a path or URI, without a trailing slash."""
+    properties: Mapping[str, str]
+    """The table's parameters in the catalog, ``storage.*`` among them."""
+
+
+class CatalogNamespace(TableOperations):
+    """A backend: the operations of the protocol over the primitives of one catalog.
+
+    A backend implements the methods that start with one underscore and are abstract, in its
+    catalog's own terms. They get identifiers of a depth that `capabilities` allows, and raise
+    protocol errors or, for anything unforeseen, their catalog's own exceptions, which
+    `translate` turns into protocol errors.
+    """
+
+    # --- primitives
+
+    @abstractmethod
+    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Give the child namespaces' names in order, from after `after`.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+
+    @abstractmethod
+    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        """Give a namespace's properties; the root has none.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+
+    def _make_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Make a namespace and give its properties as stored.
+
+        Raises:
+            NamespaceNotFoundError: code 1, the parent is missing.
+            NamespaceAlreadyExistsError: code 2.
+        """
+        raise self._unsupported("CreateNamespace")
+
+    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        """Take a namespace out of the catalog and give the properties that it had.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+            NamespaceNotEmptyError: code 3, it holds any object and `cascade` is false.
+        """
+        raise self._unsupported("DropNamespace")
+
+    def _alter_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Change a namespace's properties and give all of them.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        raise self._unsupported("AlterNamespace")
+
+    @abstractmethod
+    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Give the names of the Lance tables in order, from after `after`.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+
+    @abstractmethod
+    def _table(self, identifier: Identifier) -> TableEntry:
+        """Look a Lance table up.
+
+        Raises:
+            NamespaceNotFoundError: code 1, where the catalog tells it from a missing table.
+            TableNotFoundError: code 4.
+            InvalidInputError: code 13, it is a table, but not a Lance table.
+        """
+
+    @abstractmethod
+    def _add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Put a table into the catalog; nothing is written to its location.
+
+        Args:
+            identifier: the table.
+            location: root of the dataset; None is the default location.
+            properties: the table's parameters.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+            TableAlreadyExistsError: code 5.
+        """
+
+    def _adopt_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Put a table into the catalog whose data is there already."""
+        return self._add_table(identifier, location, properties)
+
+    @abstractmethod
+    def _remove_table(self, entry: TableEntry) -> None:
+        """Take a table out of the catalog; its data stays.
+
+        Raises:
+            TableNotFoundError: code 4, it has gone meanwhile.
+        """
+
+    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
+        """Give a table another name.
+
+        Raises:
+            NamespaceNotFoundError: code 1, the new parent is missing.
+            TableAlreadyExistsError: code 5.
+        """
+        raise self._unsupported("RenameTable")
+
+    def _alter_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Change a table's parameters and give all of them.
+
+        Raises:
+            TableNotFoundError: code 4.
+            ConcurrentModificationError: code 14.
+        """
+        raise self._unsupported("AlterTable")
+
+    def _has_data(self, entry: TableEntry) -> bool:
+        """Say whether storage holds a dataset for the table."""
+        from ..tables.dataset import exists
+
+        return exists(self._storage(entry))
+
+    def _data_written(self, entry: TableEntry) -> None:
+        """Do what the catalog needs when a table's first data has been written."""
+
+    def _withdraw_table(self, entry: TableEntry) -> None:
+        """Take back a table that was added for data which could not be written."""
+        self._remove_table(entry)
+
+    def _drop_table(self, entry: TableEntry) -> None:
+        """Take a table out of the catalog, then delete its data."""
+        from ..tables.dataset import delete
+
+        self._remove_table(entry)
+        delete(self._storage(entry))
+
+    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
+        """Turn a failure of the catalog or of storage into a protocol error.
+
+        A backend recognises its own failures first and leaves the rest to this method.
+
+        Args:
+            error: the failure.
+            what: the operation and its object, to open the message with.
+        """
+        from ..tables.errors import from_lance
+
+        found = from_lance(error, what) or from_system_failure(error, what)
+        found.args = (scrub(found.message, self.config.secrets()),)
+        found.message = found.args[0]
+        return found
+
+    # --- identifiers
+
+    def check_identifier(self, operation: str, request: Any) -> None:
+        """Refuse an identifier of a depth that the catalog does not have (code 13)."""
+        path = OPERATIONS[operation].path
+        names_table = path.startswith(("/v1/table/{id}", "/v1/materialized_view/{id}"))
+        if not names_table and not path.startswith("/v1/namespace/{id}"):
+            return
+        identifier = parse_identifier(request.id)
+        depth = len(identifier) - 1 if names_table else len(identifier)
+        allowed = self.capabilities
+        if names_table and not identifier:
+            raise InvalidInputError(f"{operation} needs the identifier of a table, not the root")
+        if not allowed.has_namespaces(depth) or (names_table and not allowed.holds_tables(depth)):
+            deepest = allowed.namespace_depth
+            levels = f"{allowed.table_depth + 1}"
+            if deepest is None:
+                levels += " or more"
+            elif deepest != allowed.table_depth:
+                levels += f" to {deepest + 1}"
+            what = f"a table has {levels} names" if names_table else f"at most {deepest} levels"
+            raise InvalidInputError(
+                f"{operation}: {format_identifier(identifier)!r} does not fit this catalog: {what}"
+            )
+        if not names_table and not identifier and operation in _NOT_ON_ROOT:
+            raise InvalidInputError(
+                f"{operation}: the root namespace is always there and cannot be changed"
+            )
+
+    def _locate(self, identifier: Identifier) -> TableStorage:
+        return self._storage(self._find(identifier))
+
+    def _find(self, identifier: Identifier) -> TableEntry:
+        """Look a table up; a missing parent means that the table is missing too (code 4)."""
+        try:
+            return self._table(identifier)
+        except NamespaceNotFoundError as error:
+            raise TableNotFoundError(
+                f"table {format_identifier(identifier)} does not exist: {error.message}"
+            ) from error
+
+    def _storage(self, entry: TableEntry) -> TableStorage:
+        """Give location and storage options: the namespace's, with the table's own on top."""
+        own = {
+            key[len(STORAGE_PREFIX) :]: value
+            for key, value in entry.properties.items()
+            if key.startswith(STORAGE_PREFIX)
+        }
+        return TableStorage(location=entry.location, options={**self.config.storage, **own})
+
+    # --- namespaces
+
+    @operation
+    def list_operations(self, request: ListOperationsRequest) -> ListOperationsResponse:
+        """List the operations that this namespace supports."""
+        return ListOperationsResponse(
+            operations=[
+                row.name
+                for row in OPERATIONS.values()
+                if getattr(type(self), row.method_name)
+                is not getattr(LanceNamespace, row.method_name)
+                and row.name not in self.capabilities.unsupported
+            ]
+        )
+
+    @operation
+    def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
+        """List the direct child namespaces, in order, page by page."""
+        parent = parse_identifier(request.id)
+        page, token = page_of(
+            lambda after: self._child_namespaces(parent, after),
+            of=["ListNamespaces", parent],
+            key=str,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return ListNamespacesResponse(namespaces=page, page_token=token)
+
+    @operation
+    def describe_namespace(self, request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
+        """Read a namespace's properties."""
+        identifier = parse_identifier(request.id)
+        return DescribeNamespaceResponse(properties=dict(self._namespace_properties(identifier)))
+
+    @operation
+    def namespace_exists(self, request: NamespaceExistsRequest) -> NamespaceExistsResponse:
+        """Succeed where the namespace exists; code 1 where it does not."""
+        self._namespace_properties(parse_identifier(request.id))
+        return NamespaceExistsResponse()
+
+    @operation
+    def create_namespace(self, request: CreateNamespaceRequest) -> CreateNamespaceResponse:
+        """Make a namespace; an overwritten one must be empty."""
+        identifier = parse_identifier(request.id)
+        mode = parse_mode(request.mode, CreateMode.CREATE)
+        properties = request.properties or {}
+        try:
+            stored = self._make_namespace(identifier, properties)
+        except NamespaceAlreadyExistsError:
+            if mode is CreateMode.CREATE:
+                raise
+            if mode is CreateMode.EXIST_OK:
+                stored = self._namespace_properties(identifier)
+            else:
+                self._remove_namespace(identifier, cascade=False)
+                stored = self._make_namespace(identifier, properties)
+        return CreateNamespaceResponse(properties=dict(stored))
+
+    @operation
+    def drop_namespace(self, request: DropNamespaceRequest) -> DropNamespaceResponse:
+        """Take a namespace out of the catalog; no data is deleted."""
+        identifier = parse_identifier(request.id)
+        mode = parse_mode(request.mode, DropMode.FAIL)
+        behavior = parse_mode(request.behavior, DropBehavior.RESTRICT, "behavior")
+        if behavior is DropBehavior.CASCADE and not self.capabilities.cascade:
+            raise UnsupportedError("DropNamespace: this catalog has no Cascade; empty it first")
+        try:
+            properties = self._remove_namespace(identifier, behavior is DropBehavior.CASCADE)
+        except NamespaceNotFoundError:
+            if mode is DropMode.FAIL and not self.capabilities.idempotent_drop:
+                raise
+            properties = {}
+        return DropNamespaceResponse(properties=dict(properties))
+
+    @operation
+    def alter_namespace(self, request: AlterNamespaceRequest) -> AlterNamespaceResponse:
+        """Set and unset properties of a namespace."""
+        changed, removed = _changes(request.set_properties, request.unset_properties)
+        properties = self._alter_namespace(parse_identifier(request.id), changed, removed)
+        return AlterNamespaceResponse(properties=dict(properties))
+
+    # --- listing tables
+
+    @operation
+    def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
+        """List the Lance tables of a namespace, in order, page by page."""
+        parent = parse_identifier(request.id)
+        page, token = page_of(
+            lambda after: self._listed_tables(parent, after, request.include_declared),
+            of=["ListTables", parent, request.include_declared],
+            key=str,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return ListTablesResponse(tables=page, page_token=token)
+
+    @operation
+    def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
+        """List the Lance tables of the whole catalog as string identifiers.
+
+        A context entry ``delimiter`` says what joins the names, ``$`` unless given.
+        """
+        delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
+        page, token = page_of(
+            lambda after: self._walk(ROOT, after or ROOT, request.include_declared),
+            of=["ListAllTables", request.include_declared],
+            key=lambda identifier: identifier,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        tables = [join_identifier(identifier, delimiter) for identifier in page]
+        return ListTablesResponse(tables=tables, page_token=token)
+
+    def _listed_tables(
+        self, parent: Identifier, after: str | None, include_declared: bool
+    ) -> Iterator[str]:
+        if not self.capabilities.holds_tables(len(parent)):
+            self._namespace_properties(parent)
+            return
+        names = self._table_names(parent, after)
+        if include_declared:
+            yield from names
+            return
+        for name in names:
+            if self._is_listed_with_data((*parent, name)):
+                yield name
+
+    def _is_listed_with_data(self, identifier: Identifier) -> bool:
+        try:
+            return self._has_data(self._table(identifier))
+        except TableNotFoundError:
+            return False  # it went between listing and loading
+        except Exception as error:
+            what = f"ListTables: table {format_identifier(identifier)} cannot be read"
+            found = error if isinstance(error, LanceNamespaceError) else self.translate(error, what)
+            if self.config.skip_unreadable:
+                warnings.warn(f"{found} (left out)", stacklevel=2)
+                return False
+            raise found from error
+
+    def _walk(
+        self, parent: Identifier, after: Identifier, include_declared: bool
+    ) -> Iterator[Identifier]:
+        """Give all tables below `parent` in the order of their identifiers, from after `after`."""
+        depth = len(parent)
+        floor = after[depth] if len(after) > depth and after[:depth] == parent else None
+        names: list[tuple[str, bool]] = []
+        if self.capabilities.holds_tables(depth):
+            names += [(n, True) for n in self._listed_tables(parent, floor, include_declared)]
+        if self.capabilities.has_namespaces(depth + 1):
+            below = self._child_namespaces(parent, None)
+            names += [(n, False) for n in below if floor is None or n >= floor]
+        for name, is_table in sorted(names):
+            if is_table:
+                yield (*parent, name)
+                continue
+            try:
+                yield from self._walk((*parent, name), after, include_declared)
+            except NamespaceNotFoundError:
+                continue  # it went between listing and walking
+
+    # --- tables
+
+    @operation
+    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
+        """Tell where a table is and, where asked for, what is in it."""
+        identifier = parse_identifier(request.id)
+        chosen = [n for n in ("version", "tag", "branch") if getattr(request, n) is not None]
+        if len(chosen) > 1:
+            raise InvalidInputError(
+                f"DescribeTable {format_identifier(identifier)}: give one of {', '.join(chosen)}"
+            )
+        entry = self._find(identifier)
+        storage = self._storage(entry)
+        answer = DescribeTableResponse(
+            table=identifier[-1],
+            namespace=list(identifier[:-1]),
+            location=entry.location,
+            storage_options=dict(storage.options) or None,
+            properties=_plain_properties(entry.properties),
+            managed_versioning=False,
+        )
+        if request.with_table_uri:
+            from ..tables.dataset import table_uri
+
+            answer.table_uri = table_uri(entry.location)
+        if request.check_declared:
+            answer.is_only_declared = not self._has_data(entry)
+        if request.load_detailed_metadata or chosen:
+            from ..tables.describe import fill_details
+
+            fill_details(answer, storage, request)
+        return answer
+
+    @operation
+    def table_exists(self, request: TableExistsRequest) -> TableExistsResponse:
+        """Succeed where the table exists; code 4 where it does not."""
+        entry = self._find(parse_identifier(request.id))
+        if request.version is not None:
+            from ..tables.dataset import has_version
+
+            if not has_version(self._storage(entry), request.version):
+                raise TableNotFoundError(
+                    f"table {format_identifier(entry.id)} has no version {request.version}"
+                )
+        return TableExistsResponse()
+
+    @operation
+    def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
+        """Put a table into the catalog without data."""
+        identifier = parse_identifier(request.id)
+        entry = self._add_table(identifier, request.location, request.properties or {})
+        return DeclareTableResponse(
+            location=entry.location,
+            storage_options=dict(self._storage(entry).options) or None,
+            properties=_plain_properties(entry.properties),
+            managed_versioning=False,
+        )
+
+    @operation
+    def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
+        """Put a table into the catalog whose data is there already."""
+        identifier = parse_identifier(request.id)
+        mode = parse_mode(request.mode, RegisterMode.CREATE)
+        if not request.location:
+            raise InvalidInputError(
+                f"RegisterTable {format_identifier(identifier)}: the location is empty"
+            )
+        properties = request.properties or {}
+        try:
+            entry = self._adopt_table(identifier, request.location, properties)
+        except TableAlreadyExistsError:
+            if mode is RegisterMode.CREATE:
+                raise
+            entry = self._replace_table(identifier, request.location, properties)
+        return RegisterTableResponse(
+            location=entry.location, properties=_plain_properties(entry.properties)
+        )
+
+    def _replace_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Put a table in another's place; the old entry comes back where the new one fails."""
+        old = self._table(identifier)
+        self._remove_table(old)
+        try:
+            return self._adopt_table(identifier, location, properties)
+        except Exception:
+            self._adopt_table(identifier, old.location, old.properties)
+            raise
+
+    @operation
+    def create_table(self, request: CreateTableRequest, data: ArrowData) -> CreateTableResponse:
+        """Make a table with rows in it.
+
+        A table that is declared and has no data yet is filled. Mode Overwrite replaces rows,
+        schema and properties in one commit, so that readers never find the table missing; older
+        versions of the dataset stay until they are cleaned up.
+        """
+        from ..tables.write import create
+
+        identifier = parse_identifier(request.id)
+        mode = parse_mode(request.mode, CreateMode.CREATE)
+        properties = dict(request.properties or {})
+        properties |= {
+            STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
+        }
+        reader = to_reader(data)
+        added = False
+        try:
+            entry = self._add_table(identifier, None, properties)
+            added = True
+        except TableAlreadyExistsError:
+            entry = self._table_in_the_way(identifier)
+            if self._has_data(entry):
+                if mode is CreateMode.CREATE:
+                    raise
+                if mode is CreateMode.EXIST_OK:
+                    return self._created(entry, None)
+        try:
+            version = create(self._storage(entry), reader, overwrite=mode is CreateMode.OVERWRITE)
+        except BaseException:
+            if added:
+                self._withdraw_table(entry)
+            raise
+        self._data_written(entry)
+        if not added and (properties or mode is CreateMode.OVERWRITE):
+            gone = [k for k in entry.properties if k not in properties and k != "table_type"]
+            if gone or properties:
+                entry = evolve(entry, properties=self._alter_table(entry, properties, gone))
+        return self._created(entry, version)
+
+    def _table_in_the_way(self, identifier: Identifier) -> TableEntry:
+        """Look up the table that was in the way of a new one."""
+        try:
+            return self._table(identifier)
+        except TableNotFoundError as error:
+            raise TableAlreadyExistsError(
+                f"table {format_identifier(identifier)} cannot be created: its storage is occupied "
+                "by a table that was deregistered; register that one, or choose another name"
+            ) from error
+
+    def _created(self, entry: TableEntry, version: int | None) -> CreateTableResponse:
+        storage = self._storage(entry)
+        if version is None:
+            from ..tables.dataset import latest_version
+
+            version = latest_version(storage)
+        return CreateTableResponse(
+            location=entry.location,
+            version=version,
+            storage_options=dict(storage.options) or None,
+            properties=_plain_properties(entry.properties),
+        )
+
+    @operation
+    def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
+        """Take a table out of the catalog; its data stays."""
+        identifier = parse_identifier(request.id)
+        entry = self._find(identifier)
+        self._remove_table(entry)
+        return DeregisterTableResponse(
+            id=list(identifier),
+            location=entry.location,
+            properties=_plain_properties(entry.properties),
+        )
+
+    @operation
+    def drop_table(self, request: DropTableRequest) -> DropTableResponse:
+        """Take a table out of the catalog, then delete its data."""
+        identifier = parse_identifier(request.id)
+        entry = self._find(identifier)
+        self._drop_table(entry)
+        return DropTableResponse(
+            id=list(identifier),
+            location=entry.location,
+            properties=_plain_properties(entry.properties),
+        )
+
+    @operation
+    def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:
+        """Give a table another name, and another namespace where the catalog can."""
+        identifier = parse_identifier(request.id)
+        parent = identifier[:-1]
+        if request.new_namespace_id is not None:
+            parent = parse_identifier(request.new_namespace_id)
+        new = parse_identifier([*parent, request.new_table_name])
+        if not self.capabilities.holds_tables(len(parent)):
+            raise InvalidInputError(
+                f"RenameTable: {format_identifier(parent)!r} cannot hold tables in this catalog"
+            )
+        if parent != identifier[:-1] and not self.capabilities.rename_across:
+            raise UnsupportedError("RenameTable: this catalog cannot move tables across namespaces")
+        entry = self._find(identifier)
+        if new == identifier:
+            raise TableAlreadyExistsError(f"table {format_identifier(new)} has that name already")
+        self._rename_table(entry, new)
+        return RenameTableResponse()
+
+    @operation
+    def alter_table(self, request: AlterTableRequest) -> AlterTableResponse:
+        """Set and unset properties of a table."""
+        changed, removed = _changes(request.set_properties, request.unset_properties)
+        entry = self._find(parse_identifier(request.id))
+        properties = self._alter_table(entry, changed, removed)
+        return AlterTableResponse(properties=_plain_properties(properties))
+
+
+_NOT_ON_ROOT = frozenset({"CreateNamespace", "DropNamespace", "AlterNamespace"})
+
+
+def namespace_not_found(identifier: Identifier) -> NamespaceNotFoundError:
+    """Build the error for a namespace that is not there (code 1)."""
+    return NamespaceNotFoundError(f"namespace {format_identifier(identifier)} does not exist")
+
+
+def namespace_exists(identifier: Identifier) -> NamespaceAlreadyExistsError:
+    """Build the error for a namespace that is there already (code 2)."""
+    return NamespaceAlreadyExistsError(
+        f"namespace {format_identifier(identifier)} already exists; mode ExistOk keeps it"
+    )
+
+
+def namespace_not_empty(identifier: Identifier, holds: str) -> NamespaceNotEmptyError:
+    """Build the error for a namespace that still holds something (code 3)."""
+    return NamespaceNotEmptyError(
+        f"namespace {format_identifier(identifier)} is not empty: it holds {holds}"
+    )
+
+
+def table_not_found(identifier: Identifier) -> TableNotFoundError:
+    """Build the error for a table that is not there (code 4)."""
+    return TableNotFoundError(f"table {format_identifier(identifier)} does not exist")
+
+
+def table_exists(identifier: Identifier) -> TableAlreadyExistsError:
+    """Build the error for a table that is there already (code 5)."""
+    return TableAlreadyExistsError(f"table {format_identifier(identifier)} already exists")
+
+
+def _plain_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    return {k: v for k, v in properties.items() if not k.startswith(STORAGE_PREFIX)}
+
+
+def _changes(
+    changed: Mapping[str, str] | None, removed: Sequence[str] | None
+) -> tuple[dict[str, str], list[str]]:
+    both = sorted(set(changed or ()) & set(removed or ()))
+    if both:
+        raise InvalidInputError(f"properties {', '.join(both)} are to be set and unset at once")
+    return dict(changed or {}), list(removed or ())

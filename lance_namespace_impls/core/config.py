@@ -1,0 +1,251 @@
+"""Typed, strict configuration of backends.
+
+A backend's properties are an attrs class derived from `Config`. Property keys work bare
+(``endpoint``) and with the impl as prefix (``unity.endpoint``).
+
+Source: the general specification, "Configuring an Implementation Details".
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
+
+import attrs
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["Config", "is_secret_key", "option", "prefix_option", "redact"]
+
+SECRET_KEY = re.compile(
+    r"secret|token|password|credential|signature|sas|private|api[_.-]?key"
+    r"|access[_.-]?key|account[_.-]?key|authorization|cookie",
+    re.IGNORECASE,
+)
+HIDDEN = "***"
+
+
+def is_secret_key(key: str) -> bool:
+    """Say whether a property of that name holds something that must not be shown."""
+    return SECRET_KEY.search(key) is not None
+
+
+def redact(properties: Mapping[str, str]) -> dict[str, str]:
+    """Give the properties with every secret value hidden."""
+    return {key: HIDDEN if is_secret_key(key) else value for key, value in properties.items()}
+
+
+def option(
+    *,
+    name: str | None = None,
+    also: Collection[str] = (),
+    default: Any = attrs.NOTHING,
+    unit: str | None = None,
+    secret: bool = False,
+    doc: str,
+    **more: Any,
+) -> Any:
+    """Declare one property of a backend.
+
+    Args:
+        name: the property key, where it differs from the attribute (``client.pool-size``).
+        also: other keys for the same property.
+        default: value where it is not given; without one the property is required.
+        unit: unit of the value, such as ``seconds``.
+        secret: whether the value must not be shown.
+        doc: one line that says what it is.
+    """
+    metadata = {"name": name, "also": tuple(also), "unit": unit, "secret": secret, "doc": doc}
+    if secret:
+        more.setdefault("repr", lambda value: repr(value and HIDDEN))
+    return attrs.field(default=default, metadata=metadata, **more)
+
+
+def prefix_option(prefix: str, *, also: Collection[str] = (), doc: str) -> Any:
+    """Declare a group of properties: every key below `prefix`, as a dict without the prefix."""
+    return attrs.field(
+        factory=dict,
+        metadata={"prefixes": (prefix, *also), "doc": doc, "name": prefix},
+        repr=lambda value: repr(redact(value)),
+    )
+
+
+@attrs.define(kw_only=True)
+class Config:
+    """The properties that every backend takes; a backend adds its own."""
+
+    impl: ClassVar[str] = ""
+    """Name of the implementation, the prefix of its keys."""
+
+    storage: dict[str, str] = prefix_option(
+        "storage.", doc="options for the object store that holds the tables"
+    )
+
+    skip_unreadable: bool = option(
+        default=False,
+        doc="leave a table that cannot be read out of a listing, with a warning, instead of failing",
+    )
+
+    @classmethod
+    def from_properties(
+        cls, properties: Mapping[str, Any], other_impls: Collection[str] = ()
+    ) -> Self:
+        """Read properties, strictly.
+
+        Args:
+            properties: keys and values; values are text, or already of the right type.
+            other_impls: names of other implementations, whose prefixed keys are left alone.
+
+        Raises:
+            InvalidInputError: code 13; a key is unknown, missing or given twice, or a value is
+                not of its type.
+        """
+        hints = get_type_hints(cls)
+        by_key: dict[str, attrs.Attribute[Any]] = {}
+        prefixes: dict[str, attrs.Attribute[Any]] = {}
+        for attribute in attrs.fields(cls):
+            if "prefixes" in attribute.metadata:
+                prefixes |= dict.fromkeys(attribute.metadata["prefixes"], attribute)
+                continue
+            for key in (_key(attribute), *attribute.metadata.get("also", ())):
+                by_key[key] = attribute
+        values: dict[str, Any] = {}
+        given: dict[str, str] = {}
+        for full_key, value in properties.items():
+            if value is None:
+                continue
+            key = full_key.removeprefix(f"{cls.impl}.")
+            attribute = by_key.get(key)
+            if attribute is not None:
+                parsed = _parse(cls.impl, full_key, value, hints[attribute.name], attribute)
+                if attribute.name in values and values[attribute.name] != parsed:
+                    raise InvalidInputError(
+                        f"{cls.impl}: {given[attribute.name]!r} and {full_key!r} are one property "
+                        "and have two values; give one"
+                    )
+                values[attribute.name] = parsed
+                given[attribute.name] = full_key
+                continue
+            prefix = next((p for p in prefixes if key.startswith(p) and len(key) > len(p)), None)
+            if prefix is not None:
+                group = values.setdefault(prefixes[prefix].name, {})
+                group[key[len(prefix) :]] = str(value)
+                continue
+            if full_key.split(".", 1)[0] in other_impls and key == full_key and "." in full_key:
+                continue
+            raise InvalidInputError(_unknown(cls.impl, full_key, key, [*by_key, *prefixes]))
+        missing = [
+            _key(attribute)
+            for attribute in attrs.fields(cls)
+            if attribute.default is attrs.NOTHING and attribute.name not in values
+        ]
+        if missing:
+            doc = next(a for a in attrs.fields(cls) if _key(a) == missing[0]).metadata["doc"]
+            raise InvalidInputError(f"{cls.impl}: property {missing[0]!r} is required: {doc}")
+        return cls(**values)
+
+    def to_properties(self) -> dict[str, str]:
+        """Give the properties that build this configuration again, all as text."""
+        out: dict[str, str] = {}
+        for attribute in attrs.fields(type(self)):
+            value = getattr(self, attribute.name)
+            if "prefixes" in attribute.metadata:
+                prefix = attribute.metadata["prefixes"][0]
+                out |= {prefix + key: text for key, text in value.items()}
+            elif value is not None:
+                out[_key(attribute)] = _text(value)
+        return out
+
+    def secrets(self) -> frozenset[str]:
+        """Give the values that must not be shown, to take them out of messages."""
+        found: set[str] = set()
+        for attribute in attrs.fields(type(self)):
+            value = getattr(self, attribute.name)
+            if "prefixes" in attribute.metadata:
+                found |= {text for key, text in value.items() if is_secret_key(key)}
+            elif attribute.metadata.get("secret") and value is not None:
+                found.add(str(value))
+        return frozenset(text for text in found if len(text) > 2)
+
+    @classmethod
+    def describe(cls) -> list[dict[str, Any]]:
+        """List the properties: key, type, unit, default, whether required or secret, what it is."""
+        hints = get_type_hints(cls)
+        rows = []
+        for attribute in attrs.fields(cls):
+            group = "prefixes" in attribute.metadata
+            default = attribute.default
+            rows.append(
+                {
+                    "key": _key(attribute) + ("*" if group else ""),
+                    "type": "text" if group else _type_name(hints[attribute.name]),
+                    "unit": attribute.metadata.get("unit"),
+                    "default": default if isinstance(default, str | int | float | bool) else None,
+                    "required": default is attrs.NOTHING,
+                    "secret": bool(attribute.metadata.get("secret")),
+                    "doc": attribute.metadata["doc"],
+                }
+            )
+        return rows
+
+
+def _key(attribute: attrs.Attribute[Any]) -> str:
+    return attribute.metadata.get("name") or attribute.name
+
+
+def _bare(hint: Any) -> Any:
+    """Take ``X`` out of ``X | None``."""
+    inner = [arg for arg in get_args(hint) if arg is not type(None)]
+    return inner[0] if type(None) in get_args(hint) and len(inner) == 1 else hint
+
+
+def _type_name(hint: Any) -> str:
+    bare = _bare(hint)
+    if get_origin(bare) in (tuple, list):
+        return "list"
+    return {str: "text", int: "whole number", float: "number", bool: "true or false"}[bare]
+
+
+def _parse(impl: str, key: str, value: Any, hint: Any, attribute: attrs.Attribute[Any]) -> Any:
+    bare = _bare(hint)
+    unit = attribute.metadata.get("unit")
+    shown = HIDDEN if attribute.metadata.get("secret") else repr(value)
+    wanted = _type_name(hint) + (f" ({unit})" if unit else "")
+    refused = InvalidInputError(f"{impl}: property {key!r} must be {wanted}, not {shown}")
+    if get_origin(bare) in (tuple, list):
+        items = value.split(",") if isinstance(value, str) else list(value)
+        return tuple(str(item).strip() for item in items if str(item).strip())
+    if bare is bool:
+        text = str(value).strip().lower()
+        if text not in ("true", "false"):
+            raise refused
+        return text == "true"
+    if bare is str:
+        if not isinstance(value, str):
+            if isinstance(value, bool | int | float):
+                return str(value)
+            if hasattr(value, "__fspath__"):
+                return str(value)
+            raise refused
+        return value
+    if isinstance(value, bool):
+        raise refused
+    try:
+        return bare(value)
+    except (TypeError, ValueError):
+        raise refused from None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple | list):
+        return ",".join(value)
+    return str(value)
+
+
+def _unknown(impl: str, full_key: str, key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}?" if close else "known are " + ", ".join(sorted(known))
+    return f"{impl}: property {full_key!r} is not known; {hint}"

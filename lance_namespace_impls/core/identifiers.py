@@ -1,0 +1,83 @@
+"""Identifiers: the names from the root to an object.
+
+Source: the general specification, "Object Identifier" and "Name and Identifier for Root Namespace".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+from urllib.parse import quote
+
+from lance_namespace_client._transport import DEFAULT_DELIMITER, join_identifier
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = [
+    "DEFAULT_DELIMITER",
+    "ROOT",
+    "Identifier",
+    "default_location",
+    "format_identifier",
+    "join_identifier",
+    "parse_identifier",
+    "split_identifier",
+]
+
+Identifier: TypeAlias = tuple[str, ...]
+"""Names from the root (not included) to an object; empty for the root itself."""
+
+ROOT: Identifier = ()
+
+
+def parse_identifier(names: Sequence[str] | None) -> Identifier:
+    """Take a list identifier; ``None``, ``""`` and ``[]`` are the root.
+
+    Raises:
+        InvalidInputError: code 13, it is a string, or a name is empty or not a string.
+    """
+    if names is None or len(names) == 0:
+        return ROOT
+    if isinstance(names, str):
+        raise InvalidInputError(
+            f"an identifier is a list of names, not the string {names!r}: write [{names!r}]"
+        )
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidInputError(f"identifier {list(names)!r}: {name!r} is not a string")
+        if not name:
+            raise InvalidInputError(f"identifier {list(names)!r} has an empty name")
+    return tuple(names)
+
+
+def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
+    """Take a string identifier; the delimiter alone, or nothing, is the root.
+
+    Raises:
+        InvalidInputError: code 13, a name is empty, or the delimiter is.
+    """
+    if not delimiter:
+        raise InvalidInputError("the delimiter must not be empty")
+    if text in ("", delimiter):
+        return ROOT
+    names = tuple(text.split(delimiter))
+    if not all(names):
+        raise InvalidInputError(f"identifier {text!r} has an empty name (delimiter {delimiter!r})")
+    return names
+
+
+def format_identifier(identifier: Sequence[str], delimiter: str = DEFAULT_DELIMITER) -> str:
+    """Write an identifier for a message; unlike `join_identifier` it never fails."""
+    return delimiter.join(identifier) if identifier else "the root namespace"
+
+
+def default_location(root: str, identifier: Sequence[str]) -> str:
+    """Give the location of a table that was declared without one.
+
+    Args:
+        root: storage root, a path or URI without a trailing slash.
+        identifier: names of the table, outermost first.
+
+    Returns:
+        ``{root}/{names joined by /}``, each name percent-encoded.
+    """
+    return "/".join([root.rstrip("/"), *(quote(name, safe="") for name in identifier)])

@@ -1,0 +1,126 @@
+"""What every namespace of this package offers beside the operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from lance_namespace_client.namespace import LanceNamespace
+
+from .config import Config, redact
+from .identifiers import parse_identifier
+
+if TYPE_CHECKING:
+    from .capabilities import Capabilities
+
+__all__ = ["Namespace"]
+
+
+class Namespace(LanceNamespace):
+    """A namespace with typed properties: a context manager that pickles and iterates.
+
+    It pickles as its class and properties, and connects anew where it lands.
+
+    Args:
+        config: the typed properties.
+    """
+
+    config_type: ClassVar[type[Config]] = Config
+    capabilities: ClassVar[Capabilities]
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+
+    @classmethod
+    def from_properties(
+        cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
+    ) -> Self:
+        """Connect with properties as text, bare or with the impl as prefix.
+
+        Raises:
+            InvalidInputError: code 13, a property is unknown, missing or of the wrong type.
+        """
+        return cls(cls.config_type.from_properties(properties, other_impls))
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The properties that connect to this namespace again, secrets included."""
+        return self.config.to_properties()
+
+    def namespace_id(self) -> str:
+        """Tell this namespace from others: its impl and its properties without the secrets."""
+        shown = redact(self.properties)
+        return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
+
+    def close(self) -> None:
+        """Give back connections; the namespace is not used after it."""
+
+    def iter_namespaces(
+        self, id: Sequence[str] | None = None, *, page_size: int | None = None
+    ) -> Iterator[str]:
+        """Walk the names of the child namespaces, page by page as they are asked for.
+
+        Args:
+            id: the parent; the root unless given.
+            page_size: names a page; the namespace chooses unless given.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        token: str | None = None
+        while True:
+            page = self.list_namespaces(_page_request(id, token, page_size))
+            yield from page.namespaces
+            if (token := page.page_token) is None:
+                return
+
+    def iter_tables(
+        self,
+        id: Sequence[str] | None = None,
+        *,
+        include_declared: bool = True,
+        page_size: int | None = None,
+    ) -> Iterator[str]:
+        """Walk the names of the tables in a namespace, page by page as they are asked for.
+
+        Args:
+            id: the namespace; the root unless given.
+            include_declared: whether tables without data count.
+            page_size: names a page; the namespace chooses unless given.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        token: str | None = None
+        while True:
+            request = _page_request(id, token, page_size)
+            page = self.list_tables({**request, "include_declared": include_declared})
+            yield from page.tables
+            if (token := page.page_token) is None:
+                return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{self.namespace_id()}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_reconnect, (type(self), self.properties))
+
+
+def _reconnect(cls: type[Namespace], properties: dict[str, str]) -> Namespace:
+    return cls.from_properties(properties)
+
+
+def _page_request(id: Sequence[str] | None, token: str | None, limit: int | None) -> dict[str, Any]:
+    return {"id": list(parse_identifier(id)), "page_token": token, "limit": limit}

@@ -1,0 +1,23 @@
+"""Where a dataset is and how its object store is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from .config import redact
+
+__all__ = ["TableStorage"]
+
+
+@frozen(kw_only=True)
+class TableStorage:
+    """The location of a dataset and the options of its object store."""
+
+    location: str
+    """Root of the dataset: a path or URI, without a trailing slash."""
+    options: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"TableStorage({self.location!r}, {redact(self.options)!r})"

@@ -1,0 +1,274 @@
+"""The file system of a namespace directory, over pyarrow.fs."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from lance_namespace_client.errors import InvalidInputError, UnsupportedError
+from pyarrow import fs
+
+from ..core.errors import first_line
+
+__all__ = ["Directory", "absolute"]
+
+# pylance's names for object-store options, and what pyarrow calls the same.
+_S3_OPTIONS = {
+    "aws_access_key_id": "access_key",
+    "access_key_id": "access_key",
+    "aws_secret_access_key": "secret_key",
+    "secret_access_key": "secret_key",
+    "aws_session_token": "session_token",
+    "session_token": "session_token",
+    "aws_region": "region",
+    "region": "region",
+    "aws_endpoint": "endpoint_override",
+    "aws_endpoint_url": "endpoint_override",
+    "endpoint": "endpoint_override",
+}
+_GCS_OPTIONS = {"google_project_id": "project_id"}
+_AZURE_OPTIONS = {
+    "azure_storage_account_name": "account_name",
+    "account_name": "account_name",
+    "azure_storage_account_key": "account_key",
+    "account_key": "account_key",
+    "azure_storage_sas_key": "sas_token",
+    "sas_key": "sas_token",
+}
+
+
+def absolute(path: str) -> str:
+    """Make a directory path independent of the current directory; a URI stays as it is.
+
+    Source: the general specification, "Directory Path".
+
+    Raises:
+        InvalidInputError: code 13, it is empty or holds a NUL.
+    """
+    if not path or "\0" in path:
+        raise InvalidInputError(f"the directory path {path!r} is empty or holds a NUL character")
+    if "://" in path:
+        return path.rstrip("/")
+    return os.path.abspath(os.path.expanduser(path))
+
+
+class Directory:
+    """A directory on local storage or an object store.
+
+    Args:
+        root: URI or absolute path.
+        options: object-store options by pylance's names, such as ``aws_endpoint``.
+    """
+
+    def __init__(self, root: str, options: Mapping[str, str]) -> None:
+        self.root = root
+        self._fs, self._base = _open(root, options)
+        self.is_local = isinstance(self._fs, fs.LocalFileSystem)
+
+    def location(self, folder: str) -> str:
+        """Give the location of a table directory as pylance takes it."""
+        return f"{self.root.rstrip('/')}/{folder}"
+
+    def _path(self, *parts: str) -> str:
+        return "/".join([self._base.rstrip("/"), *parts])
+
+    def kinds(self, *paths: str) -> list[str]:
+        """Say of each path what it is: ``directory``, ``file`` or ``missing``."""
+        infos = self._fs.get_file_info([self._path(path) if path else self._base for path in paths])
+        return [_KIND.get(info.type, "missing") for info in infos]
+
+    def folders(self) -> list[str]:
+        """List the names of the directories in the root; a missing root has none.
+
+        Raises:
+            InvalidInputError: code 13, the root is a file.
+        """
+        selector = fs.FileSelector(self._base, recursive=False, allow_not_found=True)
+        try:
+            infos = self._fs.get_file_info(selector)
+        except NotADirectoryError:
+            infos = []
+        if not infos:
+            self.require_directory()
+        return [info.base_name for info in infos if info.type == fs.FileType.Directory]
+
+    def require_directory(self) -> None:
+        """Refuse a root that is a file (code 13)."""
+        if self.kinds("")[0] == "file":
+            raise InvalidInputError(f"{self.root} is a file, not a directory of tables")
+
+    def holds_file(self, folder: str, ending: str) -> bool:
+        """Say whether a directory directly holds a file whose name ends so."""
+        selector = fs.FileSelector(self._path(folder), recursive=False, allow_not_found=True)
+        return any(info.path.endswith(ending) for info in self._fs.get_file_info(selector))
+
+    def read(self, path: str) -> bytes | None:
+        """Read a small file; None where there is none."""
+        try:
+            with self._fs.open_input_stream(self._path(path)) as stream:
+                return bytes(stream.read())
+        except FileNotFoundError:
+            return None
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write a small file; a reader finds the old content or the new, never a part."""
+        if not self.is_local:
+            with self._fs.open_output_stream(self._path(path)) as stream:
+                stream.write(content)
+            return
+        target = Path(self._path(path))
+        temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
+        temporary.write_bytes(content)
+        os.replace(temporary, target)
+
+    def mark(self, path: str) -> bool:
+        """Make an empty file; False where it was there already.
+
+        On local storage exactly one of several callers gets True. Object stores through
+        pyarrow.fs have no such call: there two callers at the same moment may both get it.
+        """
+        if self.is_local:
+            try:
+                os.close(os.open(self._path(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            except FileExistsError:
+                return False
+            return True
+        if self.kinds(path)[0] == "file":
+            return False
+        with self._fs.open_output_stream(self._path(path)):
+            return True
+
+    def unmark(self, path: str) -> bool:
+        """Remove a file; False where it was not there."""
+        try:
+            self._fs.delete_file(self._path(path))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def add(self, folder: str, files: Mapping[str, bytes]) -> bool:
+        """Make a directory with small files in it, all at once; False where it is there already.
+
+        On local storage exactly one of several callers gets True.
+        """
+        if not self.is_local:
+            if self.kinds(folder)[0] != "missing":
+                return False
+            for name, content in files.items():
+                self.write(f"{folder}/{name}", content)
+            return True
+        os.makedirs(self._base, exist_ok=True)
+        made = Path(self._path(f".adding-{uuid.uuid4().hex}"))
+        made.mkdir()
+        try:
+            for name, content in files.items():
+                (made / name).write_bytes(content)
+            return self._move(made, folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+    def move(self, folder: str, new: str) -> bool:
+        """Rename a directory; False where the new name is taken.
+
+        Raises:
+            FileNotFoundError: there is no such directory (any more).
+            UnsupportedError: code 0, object stores cannot rename.
+        """
+        if not self.is_local:
+            raise UnsupportedError(
+                f"RenameTable: {urlsplit(self.root).scheme} storage cannot rename a directory; "
+                "create a new table and drop the old one"
+            )
+        return self._move(Path(self._path(folder)), new)
+
+    def _move(self, source: Path, folder: str) -> bool:
+        target = self._path(folder)
+        # rename(2) replaces an empty directory, and an empty one is a table too.
+        if os.path.lexists(target):
+            return False
+        try:
+            os.rename(source, target)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) or not os.path.lexists(target):
+                raise
+            return False
+        return True
+
+    def remove(self, folder: str) -> None:
+        """Delete a directory with all that is in it.
+
+        On local storage it disappears at once, before its files are deleted.
+
+        Raises:
+            FileNotFoundError: there is no such directory (any more).
+        """
+        if not self.is_local:
+            if self.kinds(folder)[0] == "missing":
+                raise FileNotFoundError(folder)
+            self._fs.delete_dir(self._path(folder))
+            return
+        doomed = self._path(f".dropped-{uuid.uuid4().hex}")
+        os.rename(self._path(folder), doomed)
+        shutil.rmtree(doomed)
+
+    @contextmanager
+    def lock(self, folder: str) -> Iterator[None]:
+        """Keep other processes out of a directory for a moment; object stores have no lock.
+
+        Raises:
+            FileNotFoundError: there is no such directory.
+        """
+        if not self.is_local:
+            yield
+            return
+        handle = os.open(self._path(folder), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if not os.path.isdir(self._path(folder)):
+                raise FileNotFoundError(folder)
+            yield
+        finally:
+            os.close(handle)
+
+
+_KIND = {fs.FileType.Directory: "directory", fs.FileType.File: "file"}
+
+
+def _open(root: str, options: Mapping[str, str]) -> tuple[Any, str]:
+    if "://" not in root:
+        return fs.LocalFileSystem(), root
+    parts = urlsplit(root)
+    path = unquote(f"{parts.netloc}{parts.path}")
+    try:
+        match parts.scheme:
+            case "file":
+                return fs.LocalFileSystem(), unquote(parts.path) or "/"
+            case "s3":
+                return fs.S3FileSystem(**_s3(options)), path
+            case "gs" | "gcs":
+                return fs.GcsFileSystem(**_renamed(options, _GCS_OPTIONS)), path
+            case "az" | "abfs" | "abfss":
+                return fs.AzureFileSystem(**_renamed(options, _AZURE_OPTIONS)), path
+            case _:
+                filesystem, base = fs.FileSystem.from_uri(root)
+                return filesystem, base
+    except Exception as error:
+        raise InvalidInputError(f"{root} cannot be opened: {first_line(error)}") from error
+
+
+def _renamed(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, Any]:
+    return {names[key.lower()]: value for key, value in options.items() if key.lower() in names}
+
+
+def _s3(options: Mapping[str, str]) -> dict[str, Any]:
+    out = _renamed(options, _S3_OPTIONS)
+    if str(out.get("endpoint_override", "")).startswith("http://"):
+        out["scheme"] = "http"
+    return out

@@ -1,0 +1,305 @@
+"""The directory backend."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import attrs
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    TableAlreadyExistsError,
+)
+
+from ..core.capabilities import Capabilities
+from ..core.catalog import (
+    CatalogNamespace,
+    TableEntry,
+    namespace_not_found,
+    table_exists,
+    table_not_found,
+)
+from ..core.config import Config, option
+from ..core.identifiers import Identifier
+from ..core.paging import sorted_after
+from .filesystem import Directory, absolute
+
+__all__ = ["DirectoryConfig", "DirectoryNamespace"]
+
+SUFFIX = ".lance"
+# pylance's directory namespace reads and writes the first two as well.
+DECLARED = ".lance-reserved"
+DEREGISTERED = ".lance-deregistered"
+PROPERTIES = ".lance-properties"
+LONGEST_NAME = 255 - len(SUFFIX)
+
+
+@attrs.define(kw_only=True)
+class DirectoryConfig(Config):
+    """Properties of a directory namespace."""
+
+    impl: ClassVar[str] = "dir"
+
+    root: str = option(
+        name="path",
+        also=("root",),
+        converter=absolute,
+        doc="the directory: a URI, an absolute path, or a path relative to the current directory",
+    )
+
+
+class DirectoryNamespace(CatalogNamespace):
+    """The tables in one directory.
+
+    A table is a subdirectory, ``name/`` or ``name.lance/``; new ones are ``name.lance/``, which
+    pylance's own directory namespace sees too. A subdirectory is a table whatever is in it.
+    Properties are kept in the table's directory in a file ``.lance-properties``.
+
+    On local storage, of several processes that create, register, rename or drop one table at
+    the same moment, one succeeds. On object stores that holds for CreateTable, whose commit
+    is atomic; two that declare one name there at the same moment may both succeed.
+
+    Source: the general specification, "Lance Directory Namespace".
+    """
+
+    config_type = DirectoryConfig
+    config: DirectoryConfig
+    capabilities = Capabilities(
+        namespace_depth=0,
+        storage_only=True,
+        unsupported=dict.fromkeys(
+            ("CreateNamespace", "DropNamespace", "AlterNamespace"),
+            "a directory namespace has one level and no namespaces in it",
+        ),
+    )
+
+    def __init__(self, config: DirectoryConfig) -> None:
+        super().__init__(config)
+        self._directory = Directory(config.root, config.storage)
+
+    def check_identifier(self, operation: str, request: Any) -> None:
+        """Refuse what is not a name here: other depths, and names that leave the directory."""
+        super().check_identifier(operation, request)
+        for name in getattr(request, "id", None) or ():
+            _check_name(name)
+        if operation == "RenameTable":
+            _check_name(request.new_table_name)
+
+    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        self._directory.require_directory()
+        return {}
+
+    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        self._directory.require_directory()
+        return iter(())
+
+    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        if parent:
+            raise namespace_not_found(parent)
+        folders = [f for f in self._directory.folders() if not f.startswith((".", "_"))]
+        kinds = self._directory.kinds(*(f"{folder}/{DEREGISTERED}" for folder in folders))
+        live = [folder for folder, kind in zip(folders, kinds, strict=True) if kind == "missing"]
+        names = [folder.removesuffix(SUFFIX) for folder in live]
+        twice = sorted({name for name in names if names.count(name) > 1}) if _repeats(names) else []
+        if twice:
+            raise _ambiguous(twice[0])
+        return sorted_after(names, after)
+
+    def _live_folder(self, name: str) -> str | None:
+        """Find the directory of a table, or None where the name has none.
+
+        Raises:
+            InvalidTableStateError: code 19, there are two.
+        """
+        folders = (f"{name}{SUFFIX}", name)
+        kinds = self._directory.kinds(*folders, *(f"{folder}/{DEREGISTERED}" for folder in folders))
+        live = [
+            folder
+            for folder, kind, marker in zip(folders, kinds[:2], kinds[2:], strict=True)
+            if kind == "directory" and marker != "file"
+        ]
+        if len(live) > 1:
+            raise _ambiguous(name)
+        return live[0] if live else None
+
+    def _table(self, identifier: Identifier) -> TableEntry:
+        folder = self._live_folder(identifier[-1])
+        if folder is None:
+            self._directory.require_directory()
+            raise table_not_found(identifier)
+        return self._entry(identifier, folder, self._read_properties(folder))
+
+    def _entry(
+        self, identifier: Identifier, folder: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        location = self._directory.location(folder)
+        return TableEntry(id=identifier, location=location, properties=properties)
+
+    def _folder(self, entry: TableEntry) -> str:
+        return entry.location.rsplit("/", 1)[1]
+
+    def _add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        name = identifier[-1]
+        folder = f"{name}{SUFFIX}"
+        if location is not None and self._named_folder(name, location) != folder:
+            raise InvalidInputError(
+                f"table {name}: a new table of this directory is at "
+                f"{self._directory.location(folder)}; leave the location out"
+            )
+        self._directory.require_directory()
+        self._refuse_occupied(identifier)
+        files = {DECLARED: b""}
+        if properties:
+            files[PROPERTIES] = _dump(properties)
+        if not self._directory.add(folder, files):
+            raise table_exists(identifier)
+        return self._entry(identifier, folder, properties)
+
+    def _refuse_occupied(self, identifier: Identifier) -> None:
+        """Refuse a name that has a directory, live or deregistered, or a file (code 5)."""
+        name = identifier[-1]
+        if self._live_folder(name) is not None:
+            raise table_exists(identifier)
+        for folder, kind in zip(
+            (f"{name}{SUFFIX}", name), self._directory.kinds(f"{name}{SUFFIX}", name), strict=True
+        ):
+            if kind == "directory":
+                raise TableAlreadyExistsError(
+                    f"table {name} was deregistered and its data is still at "
+                    f"{self._directory.location(folder)}: register it, or delete that directory"
+                )
+            if kind == "file":
+                raise TableAlreadyExistsError(
+                    f"table {name} cannot be made: {self._directory.location(folder)} is a file"
+                )
+
+    def _adopt_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        name = identifier[-1]
+        folder = self._named_folder(name, location)
+        if folder is None:
+            raise InvalidInputError(
+                f"table {name}: {location} is not its directory; in this namespace a table's data is "
+                f"at {self._directory.location(name + SUFFIX)}"
+            )
+        if self._directory.kinds(folder)[0] != "directory":
+            raise InvalidInputError(f"table {name}: there is no directory at {location}")
+        if self._live_folder(name) is not None:
+            raise table_exists(identifier)
+        with self._directory.lock(folder):
+            if properties:
+                self._directory.write(f"{folder}/{PROPERTIES}", _dump(properties))
+            else:
+                self._directory.unmark(f"{folder}/{PROPERTIES}")
+            if not self._directory.unmark(f"{folder}/{DEREGISTERED}"):
+                raise table_exists(identifier)
+        return self._entry(identifier, folder, properties)
+
+    def _named_folder(self, name: str, location: str) -> str | None:
+        """Give the directory that a location names, if it is one of the table's own."""
+        for folder in (f"{name}{SUFFIX}", name):
+            own = self._directory.location(folder)
+            if location.rstrip("/") in (own, own.removeprefix("file://"), f"file://{own}", folder):
+                return folder
+        return None
+
+    def _remove_table(self, entry: TableEntry) -> None:
+        try:
+            marked = self._directory.mark(f"{self._folder(entry)}/{DEREGISTERED}")
+        except FileNotFoundError:
+            marked = False
+        if not marked:
+            raise table_not_found(entry.id)
+
+    def _drop_table(self, entry: TableEntry) -> None:
+        try:
+            self._directory.remove(self._folder(entry))
+        except FileNotFoundError as error:
+            raise table_not_found(entry.id) from error
+
+    def _withdraw_table(self, entry: TableEntry) -> None:
+        self._directory.remove(self._folder(entry))
+
+    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
+        self._refuse_occupied(new)
+        old = self._folder(entry)
+        folder = new[-1] + (SUFFIX if old.endswith(SUFFIX) else "")
+        try:
+            if not self._directory.move(old, folder):
+                raise table_exists(new)
+        except FileNotFoundError as error:
+            raise table_not_found(entry.id) from error
+
+    def _alter_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        folder = self._folder(entry)
+        try:
+            with self._directory.lock(folder):
+                properties = {**self._read_properties(folder), **changed}
+                for key in removed:
+                    properties.pop(key, None)
+                self._directory.write(f"{folder}/{PROPERTIES}", _dump(properties))
+        except FileNotFoundError as error:
+            raise table_not_found(entry.id) from error
+        return properties
+
+    def _read_properties(self, folder: str) -> dict[str, str]:
+        content = self._directory.read(f"{folder}/{PROPERTIES}")
+        if content is None:
+            return {}
+        try:
+            found = json.loads(content)
+            if isinstance(found, dict) and all(isinstance(v, str) for v in found.values()):
+                return found
+        except ValueError:
+            pass
+        raise InvalidTableStateError(
+            f"{self._directory.location(folder)}/{PROPERTIES} is not a JSON object of text; "
+            "mend or delete that file"
+        )
+
+    def _has_data(self, entry: TableEntry) -> bool:
+        return self._directory.holds_file(f"{self._folder(entry)}/_versions", ".manifest")
+
+    def _data_written(self, entry: TableEntry) -> None:
+        self._directory.unmark(f"{self._folder(entry)}/{DECLARED}")
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that cannot be a table directory (code 13)."""
+    if "/" in name or "\0" in name or name in (".", ".."):
+        raise InvalidInputError(f"table name {name!r} would leave the directory")
+    if name.startswith((".", "_")):
+        raise InvalidInputError(
+            f"table name {name!r}: names that start with '.' or '_' are not tables"
+        )
+    if name.endswith(SUFFIX):
+        raise InvalidInputError(
+            f"table name {name!r}: the directory {name}/ is table {name.removesuffix(SUFFIX)!r}"
+        )
+    try:
+        too_long = len(name.encode()) > LONGEST_NAME
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"table name {name!r} is not valid Unicode text") from None
+    if too_long:
+        raise InvalidInputError(f"table name {name[:40]!r}... is longer than {LONGEST_NAME} bytes")
+
+
+def _repeats(names: list[str]) -> bool:
+    return len(set(names)) != len(names)
+
+
+def _ambiguous(name: str) -> InvalidTableStateError:
+    return InvalidTableStateError(
+        f"table {name} has two directories, {name}/ and {name}{SUFFIX}/: rename or remove one"
+    )
+
+
+def _dump(properties: Mapping[str, str]) -> bytes:
+    return json.dumps(dict(properties), indent=1, sort_keys=True, ensure_ascii=False).encode()

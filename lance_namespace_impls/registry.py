@@ -1,0 +1,116 @@
+"""Finds implementations by name.
+
+Source: the general specification, "Configuring the Implementation".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from lance_namespace_client.errors import InvalidInputError
+
+from .core.namespace import Namespace
+
+__all__ = ["connect", "connect_config", "implementations", "register"]
+
+ENTRY_POINTS = "lance_namespace_impls.namespaces"
+
+# impl name -> ("module:Class", extra that brings what the module needs)
+_BUILT_IN: dict[str, tuple[str, str | None]] = {
+    "dir": ("lance_namespace_impls.directory:DirectoryNamespace", None),
+    "rest": ("lance_namespace_impls.rest:RestNamespace", None),
+}
+_registered: dict[str, str] = {}
+
+
+def register(name: str, target: str) -> None:
+    """Make an implementation known in this process.
+
+    Packages do the same for good with an entry point of the group
+    ``lance_namespace_impls.namespaces``.
+
+    Args:
+        name: value for ``impl``.
+        target: ``"module:Class"``; the class is a `Namespace`.
+
+    Raises:
+        InvalidInputError: code 13, the name is taken, or the target is not ``module:Class``.
+    """
+    if name in _BUILT_IN:
+        raise InvalidInputError(f"impl {name!r} is built in; register under another name")
+    if target.count(":") != 1 or not all(target.split(":")):
+        raise InvalidInputError(f"register {name!r}: {target!r} is not of the form 'module:Class'")
+    _registered[name] = target
+
+
+def implementations() -> dict[str, str]:
+    """Give every known implementation: its name and ``module:Class``."""
+    found = {name: target for name, (target, _) in _BUILT_IN.items()}
+    found |= {
+        point.name: point.value
+        for point in entry_points(group=ENTRY_POINTS)
+        if point.name not in _BUILT_IN
+    }
+    return found | _registered
+
+
+def load(impl: str) -> type[Namespace]:
+    """Load the class of an implementation.
+
+    Raises:
+        InvalidInputError: code 13, the name is not known or is not a namespace; or what it needs
+            is not installed, and the message says what to install.
+    """
+    target, extra = _BUILT_IN.get(impl, (None, None))
+    if target is None:
+        target = _registered.get(impl) or (impl if ":" in impl else implementations().get(impl))
+    if target is None:
+        known = ", ".join(sorted(implementations()))
+        raise InvalidInputError(f"impl {impl!r} is not known; known are {known}, or 'module:Class'")
+    module, _, name = target.partition(":")
+    try:
+        cls = getattr(import_module(module), name)
+    except ImportError as error:
+        if extra is not None:
+            raise InvalidInputError(
+                f"impl {impl!r} needs {error.name}: pip install 'lance-namespace-kit[{extra}]'"
+            ) from error
+        raise InvalidInputError(f"impl {impl!r}: {module} cannot be imported: {error}") from error
+    except AttributeError as error:
+        raise InvalidInputError(f"impl {impl!r}: {module} has no {name}") from error
+    if not isinstance(cls, type) or not issubclass(cls, Namespace):
+        raise InvalidInputError(f"impl {impl!r}: {target} is not a Namespace")
+    return cls
+
+
+def connect(impl: str, properties: Mapping[str, Any] | None = None) -> Namespace:
+    """Connect to a namespace.
+
+    Args:
+        impl: ``dir``, ``rest``, a registered name, or ``module:Class``.
+        properties: its properties, bare (``path``) or with the impl as prefix (``dir.path``).
+
+    Raises:
+        InvalidInputError: code 13; the impl or a property is not known, a required one is
+            missing, or a value is of the wrong type.
+    """
+    cls = load(impl)
+    others = [name for name in (*_BUILT_IN, *_registered) if name != impl]
+    return cls.from_properties(properties or {}, others)
+
+
+def connect_config(config: Mapping[str, Any]) -> Namespace:
+    """Connect with one flat configuration that names the implementation under ``impl``.
+
+    >>> connect_config({"impl": "dir", "dir.path": "/my/dir"})  # doctest: +SKIP
+
+    Raises:
+        InvalidInputError: code 13, as `connect`; or there is no ``impl``.
+    """
+    if not config.get("impl"):
+        known = ", ".join(sorted(implementations()))
+        raise InvalidInputError(f"the configuration has no 'impl'; it is one of {known}")
+    return connect(config["impl"], {key: value for key, value in config.items() if key != "impl"})

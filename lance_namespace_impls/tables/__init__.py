@@ -1,0 +1,1 @@
+"""Table operations on pylance: everything that needs only a location and storage options."""

@@ -1,0 +1,107 @@
+"""Opening datasets and looking at them without reading rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lance_namespace_client.errors import (
+    InternalError,
+    InvalidTableStateError,
+    TableVersionNotFoundError,
+)
+
+from ..core.errors import first_line
+from ..core.storage import TableStorage
+
+__all__ = ["delete", "exists", "has_version", "latest_version", "open_dataset", "table_uri"]
+
+
+def open_dataset(
+    storage: TableStorage, *, version: int | str | None = None, branch: str | None = None
+) -> Any:
+    """Open a dataset.
+
+    Args:
+        storage: where it is.
+        version: number or tag of the version; the latest unless given.
+        branch: the branch; the main one unless given.
+
+    Returns:
+        a ``lance.LanceDataset``.
+
+    Raises:
+        InvalidTableStateError: code 19, the location holds no dataset.
+        TableVersionNotFoundError: code 11.
+    """
+    import lance
+
+    options = dict(storage.options) or None
+    try:
+        dataset = lance.dataset(storage.location, storage_options=options)
+    except ValueError as error:
+        if "was not found" not in str(error):
+            raise
+        raise InvalidTableStateError(
+            f"{storage.location} holds no Lance dataset: the table is declared without data, or what "
+            "is there does not follow the Lance format; write to it, or drop it"
+        ) from error
+    if branch is not None:
+        return dataset.checkout_version((branch, None))
+    if version is None or version == dataset.version:
+        return dataset
+    try:
+        return dataset.checkout_version(version)
+    except ValueError as error:
+        if isinstance(version, int) and "not found" in str(error):
+            raise TableVersionNotFoundError(
+                f"{storage.location} has no version {version}"
+            ) from error
+        raise
+
+
+def exists(storage: TableStorage) -> bool:
+    """Say whether the location holds a dataset."""
+    try:
+        open_dataset(storage)
+    except InvalidTableStateError:
+        return False
+    return True
+
+
+def latest_version(storage: TableStorage) -> int:
+    """Give the number of the latest version."""
+    return int(open_dataset(storage).version)
+
+
+def has_version(storage: TableStorage, version: int) -> bool:
+    """Say whether the dataset has that version."""
+    try:
+        open_dataset(storage, version=version)
+    except (TableVersionNotFoundError, InvalidTableStateError):
+        return False
+    return True
+
+
+def delete(storage: TableStorage) -> None:
+    """Delete everything below the location.
+
+    Raises:
+        InternalError: code 18, something could not be deleted; the message says what.
+    """
+    import lance
+
+    if not exists(storage):
+        return
+    try:
+        lance.LanceDataset.drop(storage.location, storage_options=dict(storage.options) or None)
+    except Exception as error:
+        raise InternalError(
+            f"the table is out of the catalog, but not all data at {storage.location} could be "
+            f"deleted: {first_line(error)}"
+        ) from error
+
+
+def table_uri(location: str) -> str:
+    """Give a location as a URI; a path becomes a ``file://`` one."""
+    return location if "://" in location else Path(location).absolute().as_uri()

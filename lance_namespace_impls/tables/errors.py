@@ -1,0 +1,65 @@
+"""From pylance's failures to protocol errors.
+
+pylance raises Python's plain exceptions; what went wrong stands in the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    TableAlreadyExistsError,
+    TableBranchNotFoundError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+    TableTagNotFoundError,
+    TableVersionNotFoundError,
+)
+
+from ..core.errors import first_line
+
+__all__ = ["from_lance"]
+
+# First match wins: the pattern, and the error that it stands for.
+_TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
+    (r"Dataset already exists", TableAlreadyExistsError),
+    (r"_versions/\d+\.manifest.*not found|version \d+ .*(not found|does not exist)|"
+     r"Not found: \S*_versions/\d+\.manifest", TableVersionNotFoundError),
+    (r"tag \S+ does not exist", TableTagNotFoundError),
+    (r"branch \S+ does not exist", TableBranchNotFoundError),
+    (r"[Cc]ommit conflict|[Tt]oo many concurrent writers|Retryable commit conflict|Incompatible transaction",
+     ConcurrentModificationError),
+    (r"different schema|schema (does not|doesn't|did not) match|fields did not match|"
+     r"Schema mismatch|contained null values even though the field is marked non-null",
+     TableSchemaValidationError),
+    (r"No field named|column \S+ does not exist|Column \S+ (does not exist|not found)|"
+     r"Field \S+ (not found|does not exist)", TableColumnNotFoundError),
+    (r"Permission ?denied|AccessDenied|Access Denied|\b403\b.*Forbidden|EACCES", PermissionDeniedError),
+    (r"Connection refused|connection error|error sending request|timed? ?out|"
+     r"\b503\b|dns error|Could not resolve host|SlowDown", ServiceUnavailableError),
+    (r"Invalid user input|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
+     r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)",
+     InvalidInputError),
+)  # fmt: skip
+_PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
+# pylance ends a message with the place in its Rust source.
+_SOURCE = re.compile(r",? ?(location: )?/?(\S*/)?(rust|src)/\S+\.rs:\d+(:\d+)?")
+
+
+def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
+    """Translate a failure of pylance, or give None where its text is not known.
+
+    Args:
+        error: the failure.
+        what: the operation and its object, to open the message with.
+    """
+    text = str(error)
+    for pattern, kind in _PATTERNS:
+        if pattern.search(text):
+            return kind(f"{what}: {first_line(Exception(_SOURCE.sub('', text)))}")
+    return None

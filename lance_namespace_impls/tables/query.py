@@ -1,0 +1,220 @@
+"""Reading rows: plain scans, vector and full-text search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace_client.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lance_namespace_client.models import QueryTableRequest
+
+__all__ = ["scan", "scanner"]
+
+# pylance reads up to 2 GiB ahead by default; a server answers many clients at once.
+READ_AHEAD_BYTES = 64 << 20
+BATCH_ROWS = 8192
+BATCH_BYTES = 8 << 20
+
+
+def scanner(dataset: Any, request: QueryTableRequest) -> Any:
+    """Build the ``lance.LanceScanner`` of a query.
+
+    Raises:
+        InvalidInputError: code 13, the parts of the request do not fit together.
+    """
+    wanted: dict[str, Any] = {
+        "filter": request.filter or None,
+        "offset": request.offset,
+        "prefilter": request.prefilter,
+        "fast_search": request.fast_search,
+        "with_row_id": request.with_row_id,
+        "columns": _columns(request),
+        "io_buffer_size": READ_AHEAD_BYTES,
+    }
+    vector = _vector(request)
+    if vector is not None:
+        wanted["nearest"] = _nearest(dataset, request, vector)
+    elif request.k:
+        wanted["limit"] = request.k
+    if request.full_text_query is not None:
+        wanted["full_text_query"] = _full_text(request)
+        if request.k:
+            wanted["limit"] = request.k
+    if vector is None and request.full_text_query is None:
+        wanted["batch_size"] = _batch_rows(dataset.schema)
+        wanted["batch_readahead"] = 2
+        wanted["fragment_readahead"] = 1
+    return dataset.scanner(**{key: value for key, value in wanted.items() if value is not None})
+
+
+def scan(dataset: Any, request: QueryTableRequest) -> pa.RecordBatchReader:
+    """Run a query; the rows come a batch at a time as they are read."""
+    import pyarrow as pa
+
+    reader = scanner(dataset, request).to_reader()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from reader
+
+    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def _batch_rows(schema: pa.Schema) -> int:
+    """Give as many rows as make a batch of a few megabytes: wide vectors want small batches."""
+    width = 0
+    for field in schema:
+        kind = field.type
+        length = 1
+        while hasattr(kind, "list_size"):
+            length *= max(kind.list_size, 1)
+            kind = kind.value_type
+        width += length * (getattr(kind, "bit_width", 0) // 8 if _is_fixed(kind) else 32)
+    return max(64, min(BATCH_ROWS, BATCH_BYTES // max(width, 1)))
+
+
+def _is_fixed(kind: pa.DataType) -> bool:
+    try:
+        return bool(kind.bit_width)
+    except ValueError:
+        return False
+
+
+def _columns(request: QueryTableRequest) -> list[str] | dict[str, str] | None:
+    columns = request.columns
+    if columns is None:
+        return None
+    if columns.column_aliases:
+        if columns.column_names:
+            return {name: name for name in columns.column_names} | columns.column_aliases
+        return columns.column_aliases
+    return columns.column_names
+
+
+def _vector(request: QueryTableRequest) -> list[Any] | None:
+    vector = request.vector
+    if vector is None:
+        return None
+    given = [v for v in (vector.single_vector, vector.multi_vector) if v]
+    if len(given) > 1:
+        raise InvalidInputError("QueryTable: give one of single_vector and multi_vector")
+    return given[0] if given else None
+
+
+def _nearest(dataset: Any, request: QueryTableRequest, vector: list[Any]) -> dict[str, Any]:
+    column = request.vector_column or _only_vector_column(dataset.schema)
+    bounds = (request.lower_bound, request.upper_bound)
+    nearest: dict[str, Any] = {
+        "column": column,
+        "q": vector,
+        "k": request.k or 10,
+        "metric": request.distance_type.lower() if request.distance_type else None,
+        "nprobes": request.nprobes,
+        "minimum_nprobes": request.minimum_nprobes,
+        "maximum_nprobes": request.maximum_nprobes,
+        "refine_factor": request.refine_factor,
+        "ef": request.ef,
+        "use_index": None
+        if request.bypass_vector_index is None
+        else not request.bypass_vector_index,
+        "distance_range": bounds if any(b is not None for b in bounds) else None,
+    }
+    return {key: value for key, value in nearest.items() if value is not None}
+
+
+def _only_vector_column(schema: pa.Schema) -> str:
+    found = [field.name for field in schema if hasattr(field.type, "list_size")]
+    if len(found) != 1:
+        raise InvalidInputError(
+            f"QueryTable: say which vector_column to search; the table has {len(found)}"
+        )
+    return str(found[0])
+
+
+def _full_text(request: QueryTableRequest) -> Any:
+    query = request.full_text_query
+    assert query is not None
+    if query.string_query is not None and query.structured_query is None:
+        text: dict[str, Any] = {"query": query.string_query.query}
+        if query.string_query.columns:
+            text["columns"] = query.string_query.columns
+        return text
+    if query.structured_query is not None and query.string_query is None:
+        return _structured(query.structured_query.query)
+    raise InvalidInputError("QueryTable: give one of string_query and structured_query")
+
+
+def _structured(query: Any) -> Any:
+    """Build pylance's query object for one node of a structured full-text query."""
+    from lance.query import (
+        BooleanQuery,
+        BoostQuery,
+        MatchQuery,
+        MultiMatchQuery,
+        Occur,
+        PhraseQuery,
+    )
+
+    given = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
+    if len(given) != 1:
+        raise InvalidInputError(
+            f"QueryTable: a full-text query is one of match, phrase, boost, multi_match and boolean, "
+            f"not {len(given)} of them"
+        )
+    node = getattr(query, given[0])
+    match given[0]:
+        case "match":
+            return _match(MatchQuery, node)
+        case "phrase":
+            return PhraseQuery(node.terms, _needs(node, "column"), slop=node.slop or 0)
+        case "boost":
+            return BoostQuery(
+                _structured(node.positive),
+                _structured(node.negative),
+                negative_boost=node.negative_boost,
+            )
+        case "multi_match":
+            parts = node.match_queries
+            if len({part.terms for part in parts}) != 1:
+                raise InvalidInputError(
+                    "QueryTable: multi_match needs the same terms in every part"
+                )
+            return MultiMatchQuery(parts[0].terms, [_needs(part, "column") for part in parts])
+        case _:
+            clauses = [(Occur.MUST, part) for part in node.must]
+            clauses += [(Occur.MUST_NOT, part) for part in node.must_not]
+            clauses += [(Occur.SHOULD, part) for part in node.should]
+            return BooleanQuery([(occur, _structured(part)) for occur, part in clauses])
+
+
+def _match(match_query: Any, node: Any) -> Any:
+    more = {
+        "boost": node.boost,
+        "fuzziness": node.fuzziness,
+        "max_expansions": node.max_expansions,
+        "operator": _operator(node.operator),
+        "prefix_length": node.prefix_length,
+    }
+    return match_query(
+        node.terms, _needs(node, "column"), **{k: v for k, v in more.items() if v is not None}
+    )
+
+
+def _operator(text: str | None) -> Any:
+    from lance.query import FullTextOperator
+
+    if text is None:
+        return None
+    try:
+        return FullTextOperator[text.upper()]
+    except KeyError:
+        raise InvalidInputError(f"QueryTable: operator {text!r} is neither And nor Or") from None
+
+
+def _needs(node: Any, field: str) -> Any:
+    value = getattr(node, field)
+    if value is None:
+        raise InvalidInputError(f"QueryTable: a full-text query needs its {field}")
+    return value
