@@ -19,6 +19,10 @@ class Capabilities:
     table_depth: int = 0
     """Names in the identifier of the shallowest namespace that holds tables."""
 
+    lowercase_names: bool = False
+    """Whether the catalog stores names in lower case; a name that would not come back as it was
+    given is refused."""
+
     storage_only: bool = False
     """Whether storage is all there is: a table is where its name says, and a table that was
     deregistered still occupies its name."""

@@ -81,6 +81,8 @@ if TYPE_CHECKING:
 __all__ = ["CatalogNamespace", "TableEntry"]
 
 STORAGE_PREFIX = "storage."
+TABLE_TYPE = "table_type"
+LANCE = "lance"
 
 
 @frozen(kw_only=True)
@@ -279,6 +281,11 @@ class CatalogNamespace(TableOperations):
             raise InvalidInputError(
                 f"{operation}: {format_identifier(identifier)!r} does not fit this catalog: {what}"
             )
+        if allowed.lowercase_names:
+            _require_lowercase(operation, identifier)
+            if operation == "RenameTable":
+                _require_lowercase(operation, parse_identifier(request.new_namespace_id))
+                _require_lowercase(operation, (request.new_table_name,))
         if not names_table and not identifier and operation in _NOT_ON_ROOT:
             raise InvalidInputError(
                 f"{operation}: the root namespace is always there and cannot be changed"
@@ -592,7 +599,7 @@ class CatalogNamespace(TableOperations):
             raise
         self._data_written(entry)
         if not added and (properties or mode is CreateMode.OVERWRITE):
-            gone = [k for k in entry.properties if k not in properties and k != "table_type"]
+            gone = [k for k in entry.properties if k not in properties and k != TABLE_TYPE]
             if gone or properties:
                 entry = evolve(entry, properties=self._alter_table(entry, properties, gone))
         return self._created(entry, version)
@@ -674,6 +681,32 @@ class CatalogNamespace(TableOperations):
 
 
 _NOT_ON_ROOT = frozenset({"CreateNamespace", "DropNamespace", "AlterNamespace"})
+
+
+def _require_lowercase(operation: str, names: Sequence[str]) -> None:
+    for name in names:
+        if name != name.lower():
+            raise InvalidInputError(
+                f"{operation}: this catalog stores names in lower case, so {name!r} would come back "
+                f"as {name.lower()!r}; write it that way"
+            )
+
+
+def is_lance(properties: Mapping[str, str] | None) -> bool:
+    """Say whether a catalog's table parameters mark a Lance table: ``table_type=lance``, any case."""
+    return (properties or {}).get(TABLE_TYPE, "").lower() == LANCE
+
+
+def with_lance_type(properties: Mapping[str, str]) -> dict[str, str]:
+    """Give table parameters with the mark of a Lance table."""
+    return {**properties, TABLE_TYPE: LANCE}
+
+
+def not_a_lance_table(identifier: Identifier) -> InvalidInputError:
+    """Build the error for a table of another kind (code 13)."""
+    return InvalidInputError(
+        f"table {format_identifier(identifier)} is not a Lance table: it has no {TABLE_TYPE}={LANCE}"
+    )
 
 
 def namespace_not_found(identifier: Identifier) -> NamespaceNotFoundError:

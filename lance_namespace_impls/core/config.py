@@ -16,7 +16,9 @@ from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 import attrs
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["Config", "is_secret_key", "option", "prefix_option", "redact"]
+from .location import absolute, absolute_or_current
+
+__all__ = ["Config", "is_secret_key", "option", "prefix_option", "redact", "root_option"]
 
 SECRET_KEY = re.compile(
     r"secret|token|password|credential|signature|sas|private|api[_.-]?key"
@@ -71,12 +73,27 @@ def prefix_option(prefix: str, *, also: Collection[str] = (), doc: str) -> Any:
     )
 
 
+def root_option() -> Any:
+    """Declare ``root`` for a catalog whose tables go below the current directory by default."""
+    return option(
+        default="",
+        converter=absolute_or_current,
+        doc="storage root of tables without a location; the current directory unless given",
+    )
+
+
 @attrs.define(kw_only=True)
 class Config:
     """The properties that every backend takes; a backend adds its own."""
 
     impl: ClassVar[str] = ""
     """Name of the implementation, the prefix of its keys."""
+
+    root: str | None = option(
+        default=None,
+        converter=attrs.converters.optional(absolute),
+        doc="storage root below which tables without a location of their own are put",
+    )
 
     storage: dict[str, str] = prefix_option(
         "storage.", doc="options for the object store that holds the tables"

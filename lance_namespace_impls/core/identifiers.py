@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypeAlias
-from urllib.parse import quote
 
 from lance_namespace_client._transport import DEFAULT_DELIMITER, join_identifier
 from lance_namespace_client.errors import InvalidInputError
@@ -16,7 +15,6 @@ __all__ = [
     "DEFAULT_DELIMITER",
     "ROOT",
     "Identifier",
-    "default_location",
     "format_identifier",
     "join_identifier",
     "parse_identifier",
@@ -68,16 +66,3 @@ def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifie
 def format_identifier(identifier: Sequence[str], delimiter: str = DEFAULT_DELIMITER) -> str:
     """Write an identifier for a message; unlike `join_identifier` it never fails."""
     return delimiter.join(identifier) if identifier else "the root namespace"
-
-
-def default_location(root: str, identifier: Sequence[str]) -> str:
-    """Give the location of a table that was declared without one.
-
-    Args:
-        root: storage root, a path or URI without a trailing slash.
-        identifier: names of the table, outermost first.
-
-    Returns:
-        ``{root}/{names joined by /}``, each name percent-encoded.
-    """
-    return "/".join([root.rstrip("/"), *(quote(name, safe="") for name in identifier)])

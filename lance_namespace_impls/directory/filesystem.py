@@ -17,7 +17,7 @@ from pyarrow import fs
 
 from ..core.errors import first_line
 
-__all__ = ["Directory", "absolute"]
+__all__ = ["Directory"]
 
 # pylance's names for object-store options, and what pyarrow calls the same.
 _S3_OPTIONS = {
@@ -42,21 +42,6 @@ _AZURE_OPTIONS = {
     "azure_storage_sas_key": "sas_token",
     "sas_key": "sas_token",
 }
-
-
-def absolute(path: str) -> str:
-    """Make a directory path independent of the current directory; a URI stays as it is.
-
-    Source: the general specification, "Directory Path".
-
-    Raises:
-        InvalidInputError: code 13, it is empty or holds a NUL.
-    """
-    if not path or "\0" in path:
-        raise InvalidInputError(f"the directory path {path!r} is empty or holds a NUL character")
-    if "://" in path:
-        return path.rstrip("/")
-    return os.path.abspath(os.path.expanduser(path))
 
 
 class Directory:

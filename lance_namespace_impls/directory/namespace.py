@@ -23,8 +23,9 @@ from ..core.catalog import (
 )
 from ..core.config import Config, option
 from ..core.identifiers import Identifier
+from ..core.location import absolute
 from ..core.paging import sorted_after
-from .filesystem import Directory, absolute
+from .filesystem import Directory
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 

@@ -1,0 +1,45 @@
+"""Where tables are put.
+
+Source: the general specification, "Directory Path"; the catalog specifications, property ``root``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["absolute", "absolute_or_current", "default_location"]
+
+
+def absolute(path: str) -> str:
+    """Make a directory path independent of the current directory; a URI stays as it is.
+
+    Raises:
+        InvalidInputError: code 13, it is empty or holds a NUL.
+    """
+    if not path or "\0" in path:
+        raise InvalidInputError(f"the directory path {path!r} is empty or holds a NUL character")
+    if "://" in path:
+        return path.rstrip("/")
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def absolute_or_current(path: str | None) -> str:
+    """Do the same, with the current directory where no path is given."""
+    return absolute(path) if path else os.getcwd()
+
+
+def default_location(root: str, names: Sequence[str]) -> str:
+    """Give the location of a table or database that was made without one.
+
+    Args:
+        root: storage root, a path or URI.
+        names: levels below it, outermost first.
+
+    Returns:
+        ``{root}/{names joined by /}``, each name percent-encoded.
+    """
+    return "/".join([root.rstrip("/"), *(quote(name, safe="") for name in names)])

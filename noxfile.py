@@ -1,0 +1,106 @@
+"""The project's commands: ``nox -l`` lists them.
+
+Every session installs the versions in requirements.lock, by hash, into an environment of its own.
+"""
+
+from __future__ import annotations
+
+import os
+
+import nox
+
+nox.needs_version = ">=2025.5.1"
+nox.options.sessions = ["tests"]
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+
+LOCK = "requirements.lock"
+
+
+def install(session: nox.Session) -> None:
+    """Install the locked versions and the project itself, as an editable."""
+    session.install("--require-hashes", "-r", LOCK)
+    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+
+
+def run_lint(session: nox.Session) -> None:
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+    session.run("mypy")
+    session.run("lint-imports", "--no-logo")
+
+
+def run_codegen_check(session: nox.Session) -> None:
+    session.run("python", "-m", "codegen", "--check")
+
+
+def run_pytest(session: nox.Session, *arguments: str) -> None:
+    session.run("pytest", *arguments, env={"LANCE_NS_REQUIRE_SERVERS": "1"})
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Import real tables with Spark, serve them, read them back."""
+    install(session)
+    session.run("python", "demo/demo.py", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run what CI runs: lint, types, import rules, generated code, all tests but the slow ones."""
+    install(session)
+    run_lint(session)
+    run_codegen_check(session)
+    run_pytest(session, "-m", "not slow", *session.posargs)
+
+
+@nox.session
+def full(session: nox.Session) -> None:
+    """Run everything, the slow tests too."""
+    install(session)
+    run_lint(session)
+    run_codegen_check(session)
+    run_pytest(session, *session.posargs)
+
+
+@nox.session
+def unit(session: nox.Session) -> None:
+    """Run the unit and property tests alone; under two minutes."""
+    install(session)
+    run_pytest(session, "tests/unit", "tests/property", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style, types and import rules."""
+    install(session)
+    run_lint(session)
+
+
+@nox.session
+def codegen(session: nox.Session) -> None:
+    """Generate lance_namespace_client anew from rest.yaml."""
+    install(session)
+    session.run("python", "-m", "codegen", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Run the benchmarks; each prints its ratios and fails over its bound."""
+    install(session)
+    names = session.posargs or sorted(
+        name for name in os.listdir("benchmarks") if name.endswith(".py") and name[0] != "_"
+    )
+    for name in names:
+        session.run("python", os.path.join("benchmarks", os.path.basename(name)))
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Choose the newest versions that fit and write requirements.lock."""
+    session.install("uv")
+    session.run(
+        "uv", "pip", "compile", "pyproject.toml", "--all-extras", "--group", "dev", "--universal",
+        "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--quiet",
+        "--custom-compile-command", "nox -s lock", "-o", LOCK, *session.posargs,
+    )  # fmt: skip
