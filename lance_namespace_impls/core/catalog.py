@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
+
 from lance_namespace_client._arrow import to_reader
 from lance_namespace_client.errors import (
     InvalidInputError,

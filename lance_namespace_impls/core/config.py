@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import attrs
+
 from lance_namespace_client.errors import InvalidInputError
 
 from .location import absolute, absolute_or_current

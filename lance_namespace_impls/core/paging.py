@@ -21,7 +21,7 @@ from lance_namespace_client.errors import InvalidInputError
 __all__ = ["page_of", "sorted_after"]
 
 T = TypeVar("T")
-Key = str | Sequence[str]
+Key = str | Sequence[Any]
 
 
 def page_of(

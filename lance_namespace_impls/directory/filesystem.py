@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 from pyarrow import fs
+
+from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 
 from ..core.errors import first_line
 

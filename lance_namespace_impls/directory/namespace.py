@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import attrs
+
 from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,

@@ -13,6 +13,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import first_line
 from ..core.storage import TableStorage
+from .refs import checkout, require_tag
 
 __all__ = ["delete", "exists", "has_version", "latest_version", "open_dataset", "table_uri"]
 
@@ -33,6 +34,8 @@ def open_dataset(
     Raises:
         InvalidTableStateError: code 19, the location holds no dataset.
         TableVersionNotFoundError: code 11.
+        TableTagNotFoundError: code 8.
+        TableBranchNotFoundError: code 22.
     """
     import lance
 
@@ -46,18 +49,12 @@ def open_dataset(
             f"{storage.location} holds no Lance dataset: the table is declared without data, or what "
             "is there does not follow the Lance format; write to it, or drop it"
         ) from error
-    if branch is not None:
-        return dataset.checkout_version((branch, None))
-    if version is None or version == dataset.version:
-        return dataset
-    try:
+    if isinstance(version, str):
+        require_tag(dataset, version)
         return dataset.checkout_version(version)
-    except ValueError as error:
-        if isinstance(version, int) and "not found" in str(error):
-            raise TableVersionNotFoundError(
-                f"{storage.location} has no version {version}"
-            ) from error
-        raise
+    if branch is None and version in (None, dataset.version):
+        return dataset
+    return checkout(dataset, version, branch)
 
 
 def exists(storage: TableStorage) -> bool:

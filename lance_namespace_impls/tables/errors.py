@@ -10,6 +10,7 @@ import re
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
+    InvalidTableStateError,
     LanceNamespaceError,
     PermissionDeniedError,
     ServiceUnavailableError,
@@ -23,7 +24,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import first_line
 
-__all__ = ["from_lance"]
+__all__ = ["from_lance", "plain_message"]
 
 # First match wins: the pattern, and the error that it stands for.
 _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
@@ -42,7 +43,8 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"Permission ?denied|AccessDenied|Access Denied|\b403\b.*Forbidden|EACCES", PermissionDeniedError),
     (r"Connection refused|connection error|error sending request|timed? ?out|"
      r"\b503\b|dns error|Could not resolve host|SlowDown", ServiceUnavailableError),
-    (r"Invalid user input|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
+    (r"Cleanup error: \d+ tagged version", InvalidTableStateError),
+    (r"Invalid user input|Ref is invalid|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
      r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)",
      InvalidInputError),
 )  # fmt: skip
@@ -51,8 +53,13 @@ _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
 _SOURCE = re.compile(r",? ?(location: )?/?(\S*/)?(rust|src)/\S+\.rs:\d+(:\d+)?")
 
 
+def plain_message(error: BaseException) -> str:
+    """Give pylance's message on one line, without the place in its source."""
+    return first_line(Exception(_SOURCE.sub("", str(error))))
+
+
 def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
-    """Translate a failure of pylance, or give None where its text is not known.
+    """Translate a failure of pylance, or give None where it is not known.
 
     Args:
         error: the failure.
@@ -61,5 +68,8 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
     text = str(error)
     for pattern, kind in _PATTERNS:
         if pattern.search(text):
-            return kind(f"{what}: {first_line(Exception(_SOURCE.sub('', text)))}")
+            return kind(f"{what}: {plain_message(error)}")
+    if isinstance(error, ValueError):
+        # pylance's Python layer checks arguments, and says so with a plain ValueError.
+        return InvalidInputError(f"{what}: {plain_message(error)}")
     return None

@@ -3,28 +3,108 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client._arrow import to_reader
-from lance_namespace_client.models import CountTableRowsResponse, InsertIntoTableResponse
+from lance_namespace_client.errors import UnsupportedError
+from lance_namespace_client.models import (
+    AlterTableAddColumnsResponse,
+    AlterTableAlterColumnsResponse,
+    AlterTableDropColumnsResponse,
+    AnalyzeTableQueryPlanResponse,
+    BatchDeleteTableVersionsResponse,
+    CountTableRowsResponse,
+    CreateTableBranchResponse,
+    CreateTableIndexResponse,
+    CreateTableScalarIndexResponse,
+    CreateTableTagResponse,
+    DeleteTableBranchResponse,
+    DeleteTableTagResponse,
+    DescribeTableVersionResponse,
+    DropTableIndexResponse,
+    ExplainTableQueryPlanResponse,
+    GetTableTagVersionResponse,
+    InsertIntoTableResponse,
+    ListTableBranchesResponse,
+    ListTableIndicesResponse,
+    ListTableTagsResponse,
+    ListTableVersionsResponse,
+    RestoreTableResponse,
+    UpdateFieldMetadataResponse,
+    UpdateTableSchemaMetadataResponse,
+    UpdateTableTagResponse,
+)
 
 from ..core.identifiers import Identifier, parse_identifier
 from ..core.modes import InsertMode, parse_mode
 from ..core.namespace import Namespace
 from ..core.operation import operation
+from ..core.paging import page_of, sorted_after
 from ..core.storage import TableStorage
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
     from lance_namespace_client._arrow import ArrowData
     from lance_namespace_client.errors import LanceNamespaceError
     from lance_namespace_client.models import (
+        AlterTableAddColumnsRequest,
+        AlterTableAlterColumnsRequest,
+        AlterTableDropColumnsRequest,
+        AnalyzeTableQueryPlanRequest,
+        BatchDeleteTableVersionsRequest,
         CountTableRowsRequest,
+        CreateTableBranchRequest,
+        CreateTableIndexRequest,
+        CreateTableTagRequest,
+        DeleteFromTableRequest,
+        DeleteFromTableResponse,
+        DeleteTableBranchRequest,
+        DeleteTableTagRequest,
+        DescribeTableIndexStatsRequest,
+        DescribeTableIndexStatsResponse,
+        DescribeTableVersionRequest,
+        DropTableIndexRequest,
+        ExplainTableQueryPlanRequest,
+        GetTableStatsRequest,
+        GetTableStatsResponse,
+        GetTableTagVersionRequest,
         InsertIntoTableRequest,
+        ListTableBranchesRequest,
+        ListTableIndicesRequest,
+        ListTableTagsRequest,
+        ListTableVersionsRequest,
+        MergeInsertIntoTableRequest,
+        MergeInsertIntoTableResponse,
         QueryTableRequest,
+        RestoreTableRequest,
+        TableVersion,
+        UpdateFieldMetadataRequest,
+        UpdateTableRequest,
+        UpdateTableResponse,
+        UpdateTableSchemaMetadataRequest,
+        UpdateTableTagRequest,
     )
 
-__all__ = ["TableOperations"]
+__all__ = ["NO_COUNTERPART", "TableOperations"]
+
+_STORAGE_MANAGED = (
+    "its tables are managed by storage: a version is made by committing to the table itself"
+)
+_NO_JOBS = "it runs no background jobs and stores no functions for computed data"
+_NO_TRANSACTIONS = "it keeps no transactions beyond a table's own versions"
+NO_COUNTERPART: Mapping[str, str] = {
+    "CreateTableVersion": _STORAGE_MANAGED,
+    "BatchCreateTableVersions": _STORAGE_MANAGED,
+    "BatchCommitTables": _STORAGE_MANAGED,
+    "AlterTableBackfillColumns": _NO_JOBS,
+    "CreateMaterializedView": _NO_JOBS,
+    "RefreshMaterializedView": _NO_JOBS,
+    "DescribeTransaction": _NO_TRANSACTIONS,
+    "AlterTransaction": _NO_TRANSACTIONS,
+}
+"""Operations that the Lance format has no counterpart for, and why."""
 
 
 class TableOperations(Namespace):
@@ -47,10 +127,18 @@ class TableOperations(Namespace):
             InvalidInputError: code 13, it is not a Lance table.
         """
 
+    def _unsupported(self, operation: str) -> UnsupportedError:
+        reason = NO_COUNTERPART.get(operation)
+        if reason is None:
+            return super()._unsupported(operation)
+        return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
+
     def _open(self, names: list[str] | None, **choice: Any) -> Any:
         from .dataset import open_dataset
 
         return open_dataset(self._locate(parse_identifier(names)), **choice)
+
+    # --- rows
 
     @operation
     def insert_into_table(
@@ -60,9 +148,33 @@ class TableOperations(Namespace):
         from .write import insert
 
         mode = parse_mode(request.mode, InsertMode.APPEND)
-        storage = self._locate(parse_identifier(request.id))
-        rows, version = insert(storage, to_reader(data), mode)
-        return InsertIntoTableResponse(num_inserted_rows=rows, version=version)
+        dataset = self._open(request.id, branch=request.branch)
+        rows = insert(dataset, to_reader(data), mode)
+        return InsertIntoTableResponse(num_inserted_rows=rows, version=int(dataset.version))
+
+    @operation
+    def merge_insert_into_table(
+        self, request: MergeInsertIntoTableRequest, data: ArrowData
+    ) -> MergeInsertIntoTableResponse:
+        """Merge rows into a table by key."""
+        from .rows import merge_insert
+
+        dataset = self._open(request.id, branch=request.branch)
+        return merge_insert(dataset, request, to_reader(data))
+
+    @operation
+    def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
+        """Set columns of the rows that fit a predicate."""
+        from .rows import update
+
+        return update(self._open(request.id, branch=request.branch), request)
+
+    @operation
+    def delete_from_table(self, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
+        """Delete the rows that fit a predicate."""
+        from .rows import delete
+
+        return delete(self._open(request.id, branch=request.branch), request)
 
     @operation
     def query_table(self, request: QueryTableRequest) -> pa.RecordBatchReader:
@@ -77,3 +189,290 @@ class TableOperations(Namespace):
         """Count the rows of a table that fit a predicate."""
         dataset = self._open(request.id, version=request.version, branch=request.branch)
         return CountTableRowsResponse(count=dataset.count_rows(filter=request.predicate or None))
+
+    @operation
+    def explain_table_query_plan(
+        self, request: ExplainTableQueryPlanRequest
+    ) -> ExplainTableQueryPlanResponse:
+        """Show how a query would run."""
+        from .query import scanner
+
+        query = request.query
+        branch = request.branch or query.branch
+        dataset = self._open(request.id, version=query.version, branch=branch)
+        plan = scanner(dataset, query).explain_plan(request.verbose)
+        return ExplainTableQueryPlanResponse(plan=plan)
+
+    @operation
+    def analyze_table_query_plan(
+        self, request: AnalyzeTableQueryPlanRequest
+    ) -> AnalyzeTableQueryPlanResponse:
+        """Run a query and show how it ran."""
+        from .query import scanner
+
+        dataset = self._open(request.id, version=request.version, branch=request.branch)
+        return AnalyzeTableQueryPlanResponse(analysis=scanner(dataset, request).analyze_plan())
+
+    @operation
+    def get_table_stats(self, request: GetTableStatsRequest) -> GetTableStatsResponse:
+        """Count rows, bytes, indices and fragments."""
+        from .stats import table_stats
+
+        return table_stats(self._open(request.id, branch=request.branch))
+
+    # --- columns
+
+    @operation
+    def alter_table_add_columns(
+        self, request: AlterTableAddColumnsRequest
+    ) -> AlterTableAddColumnsResponse:
+        """Add columns that SQL expressions fill."""
+        from .columns import add
+
+        dataset = self._open(request.id, branch=request.branch)
+        add(dataset, request.new_columns)
+        return AlterTableAddColumnsResponse(version=int(dataset.version))
+
+    @operation
+    def alter_table_alter_columns(
+        self, request: AlterTableAlterColumnsRequest
+    ) -> AlterTableAlterColumnsResponse:
+        """Rename columns, change their type or whether they may be null."""
+        from .columns import alter
+
+        dataset = self._open(request.id, branch=request.branch)
+        alter(dataset, request.alterations)
+        return AlterTableAlterColumnsResponse(version=int(dataset.version))
+
+    @operation
+    def alter_table_drop_columns(
+        self, request: AlterTableDropColumnsRequest
+    ) -> AlterTableDropColumnsResponse:
+        """Remove columns."""
+        from .columns import drop
+
+        dataset = self._open(request.id, branch=request.branch)
+        drop(dataset, request.columns)
+        return AlterTableDropColumnsResponse(version=int(dataset.version))
+
+    @operation
+    def update_field_metadata(
+        self, request: UpdateFieldMetadataRequest
+    ) -> UpdateFieldMetadataResponse:
+        """Change the metadata of columns."""
+        from .columns import field_metadata
+
+        dataset = self._open(request.id, branch=request.branch)
+        fields = field_metadata(dataset, request.updates)
+        return UpdateFieldMetadataResponse(version=int(dataset.version), fields=fields)
+
+    @operation
+    def update_table_schema_metadata(
+        self, request: UpdateTableSchemaMetadataRequest
+    ) -> UpdateTableSchemaMetadataResponse:
+        """Add to the metadata of a table's schema and give all of it."""
+        dataset = self._open(request.id, branch=request.branch)
+        metadata = dataset.update_schema_metadata(request.metadata or {})
+        return UpdateTableSchemaMetadataResponse(metadata=dict(metadata))
+
+    # --- indices
+
+    @operation
+    def create_table_index(self, request: CreateTableIndexRequest) -> CreateTableIndexResponse:
+        """Build an index of any kind."""
+        from .indices import create
+
+        create(self._open(request.id, branch=request.branch), request)
+        return CreateTableIndexResponse()
+
+    @operation
+    def create_table_scalar_index(
+        self, request: CreateTableIndexRequest
+    ) -> CreateTableScalarIndexResponse:
+        """Build a scalar or full-text index."""
+        from .indices import create_scalar
+
+        create_scalar(self._open(request.id, branch=request.branch), request)
+        return CreateTableScalarIndexResponse()
+
+    @operation
+    def list_table_indices(self, request: ListTableIndicesRequest) -> ListTableIndicesResponse:
+        """Describe the indices, in the order of their names, page by page."""
+        from .indices import list_indices
+
+        dataset = self._open(request.id, version=request.version, branch=request.branch)
+        page, token = page_of(
+            lambda after: list_indices(dataset, after),
+            of=["ListTableIndices", request.id, request.version, request.branch],
+            key=lambda index: index.index_name,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return ListTableIndicesResponse(indexes=page, page_token=token)
+
+    @operation
+    def describe_table_index_stats(
+        self, request: DescribeTableIndexStatsRequest
+    ) -> DescribeTableIndexStatsResponse:
+        """Say how much of the table an index covers."""
+        from .indices import statistics
+
+        dataset = self._open(request.id, version=request.version, branch=request.branch)
+        return statistics(dataset, request.index_name)
+
+    @operation
+    def drop_table_index(self, request: DropTableIndexRequest) -> DropTableIndexResponse:
+        """Remove an index."""
+        from .indices import drop
+
+        drop(self._open(request.id, branch=request.branch), request.index_name)
+        return DropTableIndexResponse()
+
+    # --- tags
+
+    @operation
+    def list_table_tags(self, request: ListTableTagsRequest) -> ListTableTagsResponse:
+        """List the tags, in the order of their names, page by page."""
+        from .refs import tags
+
+        found = tags(self._open(request.id))
+        page, token = page_of(
+            lambda after: sorted_after(set(found), after),
+            of=["ListTableTags", request.id],
+            key=str,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return ListTableTagsResponse(tags={name: found[name] for name in page}, page_token=token)
+
+    @operation
+    def get_table_tag_version(
+        self, request: GetTableTagVersionRequest
+    ) -> GetTableTagVersionResponse:
+        """Give the version that a tag names."""
+        from .refs import tag
+
+        found = tag(self._open(request.id), request.tag)
+        return GetTableTagVersionResponse(version=found.version, branch=found.branch)
+
+    @operation
+    def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
+        """Name a version."""
+        from .refs import create_tag
+
+        create_tag(self._open(request.id), request.tag, request.version, request.branch)
+        return CreateTableTagResponse()
+
+    @operation
+    def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
+        """Move a tag to another version."""
+        from .refs import update_tag
+
+        update_tag(self._open(request.id), request.tag, request.version, request.branch)
+        return UpdateTableTagResponse()
+
+    @operation
+    def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
+        """Remove a tag; the version stays."""
+        from .refs import delete_tag
+
+        delete_tag(self._open(request.id), request.tag)
+        return DeleteTableTagResponse()
+
+    # --- branches
+
+    @operation
+    def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
+        """List the branches but the main one, in the order of their names, page by page."""
+        from .refs import branches
+
+        found = branches(self._open(request.id))
+        page, token = page_of(
+            lambda after: sorted_after(set(found), after),
+            of=["ListTableBranches", request.id],
+            key=str,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return ListTableBranchesResponse(
+            branches={name: found[name] for name in page}, page_token=token
+        )
+
+    @operation
+    def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:
+        """Start a branch."""
+        from .refs import create_branch
+
+        dataset = self._open(request.id)
+        create_branch(dataset, request.name, request.from_branch, request.from_version)
+        return CreateTableBranchResponse()
+
+    @operation
+    def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
+        """Remove a branch."""
+        from .refs import delete_branch
+
+        delete_branch(self._open(request.id), request.name)
+        return DeleteTableBranchResponse()
+
+    # --- versions
+
+    @operation
+    def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
+        """List the versions that are kept, page by page; oldest first unless `descending`."""
+        from .refs import require_branch
+        from .versions import list_versions
+
+        dataset = self._open(request.id)
+        require_branch(dataset, request.branch)
+        found = list_versions(dataset, request.branch)
+        backwards = bool(request.descending)
+        if backwards:
+            found.reverse()
+
+        def rest(after: tuple[int] | None) -> list[TableVersion]:
+            if after is None:
+                return found
+            return [
+                v for v in found if (v.version < after[0] if backwards else v.version > after[0])
+            ]
+
+        page, token = page_of(
+            lambda after: iter(rest(after)),
+            of=["ListTableVersions", request.id, request.branch, backwards],
+            key=lambda version: [version.version],
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return ListTableVersionsResponse(versions=page, page_token=token)
+
+    @operation
+    def describe_table_version(
+        self, request: DescribeTableVersionRequest
+    ) -> DescribeTableVersionResponse:
+        """Describe one version, the latest unless it is named."""
+        from .refs import require_branch
+        from .versions import describe
+
+        dataset = self._open(request.id)
+        require_branch(dataset, request.branch)
+        found = describe(dataset, request.version, request.branch)
+        return DescribeTableVersionResponse(version=found)
+
+    @operation
+    def batch_delete_table_versions(
+        self, request: BatchDeleteTableVersionsRequest
+    ) -> BatchDeleteTableVersionsResponse:
+        """Delete versions and the files that only they need."""
+        from .versions import delete
+
+        dataset = self._open(request.id, branch=request.branch)
+        return BatchDeleteTableVersionsResponse(deleted_count=delete(dataset, request.ranges))
+
+    @operation
+    def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
+        """Make an older version the latest again, as a new version."""
+        from .versions import restore
+
+        restore(self._open(request.id), request.version, request.branch)
+        return RestoreTableResponse()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lance_namespace_client.errors import InvalidInputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from lance_namespace_client.models import QueryTableRequest
+
+    from lance_namespace_client.models import AnalyzeTableQueryPlanRequest, QueryTableRequest
+
+    Query: TypeAlias = QueryTableRequest | AnalyzeTableQueryPlanRequest
 
 __all__ = ["scan", "scanner"]
 
@@ -19,7 +22,7 @@ BATCH_ROWS = 8192
 BATCH_BYTES = 8 << 20
 
 
-def scanner(dataset: Any, request: QueryTableRequest) -> Any:
+def scanner(dataset: Any, request: Query) -> Any:
     """Build the ``lance.LanceScanner`` of a query.
 
     Raises:
@@ -50,7 +53,7 @@ def scanner(dataset: Any, request: QueryTableRequest) -> Any:
     return dataset.scanner(**{key: value for key, value in wanted.items() if value is not None})
 
 
-def scan(dataset: Any, request: QueryTableRequest) -> pa.RecordBatchReader:
+def scan(dataset: Any, request: Query) -> pa.RecordBatchReader:
     """Run a query; the rows come a batch at a time as they are read."""
     import pyarrow as pa
 
@@ -82,7 +85,7 @@ def _is_fixed(kind: pa.DataType) -> bool:
         return False
 
 
-def _columns(request: QueryTableRequest) -> list[str] | dict[str, str] | None:
+def _columns(request: Query) -> list[str] | dict[str, str] | None:
     columns = request.columns
     if columns is None:
         return None
@@ -93,7 +96,7 @@ def _columns(request: QueryTableRequest) -> list[str] | dict[str, str] | None:
     return columns.column_names
 
 
-def _vector(request: QueryTableRequest) -> list[Any] | None:
+def _vector(request: Query) -> list[Any] | None:
     vector = request.vector
     if vector is None:
         return None
@@ -103,7 +106,7 @@ def _vector(request: QueryTableRequest) -> list[Any] | None:
     return given[0] if given else None
 
 
-def _nearest(dataset: Any, request: QueryTableRequest, vector: list[Any]) -> dict[str, Any]:
+def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
     column = request.vector_column or _only_vector_column(dataset.schema)
     bounds = (request.lower_bound, request.upper_bound)
     nearest: dict[str, Any] = {
@@ -133,7 +136,7 @@ def _only_vector_column(schema: pa.Schema) -> str:
     return str(found[0])
 
 
-def _full_text(request: QueryTableRequest) -> Any:
+def _full_text(request: Query) -> Any:
     query = request.full_text_query
     assert query is not None
     if query.string_query is not None and query.structured_query is None:

@@ -1,0 +1,146 @@
+"""Columns: add, alter, drop, and the metadata of fields and schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+    UnsupportedError,
+)
+
+from .schema import from_json_type
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import (
+        AddColumnsEntry,
+        AlterColumnsEntry,
+        UpdateFieldMetadataEntry,
+    )
+
+__all__ = ["add", "alter", "drop", "field_metadata", "require"]
+
+
+def require(dataset: Any, path: str) -> Any:
+    """Find a column by its path, levels of nested fields joined by dots.
+
+    Returns:
+        the ``pyarrow.Field``.
+
+    Raises:
+        TableColumnNotFoundError: code 12.
+    """
+    fields = {field.name: field for field in dataset.schema}
+    if path in fields:
+        return fields[path]
+    found = None
+    for part in path.split("."):
+        found = fields.get(part)
+        if found is None:
+            raise TableColumnNotFoundError(f"column {path} does not exist")
+        kind = found.type
+        fields = {}
+        if hasattr(kind, "get_field_index"):
+            fields = {kind.field(i).name: kind.field(i) for i in range(kind.num_fields)}
+        elif hasattr(kind, "value_field"):
+            fields = {kind.value_field.name: kind.value_field}
+    return found
+
+
+def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
+    """Add columns that SQL expressions over the others fill.
+
+    Raises:
+        TableSchemaValidationError: code 20, a column is there already.
+        UnsupportedError: code 0, a virtual column is asked for.
+        InvalidInputError: code 13, there is no expression.
+    """
+    expressions: dict[str, str] = {}
+    for entry in entries:
+        if entry.virtual_column is not None or entry.computed is not None:
+            raise UnsupportedError(
+                f"AlterTableAddColumns {entry.name}: Lance tables have no computed or virtual "
+                "columns of their own; give an expression"
+            )
+        if not entry.expression:
+            raise InvalidInputError(f"AlterTableAddColumns {entry.name}: the expression is missing")
+        if entry.name in dataset.schema.names or entry.name in expressions:
+            raise TableSchemaValidationError(f"column {entry.name} already exists")
+        expressions[entry.name] = entry.expression
+    if not expressions:
+        raise InvalidInputError("AlterTableAddColumns: there is no column to add")
+    dataset.add_columns(expressions)
+
+
+def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
+    """Rename columns, change their type or whether they may be null.
+
+    Raises:
+        TableColumnNotFoundError: code 12.
+        TableSchemaValidationError: code 20, the new name is taken or the type cannot be cast.
+        UnsupportedError: code 0, a virtual column is asked for.
+        InvalidInputError: code 13, there is nothing to alter.
+    """
+    alterations: list[dict[str, Any]] = []
+    for entry in entries:
+        if entry.virtual_column is not None:
+            raise UnsupportedError(
+                f"AlterTableAlterColumns {entry.path}: Lance tables have no virtual columns"
+            )
+        require(dataset, entry.path)
+        change: dict[str, Any] = {"path": entry.path}
+        if entry.rename is not None:
+            if entry.rename in dataset.schema.names and "." not in entry.path:
+                raise TableSchemaValidationError(f"column {entry.rename} already exists")
+            change["name"] = entry.rename
+        if entry.nullable is not None:
+            change["nullable"] = entry.nullable
+        if entry.data_type is not None:
+            change["data_type"] = from_json_type(entry.data_type, entry.path)
+        if len(change) == 1:
+            raise InvalidInputError(
+                f"AlterTableAlterColumns {entry.path}: nothing is to be altered"
+            )
+        alterations.append(change)
+    if not alterations:
+        raise InvalidInputError("AlterTableAlterColumns: there is no column to alter")
+    dataset.alter_columns(*alterations)
+
+
+def drop(dataset: Any, columns: list[str]) -> None:
+    """Remove columns; their data stays in the files until these are rewritten.
+
+    Raises:
+        TableColumnNotFoundError: code 12.
+        InvalidInputError: code 13, no column is named or none would be left.
+    """
+    if not columns:
+        raise InvalidInputError("AlterTableDropColumns: there is no column to drop")
+    for column in columns:
+        require(dataset, column)
+    if set(dataset.schema.names) <= set(columns):
+        raise InvalidInputError("AlterTableDropColumns: a table needs one column at least")
+    dataset.drop_columns(columns)
+
+
+def field_metadata(
+    dataset: Any, entries: list[UpdateFieldMetadataEntry]
+) -> dict[str, dict[str, str]]:
+    """Change the metadata of columns and give what each then has.
+
+    Raises:
+        TableColumnNotFoundError: code 12.
+    """
+    for entry in entries:
+        require(dataset, entry.path)
+    for replace in (False, True):
+        updates = {e.path: dict(e.metadata) for e in entries if bool(e.replace) is replace}
+        if updates:
+            dataset.update_field_metadata(updates, replace=replace)
+    return {entry.path: _metadata(require(dataset, entry.path)) for entry in entries}
+
+
+def _metadata(field: Any) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}

@@ -1,0 +1,156 @@
+"""Indices: create, list, statistics, drop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableIndexAlreadyExistsError,
+    TableIndexNotFoundError,
+)
+from lance_namespace_client.models import DescribeTableIndexStatsResponse, IndexContent
+
+from .columns import require
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import CreateTableIndexRequest
+
+__all__ = ["create", "create_scalar", "drop", "list_indices", "statistics"]
+
+SCALAR = ("BTREE", "BITMAP", "LABEL_LIST", "NGRAM", "ZONEMAP", "BLOOMFILTER", "RTREE")
+FULL_TEXT = ("INVERTED", "FTS")
+VECTOR = (
+    "IVF_FLAT",
+    "IVF_SQ",
+    "IVF_PQ",
+    "IVF_RQ",
+    "IVF_HNSW_FLAT",
+    "IVF_HNSW_SQ",
+    "IVF_HNSW_PQ",
+)
+READY = "ready"
+_TEXT_OPTIONS = (
+    "with_position",
+    "base_tokenizer",
+    "language",
+    "max_token_length",
+    "lower_case",
+    "stem",
+    "remove_stop_words",
+    "ascii_folding",
+)
+_VECTOR_OPTIONS = (
+    "num_partitions",
+    "num_sub_vectors",
+    "num_bits",
+    "sample_rate",
+    "max_iterations",
+    "target_partition_size",
+    "m",
+    "ef_construction",
+)
+
+
+def create(dataset: Any, request: CreateTableIndexRequest) -> None:
+    """Build an index of any kind.
+
+    Raises:
+        TableColumnNotFoundError: code 12.
+        TableIndexAlreadyExistsError: code 7.
+        InvalidInputError: code 13, the kind is not known or does not fit the column.
+    """
+    kind = request.index_type.upper()
+    if kind not in VECTOR:
+        create_scalar(dataset, request)
+        return
+    name = _free_name(dataset, request)
+    options = _given(request, _VECTOR_OPTIONS)
+    metric = (request.distance_type or "l2").lower()
+    dataset.create_index(request.column, kind, name=name, metric=metric, **options)
+
+
+def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
+    """Build a scalar or full-text index; raises as `create`."""
+    kind = request.index_type.upper()
+    if kind not in (*SCALAR, *FULL_TEXT):
+        known = ", ".join((*SCALAR, *FULL_TEXT, *VECTOR))
+        raise InvalidInputError(
+            f"index type {request.index_type!r} does not fit here; known are {known}"
+        )
+    name = _free_name(dataset, request)
+    options = _given(request, _TEXT_OPTIONS) if kind in FULL_TEXT else {}
+    dataset.create_scalar_index(request.column, kind, name=name, replace=False, **options)
+
+
+def _given(request: CreateTableIndexRequest, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(request, name)) is not None}
+
+
+def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
+    require(dataset, request.column)
+    name = request.name or f"{request.column.replace('.', '_')}_idx"
+    if any(index.name == name for index in dataset.describe_indices()):
+        raise TableIndexAlreadyExistsError(f"index {name} already exists; drop it first")
+    return name
+
+
+def _find(dataset: Any, name: str | None) -> Any:
+    for index in dataset.describe_indices():
+        if index.name == name:
+            return index
+    raise TableIndexNotFoundError(f"index {name} does not exist")
+
+
+def list_indices(dataset: Any, after: str | None) -> Iterator[IndexContent]:
+    """Describe the indices in the order of their names, from after `after`."""
+    rows = dataset.count_rows()
+    for index in sorted(dataset.describe_indices(), key=lambda index: str(index.name)):
+        if after is not None and index.name <= after:
+            continue
+        newest = max(index.segments, key=lambda s: s.created_at.timestamp() if s.created_at else 0)
+        yield IndexContent(
+            index_name=index.name,
+            index_uuid=str(newest.uuid),
+            columns=list(index.field_names),
+            status=READY,
+            index_type=index.index_type,
+            type_url=index.type_url,
+            num_indexed_rows=index.num_rows_indexed,
+            num_unindexed_rows=max(rows - index.num_rows_indexed, 0),
+            size_bytes=index.total_size_bytes,
+            num_segments=len(index.segments),
+            created_at=newest.created_at,
+            index_version=newest.index_version,
+            index_details=json.dumps(index.details, default=str) if index.details else None,
+        )
+
+
+def statistics(dataset: Any, name: str | None) -> DescribeTableIndexStatsResponse:
+    """Say how much of the table an index covers.
+
+    Raises:
+        TableIndexNotFoundError: code 6.
+    """
+    _find(dataset, name)
+    stats = dataset.stats.index_stats(name)
+    parts = stats.get("indices") or [{}]
+    return DescribeTableIndexStatsResponse(
+        distance_type=parts[0].get("metric_type"),
+        index_type=stats.get("index_type"),
+        num_indexed_rows=stats.get("num_indexed_rows"),
+        num_unindexed_rows=stats.get("num_unindexed_rows"),
+        num_indices=stats.get("num_indices"),
+    )
+
+
+def drop(dataset: Any, name: str | None) -> None:
+    """Remove an index.
+
+    Raises:
+        TableIndexNotFoundError: code 6.
+    """
+    _find(dataset, name)
+    dataset.drop_index(name)

@@ -1,0 +1,118 @@
+"""Changing rows in place: update, delete, merge."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.models import (
+    DeleteFromTableResponse,
+    MergeInsertIntoTableResponse,
+    UpdateTableResponse,
+)
+
+from .write import RowCount
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lance_namespace_client.models import (
+        DeleteFromTableRequest,
+        MergeInsertIntoTableRequest,
+        UpdateTableRequest,
+    )
+
+__all__ = ["delete", "merge_insert", "parse_duration", "update"]
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+
+
+def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
+    """Set columns of the rows that fit a predicate; each update is a column and a SQL expression.
+
+    Raises:
+        TableColumnNotFoundError: code 12.
+        InvalidInputError: code 13, an expression does not parse, or a column is named twice.
+    """
+    updates: dict[str, str] = {}
+    for pair in request.updates:
+        if len(pair) != 2:
+            raise InvalidInputError(f"UpdateTable: {pair!r} is not a column and an expression")
+        if pair[0] in updates:
+            raise InvalidInputError(f"UpdateTable: column {pair[0]} is set twice")
+        updates[pair[0]] = pair[1]
+    if not updates:
+        raise InvalidInputError("UpdateTable: there is nothing to update")
+    result = dataset.update(updates, where=request.predicate or None)
+    return UpdateTableResponse(
+        updated_rows=result["num_rows_updated"], version=int(dataset.version)
+    )
+
+
+def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
+    """Delete the rows that fit a predicate.
+
+    Raises:
+        InvalidInputError: code 13, the predicate is empty or does not parse.
+    """
+    if not request.predicate.strip():
+        raise InvalidInputError("DeleteFromTable: the predicate is empty; 'true' deletes all rows")
+    dataset.delete(request.predicate)
+    return DeleteFromTableResponse(version=int(dataset.version))
+
+
+def merge_insert(
+    dataset: Any, request: MergeInsertIntoTableRequest, reader: pa.RecordBatchReader
+) -> MergeInsertIntoTableResponse:
+    """Merge rows into a table by key.
+
+    Raises:
+        TableColumnNotFoundError: code 12, a key column is missing.
+        InvalidInputError: code 13, nothing is to be done with the rows, or the stream breaks off.
+    """
+    builder = dataset.merge_insert(_keys(dataset, request))
+    if request.when_matched_update_all:
+        builder = builder.when_matched_update_all(request.when_matched_update_all_filt)
+    if request.when_not_matched_insert_all:
+        builder = builder.when_not_matched_insert_all()
+    if request.when_not_matched_by_source_delete:
+        builder = builder.when_not_matched_by_source_delete(
+            request.when_not_matched_by_source_delete_filt
+        )
+    if request.timeout is not None:
+        builder = builder.retry_timeout(parse_duration(request.timeout))
+    builder = builder.use_index(request.use_index)
+    counted = RowCount(reader)
+    with counted.blaming_stream():
+        result = builder.execute(counted.reader())
+    return MergeInsertIntoTableResponse(
+        num_updated_rows=result["num_updated_rows"],
+        num_inserted_rows=result["num_inserted_rows"],
+        num_deleted_rows=result["num_deleted_rows"],
+        version=int(dataset.version),
+    )
+
+
+def _keys(dataset: Any, request: MergeInsertIntoTableRequest) -> list[str]:
+    if not request.on:
+        raise InvalidInputError("MergeInsertIntoTable: 'on' names no key column")
+    if request.on in dataset.schema.names:
+        return [request.on]
+    return [name.strip() for name in request.on.split(",") if name.strip()]
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read a duration such as ``30s``, ``500ms`` or ``2m``; a bare number is seconds.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInputError(
+            f"timeout {text!r} is not a duration such as '30s', '500ms' or '2m'"
+        )
+    return timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
