@@ -43,6 +43,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import OPERATIONS
 
 from ..tables.operations import TableOperations
+from .config import Config
 from .errors import from_system_failure, scrub
 from .identifiers import (
     DEFAULT_DELIMITER,
@@ -105,6 +106,10 @@ class CatalogNamespace(TableOperations):
     protocol errors or, for anything unforeseen, their catalog's own exceptions, which
     `translate` turns into protocol errors.
     """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self._session: Any = None
 
     # --- primitives
 
@@ -311,7 +316,25 @@ class CatalogNamespace(TableOperations):
             for key, value in entry.properties.items()
             if key.startswith(STORAGE_PREFIX)
         }
-        return TableStorage(location=entry.location, options={**self.config.storage, **own})
+        return TableStorage(
+            location=entry.location,
+            options={**self.config.storage, **own},
+            session=self._lance_session(),
+        )
+
+    def _lance_session(self) -> Any:
+        """Give the session whose bounded caches keep opened tables.
+
+        A dataset that is opened through it reads the newest manifest and finds the rest there.
+        """
+        if self._session is None:
+            import lance
+
+            budget = self.config.cache_mib << 20
+            self._session = lance.Session(
+                index_cache_size_bytes=budget * 3 // 4, metadata_cache_size_bytes=budget // 4
+            )
+        return self._session
 
     # --- namespaces
 

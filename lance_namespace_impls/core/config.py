@@ -100,6 +100,12 @@ class Config:
         "storage.", doc="options for the object store that holds the tables"
     )
 
+    cache_mib: int = option(
+        default=256,
+        unit="MiB",
+        doc="memory for the caches of opened tables and their indices",
+    )
+
     skip_unreadable: bool = option(
         default=False,
         doc="leave a table that cannot be read out of a listing, with a warning, instead of failing",

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 
 from .config import Config, redact
-from .identifiers import parse_identifier
+from .errors import from_system_failure
+from .identifiers import format_identifier, parse_identifier
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
@@ -99,6 +101,33 @@ class Namespace(LanceNamespace):
             yield from page.tables
             if (token := page.page_token) is None:
                 return
+
+    def open_table(self, id: Sequence[str], *, version: int | str | None = None) -> Any:
+        """Open a table as a ``lance.LanceDataset``.
+
+        The dataset asks this namespace for new storage options before the old ones expire, where
+        they carry ``expires_at_millis``.
+
+        Args:
+            id: the table.
+            version: number or tag of the version; the latest unless given.
+
+        Raises:
+            TableNotFoundError: code 4.
+            InvalidTableStateError: code 19, the table is declared without data.
+            TableVersionNotFoundError: code 11.
+        """
+        from ..tables.dataset import open_through
+        from ..tables.errors import from_lance
+
+        identifier = parse_identifier(id)
+        try:
+            return open_through(self, identifier, version)
+        except LanceNamespaceError:
+            raise
+        except Exception as error:
+            what = f"open_table {format_identifier(identifier)}"
+            raise (from_lance(error, what) or from_system_failure(error, what)) from error
 
     def __enter__(self) -> Self:
         return self

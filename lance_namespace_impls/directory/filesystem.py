@@ -20,6 +20,8 @@ from ..core.errors import first_line
 
 __all__ = ["Directory"]
 
+DROPPED = ".dropped-"
+
 # pylance's names for object-store options, and what pyarrow calls the same.
 _S3_OPTIONS = {
     "aws_access_key_id": "access_key",
@@ -200,9 +202,11 @@ class Directory:
                 raise FileNotFoundError(folder)
             self._fs.delete_dir(self._path(folder))
             return
-        doomed = self._path(f".dropped-{uuid.uuid4().hex}")
-        os.rename(self._path(folder), doomed)
-        shutil.rmtree(doomed)
+        os.rename(self._path(folder), self._path(f"{DROPPED}{uuid.uuid4().hex}"))
+        # What a drop left behind that was killed here goes with the next one.
+        for name in os.listdir(self._base):
+            if name.startswith(DROPPED):
+                shutil.rmtree(self._path(name), onerror=_unless_gone)
 
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
@@ -222,6 +226,12 @@ class Directory:
             yield
         finally:
             os.close(handle)
+
+
+def _unless_gone(function: Any, path: str, failure: Any) -> None:
+    """Let another process delete the same files at the same time."""
+    if not isinstance(failure[1], FileNotFoundError):
+        raise failure[1]
 
 
 _KIND = {fs.FileType.Directory: "directory", fs.FileType.File: "file"}

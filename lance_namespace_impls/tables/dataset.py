@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,19 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.errors import first_line
+from ..core.identifiers import format_identifier
 from ..core.storage import TableStorage
 from .refs import checkout, require_tag
 
-__all__ = ["delete", "exists", "has_version", "latest_version", "open_dataset", "table_uri"]
+__all__ = [
+    "delete",
+    "exists",
+    "has_version",
+    "latest_version",
+    "open_dataset",
+    "open_through",
+    "table_uri",
+]
 
 
 def open_dataset(
@@ -40,15 +51,43 @@ def open_dataset(
     import lance
 
     options = dict(storage.options) or None
+    with _no_dataset(storage.location):
+        dataset = lance.dataset(storage.location, storage_options=options, session=storage.session)
+    return _at(dataset, version, branch)
+
+
+def open_through(namespace: Any, identifier: Sequence[str], version: int | str | None) -> Any:
+    """Open a dataset through a namespace, which hands out new credentials when the old expire.
+
+    Raises:
+        TableNotFoundError: code 4.
+        InvalidTableStateError: code 19, the location holds no dataset.
+        TableVersionNotFoundError: code 11.
+        TableTagNotFoundError: code 8.
+    """
+    import lance
+
+    what = f"table {format_identifier(identifier)}"
+    with _no_dataset(what):
+        dataset = lance.dataset(namespace_client=namespace, table_id=list(identifier))
+    return _at(dataset, version, None)
+
+
+@contextmanager
+def _no_dataset(where: str) -> Iterator[None]:
+    """Say so where there is nothing to open."""
     try:
-        dataset = lance.dataset(storage.location, storage_options=options)
+        yield
     except ValueError as error:
         if "was not found" not in str(error):
             raise
         raise InvalidTableStateError(
-            f"{storage.location} holds no Lance dataset: the table is declared without data, or what "
-            "is there does not follow the Lance format; write to it, or drop it"
+            f"{where} holds no Lance dataset: the table is declared without data, or what is there "
+            "does not follow the Lance format; write to it, or drop it"
         ) from error
+
+
+def _at(dataset: Any, version: int | str | None, branch: str | None) -> Any:
     if isinstance(version, str):
         require_tag(dataset, version)
         return dataset.checkout_version(version)

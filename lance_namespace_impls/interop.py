@@ -1,0 +1,122 @@
+"""Every backend as a subclass of the official Python interface.
+
+>>> import lance_namespace
+>>> ns = lance_namespace.connect(
+...     "lance_namespace_impls.interop.DirectoryNamespace", {"path": "/data/lance"}
+... )  # doctest: +SKIP
+
+The module has one class for each implementation in the registry, by the name of its class.
+Requests and answers are the official pydantic models, failures the official error classes;
+lancedb and lance-ray connect through them.
+
+Source: protocol semantics, "How other clients call".
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import lance_namespace
+import lance_namespace_urllib3_client.models as official_models
+from lance_namespace import errors as official_errors
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.operations import OPERATIONS, Body, Operation
+
+from .registry import connect, implementations
+
+__all__ = ["OfficialNamespace"]
+
+_ERRORS: dict[int, type[Exception]] = {
+    int(kind.code): kind for kind in official_errors.LanceNamespaceError.__subclasses__()
+}
+
+
+class OfficialNamespace(lance_namespace.LanceNamespace):
+    """A namespace of this package behind the official interface.
+
+    Args:
+        properties: the implementation's properties, as keyword arguments.
+    """
+
+    impl: ClassVar[str]
+    """Name of the implementation; each subclass has its own."""
+
+    def __init__(self, **properties: str) -> None:
+        self._properties = properties
+        with _official_errors():
+            self._namespace = connect(self.impl, properties)
+
+    def namespace_id(self) -> str:
+        """Tell this namespace from others: its impl and its properties without the secrets."""
+        return self._namespace.namespace_id()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_reconnect, (type(self).__name__, self._properties))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.namespace_id()}>"
+
+
+@contextmanager
+def _official_errors() -> Iterator[None]:
+    """Raise the official error of the same code in place of ours, which stays as its cause."""
+    try:
+        yield
+    except LanceNamespaceError as error:
+        official = _ERRORS.get(int(error.code), official_errors.InternalError)
+        raise official(error.message) from error
+
+
+def _method(operation: Operation[Any, Any]) -> Callable[..., Any]:
+    """Build the official method of an operation."""
+    # The official interface gives a count or a plan as a plain value, a map as its model.
+    bare = operation.answer is Body.FIELD and not hasattr(official_models, operation.response)
+
+    def call(self: OfficialNamespace, request: Any, *data: bytes) -> Any:
+        with _official_errors():
+            answer = getattr(self._namespace, operation.method_name)(request, *data)
+            if operation.answer is Body.ARROW:
+                return _file_bytes(answer)
+        if operation.answer is Body.NONE:
+            return None
+        if bare:
+            return getattr(answer, operation.answer_field or "")
+        return getattr(official_models, operation.response).from_dict(answer.to_dict())
+
+    call.__name__ = operation.method_name
+    call.__doc__ = f"{operation.summary}."
+    return call
+
+
+def _file_bytes(reader: Any) -> bytes:
+    import pyarrow as pa
+
+    sink = io.BytesIO()
+    with reader, pa.ipc.new_file(sink, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+    return sink.getvalue()
+
+
+for _row in OPERATIONS.values():
+    if hasattr(lance_namespace.LanceNamespace, _row.method_name):
+        setattr(OfficialNamespace, _row.method_name, _method(_row))
+
+
+def _reconnect(name: str, properties: dict[str, str]) -> OfficialNamespace:
+    cls: type[OfficialNamespace] = __getattr__(name)
+    return cls(**properties)
+
+
+def __getattr__(name: str) -> Any:
+    for impl, target in implementations().items():
+        if target.rpartition(":")[2] == name:
+            cls = type(name, (OfficialNamespace,), {"impl": impl, "__module__": __name__})
+            cls.__doc__ = f"The {impl!r} implementation behind the official interface."
+            globals()[name] = cls
+            return cls
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
