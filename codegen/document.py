@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.reader import ReaderError
+from ruamel.yaml.scalarbool import ScalarBoolean
 
 Place = Sequence[str | int]
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a specification."""
+
+    file: Path
+    line: int | None
+    cause: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.cause}"
 
 
 class SpecError(Exception):
     """The specification cannot be used; each problem is one line, ``file:line: cause``."""
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = list(problems)
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = sorted(
+            set(problems), key=lambda each: (each.line is None, each.line or 0, each.cause)
+        )
+        super().__init__("\n".join(map(str, self.problems)))
 
 
 class Document:
@@ -33,39 +50,35 @@ class Document:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        yaml = YAML(typ="rt")
-        try:
-            self._tree = yaml.load(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SpecError([f"{path}: cannot be read: {error.strerror}"]) from error
-        except UnicodeDecodeError as error:
-            raise SpecError([f"{path}: is not UTF-8 text: {error.reason}"]) from error
-        except MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            line = mark.line + 1 if mark else 1
-            cause = (error.problem or error.context or "not YAML").strip().splitlines()[0]
-            raise SpecError([f"{path}:{line}: {cause}"]) from error
+        self._tree = _load(path)
         if not isinstance(self._tree, CommentedMap):
-            raise SpecError([f"{path}:1: must be a mapping with the parts of an OpenAPI document"])
-        self.data: dict[str, Any] = _plain(self._tree)
+            raise SpecError(
+                [Problem(path, 1, "must be a mapping with the parts of an OpenAPI document")]
+            )
+        self.data: dict[str, Any] = self._plain(self._tree, ())
 
     def line(self, place: Place) -> int:
         """Give the line of the deepest part of `place` that the file has, from 1."""
         node: Any = self._tree
         line = 1
-        for key in place:
-            if isinstance(node, CommentedMap) and key in node:
-                line = node.lc.key(key)[0] + 1
-            elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
-                line = node.lc.item(key)[0] + 1
+        for step in place:
+            if isinstance(node, CommentedMap):
+                key = next((key for key in node if str(key) == str(step)), None)
+                if key is None:
+                    break
+                # Keys that `<<` merges in have no line of their own here.
+                line = node.lc.data[key][0] + 1 if key in (node.lc.data or ()) else line
+                node = node[key]
+            elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
+                line = node.lc.item(step)[0] + 1
+                node = node[step]
             else:
                 break
-            node = node[key]
         return line
 
-    def problem(self, place: Place, cause: str) -> str:
-        """Write a problem as one line that names file and line."""
-        return f"{self.path}:{self.line(place)}: {cause}"
+    def problem(self, place: Place, cause: str) -> Problem:
+        """Make a problem of the part at `place`."""
+        return Problem(self.path, self.line(place), cause)
 
     def references(self) -> Iterator[tuple[Place, str]]:
         """Give every ``$ref`` and where it stands."""
@@ -73,28 +86,73 @@ class Document:
 
     def resolve(self, reference: str) -> Any:
         """Give what a local ``$ref`` points at, or None."""
-        node: Any = self.data
-        if not reference.startswith("#/"):
+        return resolve(self.data, reference)
+
+    def _plain(self, node: Any, place: tuple[str | int, ...]) -> Any:
+        """Turn YAML nodes into what JSON knows."""
+        match node:
+            case CommentedMap():
+                return {str(k): self._plain(v, (*place, str(k))) for k, v in node.items()}
+            case CommentedSeq():
+                return [self._plain(v, (*place, i)) for i, v in enumerate(node)]
+            case None | bool():
+                return node
+            case ScalarBoolean():
+                return bool(node)
+            case int():
+                return int(node)
+            case float() if math.isfinite(node):
+                return float(node)
+            case str():
+                return str(node)
+        raise SpecError(
+            [self.problem(place, f"{node!r} is not a value that JSON has; put it in quotes")]
+        )
+
+
+def resolve(data: dict[str, Any], reference: str) -> Any:
+    """Give what a local ``$ref`` within `data` points at, or None."""
+    node: Any = data
+    if not reference.startswith("#/"):
+        return None
+    for key in reference[2:].split("/"):
+        key = key.replace("~1", "/").replace("~0", "~")
+        if not isinstance(node, dict) or key not in node:
             return None
-        for key in reference[2:].split("/"):
-            key = key.replace("~1", "/").replace("~0", "~")
-            if not isinstance(node, dict) or key not in node:
-                return None
-            node = node[key]
-        return node
-
-
-def _plain(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {str(key): _plain(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_plain(value) for value in node]
-    if isinstance(node, bool) or node is None:
-        return node
-    for kind in (int, float, str):
-        if isinstance(node, kind):
-            return kind(node)
+        node = node[key]
     return node
+
+
+def _load(path: Path) -> Any:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise SpecError([Problem(path, None, f"cannot be read: {error.strerror}")]) from error
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise SpecError([Problem(path, line, f"is not UTF-8 text: {error.reason}")]) from error
+    try:
+        return YAML(typ="rt").load(text)
+    except MarkedYAMLError as error:
+        raise SpecError([_marked(path, error)]) from error
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise SpecError([Problem(path, line, f"is not YAML: {error.reason}")]) from error
+    except YAMLError as error:
+        raise SpecError([Problem(path, 1, f"is not YAML: {error}")]) from error
+
+
+def _marked(path: Path, error: MarkedYAMLError) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    line = mark.line + 1 if mark else 1
+    cause = (error.problem or error.context or "not YAML").strip().splitlines()[0]
+    cause = cause.split(" with value ")[0]
+    start = error.context_mark.line + 1 if error.context_mark else line
+    if error.context and start != line:
+        cause += f", {error.context} that starts on line {start}"
+    return Problem(path, line, cause)
 
 
 def _references(node: Any, place: tuple[str | int, ...]) -> Iterator[tuple[Place, str]]:

@@ -6,14 +6,38 @@ import keyword
 import re
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define, evolve, field, frozen
+
+# A field of such a name would hide what its model's own annotations and methods need.
+TAKEN = frozenset(
+    {
+        "bool",
+        "bytes",
+        "datetime",
+        "dict",
+        "float",
+        "int",
+        "list",
+        "str",
+        "coerce",
+        "from_dict",
+        "self",
+        "to_dict",
+    }
+)
 
 
 def snake(name: str) -> str:
     """Write a name in snake_case; a Python keyword gets a trailing underscore."""
     text = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name))
-    text = re.sub(r"\W+", "_", text).lower()
+    text = re.sub(r"\W+", "_", text, flags=re.ASCII).lower()
     return text + "_" if keyword.iskeyword(text) else text
+
+
+def attribute(key: str) -> str:
+    """Give the attribute that holds the field called `key`."""
+    name = snake(key)
+    return name + "_" if name in TAKEN else name
 
 
 @frozen
@@ -22,26 +46,33 @@ class Type:
 
     annotation: str
     decoder: str
+    decoders: frozenset[str]
+    """Names of the functions that the decoder calls."""
     models: frozenset[str] = frozenset()
     nullable: bool = False
 
-    @property
-    def decoders(self) -> frozenset[str]:
-        """Names of the functions that the decoder calls."""
-        return (
-            frozenset(re.findall(r"\b[a-z]+\b", re.sub(r'"[^"]*"|\w+=', "", self.decoder)))
-            & DECODERS
+    @classmethod
+    def plain(cls, annotation: str, decoder: str) -> Type:
+        """A type without parts; `decoder` may be called with arguments."""
+        return cls(annotation, decoder, frozenset((decoder.partition("(")[0],)))
+
+    @classmethod
+    def of(cls, model: str) -> Type:
+        """The type of a model."""
+        return cls(model, f"model({model!r})", frozenset(("model",)), frozenset((model,)))
+
+    def within(self, annotation: str, decoder: str) -> Type:
+        """A type made of this one, whose place in `annotation` and `decoder` is ``{}``."""
+        return evolve(
+            self,
+            annotation=annotation.format(self.annotation),
+            decoder=decoder.format(self.decoder),
+            decoders=self.decoders | {decoder.partition("(")[0]},
+            nullable=False,
         )
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether the value is a string, a number or a boolean."""
-        return self.annotation in ("str", "int", "float", "bool")
 
-
-DECODERS = frozenset(
-    "anything string boolean integer number binary timestamp choice array mapping nullable model".split()  # noqa: SIM905
-)
+ANYTHING = Type.plain("Any", "anything")
 
 
 @define(kw_only=True)
@@ -56,7 +87,7 @@ class Field:
 
     @property
     def attribute(self) -> str:
-        return snake(self.key)
+        return attribute(self.key)
 
     @property
     def nullable(self) -> bool:
@@ -66,14 +97,6 @@ class Field:
     def annotation(self) -> str:
         optional = (self.default is None and not self.required) or (self.required and self.nullable)
         return f"{self.type.annotation} | None" if optional else self.type.annotation
-
-    @property
-    def default_code(self) -> str:
-        return repr(self.default)
-
-    @property
-    def decoder(self) -> str:
-        return self.type.decoder
 
 
 @define(kw_only=True)
@@ -88,11 +111,27 @@ class Model:
     def module(self) -> str:
         return snake(self.name)
 
+    @property
+    def models(self) -> list[str]:
+        """Names of the other models that the fields hold."""
+        return sorted({name for each in self.fields for name in each.type.models} - {self.name})
+
+    @property
+    def decoders(self) -> list[str]:
+        """Names of the functions that read the fields."""
+        return sorted({name for each in self.fields for name in each.type.decoders})
+
+    def names(self, word: str) -> bool:
+        """Tell whether an annotation of a field names `word`."""
+        return any(re.search(rf"\b{word}\b", each.annotation) for each in self.fields)
+
 
 @define(kw_only=True)
 class QueryParameter:
+    """A query parameter and the key of the request field that it feeds."""
+
     name: str
-    field: str
+    key: str
     type: str
     required: bool
 
@@ -130,8 +169,14 @@ class Operation:
         return snake(self.name).upper()
 
     @property
+    def arguments(self) -> str:
+        """What the method takes after ``self``."""
+        request = f"request: models.{self.request} | RequestLike"
+        return f"{request}, data: ArrowData" if self.body == "ARROW" else request
+
+    @property
     def returns(self) -> str:
-        return "pa.RecordBatchReader" if self.answer == "ARROW" else self.response
+        return "pa.RecordBatchReader" if self.answer == "ARROW" else f"models.{self.response}"
 
 
 @define(kw_only=True)
@@ -143,11 +188,12 @@ class ErrorKind:
     status: int
     description: str
     extends: str | None = None
-    code_name: str = ""
+    code_name: str = field(default="")
+    """Name of the plain error that has the code."""
 
     @property
     def class_name(self) -> str:
-        return self.name if self.name.endswith("Error") else f"{self.name}Error"
+        return error_class(self.name)
 
     @property
     def constant(self) -> str:
@@ -159,9 +205,12 @@ class ErrorKind:
 
     @property
     def base(self) -> str:
-        if self.extends is None:
-            return "LanceNamespaceError"
-        return self.extends if self.extends.endswith("Error") else f"{self.extends}Error"
+        return "LanceNamespaceError" if self.extends is None else error_class(self.extends)
+
+
+def error_class(name: str) -> str:
+    """Give the class name of an error."""
+    return name if name.endswith("Error") else f"{name}Error"
 
 
 @define(kw_only=True)

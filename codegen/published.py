@@ -1,60 +1,175 @@
 """Keeps published operations as they are.
 
-A field that disappears, or a request field that becomes required, breaks clients that are out
+A field that disappears, or one that becomes required, breaks clients and servers that are out
 there. The protocol has no versions inside an operation: such a change makes a new operation with
 a number behind its name, ``DescribeTableV2``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from .document import Document
+from attrs import frozen
+
+from .document import Document, Problem, resolve
+
+Place = tuple[str | int, ...]
+Json = dict[str, Any]
 
 
-def breaking_changes(document: Document, published: dict[str, Any]) -> list[str]:
-    """Compare with the published document; each breaking change is one line, ``file:line: cause``."""
-    problems: list[str] = []
-    schemas = document.data["components"]["schemas"]
-    for name, old in published.get("components", {}).get("schemas", {}).items():
-        place = ("components", "schemas", name)
-        new = schemas.get(name)
-        if new is None:
-            problems.append(document.problem(place[:2], f"the published schema {name} is gone"))
-            continue
+def breaking_changes(document: Document, published: Json) -> list[Problem]:
+    """Compare with the published document; each problem is one breaking change."""
+    return [
+        document.problem(place, cause)
+        for place, cause in _Comparison(published, document.data).changes()
+    ]
+
+
+@frozen
+class _Comparison:
+    """An older and a newer document; changes are places in the newer one, and what they are."""
+
+    old: Json
+    new: Json
+
+    def changes(self) -> Iterator[tuple[Place, str]]:
+        yield from self._schemas()
+        yield from self._routes()
+        yield from self._errors()
+
+    def _schemas(self) -> Iterator[tuple[Place, str]]:
+        new_schemas = _schemas(self.new)
+        for name, old in _schemas(self.old).items():
+            place = ("components", "schemas", name)
+            if name in new_schemas:
+                yield from self._schema(place, name, old, new_schemas[name])
+            else:
+                yield place[:2], f"the published schema {name} is gone"
+
+    def _schema(self, place: Place, name: str, old: Json, new: Json) -> Iterator[tuple[Place, str]]:
         old_fields, new_fields = old.get("properties", {}), new.get("properties", {})
-        for field in old_fields:
-            if field not in new_fields:
-                problems.append(document.problem(place, f"{name} has lost its field {field!r}"))
-            elif (before := _type(old_fields[field])) != (after := _type(new_fields[field])):
-                problems.append(
-                    document.problem(
-                        (*place, "properties", field), f"{name}.{field} was {before} and is {after}"
-                    )
+        if not old_fields and not new_fields:
+            yield from self._type(place, name, old, new)
+        for key, old_field in old_fields.items():
+            if key in new_fields:
+                where = (*place, "properties", key)
+                yield from self._type(where, f"{name}.{key}", old_field, new_fields[key])
+            else:
+                yield place, f"{name} has lost its field {key!r}"
+        for index, key in enumerate(new.get("required", ())):
+            if key not in old.get("required", ()):
+                yield (*place, "required", index), f"{name} now requires {key!r}"
+
+    def _type(self, place: Place, what: str, old: Json, new: Json) -> Iterator[tuple[Place, str]]:
+        before, after = _describe(self.old, old), _describe(self.new, new)
+        if before != after:
+            yield place, f"{what} was {before} and is {after}"
+            return
+        old, new = _resolve(self.old, old), _resolve(self.new, new)
+        for value in old.get("enum", ()):
+            if value not in new.get("enum", ()):
+                yield (*place, "enum"), f"{what} no longer takes {value!r}"
+        for key in ("default", "minimum", "minItems"):
+            if old.get(key) != new.get(key):
+                before, after = old.get(key, "none"), new.get(key, "none")
+                yield (*place, key), f"the {key} of {what} was {before} and is {after}"
+
+    def _routes(self) -> Iterator[tuple[Place, str]]:
+        for path, item in self.old.get("paths", {}).items():
+            for method, old in item.items():
+                new = self.new["paths"].get(path, {}).get(method)
+                route, place = f"{method.upper()} {path}", ("paths", path, method)
+                if new is None:
+                    yield place, f"the route {route} is gone"
+                    continue
+                before, after = self._shape(self.old, old), self._shape(self.new, new)
+                for key, value in before.items():
+                    if value != after[key]:
+                        yield place, f"the {key} of {route} was {value} and is {after[key]}"
+                yield from self._parameters(place, route, old, new)
+
+    def _shape(self, document: Json, operation: Json) -> Json:
+        """What a route takes and gives, apart from its parameters."""
+        responses = operation.get("responses", {})
+        body = _resolve(document, operation.get("requestBody", {}))
+        status = next((key for key in responses if key.startswith("2")), "none")
+        response = _resolve(document, responses.get(status, {}))
+        return {
+            "operation": operation.get("x-operation", "none"),
+            "request": operation.get("x-request", "none"),
+            "response": operation.get("x-response", "none"),
+            "status": status,
+            "body": ", ".join(body.get("content", ())) or "none",
+            "bare field of the body": operation.get("x-body-field", "none"),
+            "answer": ", ".join(response.get("content", ())) or "none",
+            "bare field of the answer": operation.get("x-response-field", "none"),
+        }
+
+    def _parameters(
+        self, place: Place, route: str, old: Json, new: Json
+    ) -> Iterator[tuple[Place, str]]:
+        before = {p["name"]: p for p in _parameters(self.old, old)}
+        after = {p["name"]: p for p in _parameters(self.new, new)}
+        for name, parameter in before.items():
+            if name not in after:
+                yield (*place, "parameters"), f"{route} has lost its parameter {name}"
+                continue
+            index = list(after).index(name)
+            yield from self._type(
+                (*place, "parameters", index),
+                f"parameter {name} of {route}",
+                parameter["schema"],
+                after[name]["schema"],
+            )
+        for index, (name, parameter) in enumerate(after.items()):
+            if parameter.get("required") and not before.get(name, {}).get("required"):
+                where = (*place, "parameters", index)
+                yield where, f"{route} now requires its parameter {name}"
+
+    def _errors(self) -> Iterator[tuple[Place, str]]:
+        new = {row["name"]: row for row in self.new.get("x-error-codes", ())}
+        for row in self.old.get("x-error-codes", ()):
+            name = row["name"]
+            if name not in new:
+                yield ("x-error-codes",), f"the error {name} is gone"
+            elif (new[name]["code"], new[name]["status"]) != (row["code"], row["status"]):
+                index = self.new["x-error-codes"].index(new[name])
+                yield (
+                    ("x-error-codes", index),
+                    f"the error {name} was code {row['code']} with HTTP status {row['status']}",
                 )
-        for field in new.get("required", ()):
-            if field not in old.get("required", ()):
-                problems.append(
-                    document.problem((*place, "required"), f"{name} now requires {field!r}")
-                )
-    for path, item in published.get("paths", {}).items():
-        for method in item:
-            if method not in document.data["paths"].get(path, {}):
-                problems.append(
-                    document.problem(("paths", path), f"the route {method.upper()} {path} is gone")
-                )
-    return problems
 
 
-def _type(schema: dict[str, Any]) -> str:
-    if "$ref" in schema:
+def _schemas(document: Json) -> Json:
+    schemas: Json = document.get("components", {}).get("schemas", {})
+    return schemas
+
+
+def _resolve(document: Json, part: Json) -> Json:
+    if "$ref" not in part:
+        return part
+    return _resolve(document, resolve(document, part["$ref"]))
+
+
+def _parameters(document: Json, operation: Json) -> list[Json]:
+    return [_resolve(document, parameter) for parameter in operation.get("parameters", ())]
+
+
+def _describe(document: Json, schema: Json) -> str:
+    """Write a type in words; an object with fields is its name."""
+    target = _resolve(document, schema)
+    if "$ref" in schema and "properties" in target:
         return str(schema["$ref"].rsplit("/", 1)[1])
-    if "oneOf" in schema:
-        return " or ".join(_type(branch) for branch in schema["oneOf"])
-    kind = schema.get("type", "anything")
-    text = " or ".join(kind) if isinstance(kind, list) else str(kind)
-    if "items" in schema:
-        text += f" of {_type(schema['items'])}"
-    if isinstance(schema.get("additionalProperties"), dict):
-        text += f" of {_type(schema['additionalProperties'])}"
-    return text
+    kinds = target.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else list(kinds)
+    kinds += [
+        _describe(document, branch) for branch in target.get("oneOf") or target.get("anyOf") or ()
+    ]
+    words = " or ".join(kind for kind in kinds if kind != "null") or "anything"
+    if "format" in target:
+        words += f" ({target['format']})"
+    for key in ("items", "additionalProperties"):
+        if isinstance(target.get(key), dict):
+            words += f" of {_describe(document, target[key])}"
+    return f"{words} or null" if "null" in kinds else words

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 if TYPE_CHECKING:
+    from io import BufferedReader
+
     import pyarrow as pa
 
     ArrowData: TypeAlias = (
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrowData", "file_chunks", "read_file_stream", "stream_chunks", "to_reader"]
 
-FILE_MAGIC = b"ARROW1\0\0"
+FILE_MAGIC = b"ARROW1"
 
 
 def __getattr__(name: str) -> Any:
@@ -121,14 +123,16 @@ def file_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
     return _chunks(reader, pa.ipc.new_file)
 
 
-def read_file_stream(source: BinaryIO) -> pa.RecordBatchReader:
+def read_file_stream(source: BufferedReader) -> pa.RecordBatchReader:
     """Read an Arrow IPC file front to back, a batch at a time.
 
     The file format is the stream format between a magic and a footer, so no seeking is needed.
     """
     import pyarrow as pa
 
-    magic = source.read(len(FILE_MAGIC))
-    if magic != FILE_MAGIC:
+    if source.read(len(FILE_MAGIC)) != FILE_MAGIC:
         raise pa.ArrowInvalid("not an Arrow IPC file: the magic is missing")
+    # Zeros fill up the magic to the writer's alignment: 8 bytes in most, 64 in Rust's.
+    while source.peek(1)[:1] == b"\0":
+        source.read(1)
     return pa.ipc.open_stream(source)

@@ -34,8 +34,11 @@ class Parameter(NamedTuple):
 
     name: str
     field: str
+    """Key of the field in the request's JSON form."""
     type: str
-    """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number`` or ``object`` (JSON text)."""
+    """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number``, or ``object``,
+    which travels as JSON text.
+    """
     required: bool = False
 
 

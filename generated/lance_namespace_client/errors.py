@@ -26,7 +26,6 @@ __all__ = [
     "ConcurrentModificationError",
     "PermissionDeniedError",
     "UnauthenticatedError",
-    "ForbiddenError",
     "ServiceUnavailableError",
     "InternalError",
     "InvalidTableStateError",
@@ -34,6 +33,7 @@ __all__ = [
     "ThrottlingError",
     "TableBranchNotFoundError",
     "TableBranchAlreadyExistsError",
+    "ForbiddenError",
     "error_for",
 ]
 
@@ -51,11 +51,11 @@ class ErrorCode(IntEnum):
     """
     NAMESPACE_ALREADY_EXISTS = 2
     """A namespace should be created under a name that is taken in its parent. Choose another
-    name, or the mode ExistOk or Overwrite.
+    name, or the mode `ExistOk` or `Overwrite`.
     """
     NAMESPACE_NOT_EMPTY = 3
     """A namespace that still holds something should be dropped or overwritten. Remove what is
-    in it first, or drop it with the behavior Cascade.
+    in it first, or drop it with the behavior `Cascade`.
     """
     TABLE_NOT_FOUND = 4
     """The table, or the namespace that it should be in, does not exist. Check the identifier
@@ -99,8 +99,8 @@ class ErrorCode(IntEnum):
     PERMISSION_DENIED = 15
     """The caller is known but may not do this. Ask for the right, or use other credentials."""
     UNAUTHENTICATED = 16
-    """Credentials are missing, wrong or expired. Send valid ones in x-api-key or
-    Authorization; a catalog that counts denied access as this code answers it with HTTP
+    """Credentials are missing, wrong or expired. Send valid ones in `x-api-key` or
+    `Authorization`; a catalog that counts denied access as this code answers it with HTTP
     status 403.
     """
     SERVICE_UNAVAILABLE = 17
@@ -121,7 +121,7 @@ class ErrorCode(IntEnum):
     """
     THROTTLING = 21
     """Too many requests came in a short time and this one was not carried out. Wait as long as
-    Retry-After says, where it is sent, and try again more slowly.
+    `Retry-After` says, where it is sent, and try again more slowly.
     """
     TABLE_BRANCH_NOT_FOUND = 22
     """The table has no branch of that name. See ListTableBranches for those it has."""
@@ -165,7 +165,7 @@ class LanceNamespaceError(Exception):
         return (_rebuild, (type(self), self.message, dict(self.__dict__)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the error body: ``error``, ``code`` and, where known, ``detail`` and ``instance``."""
+        """Give the error body: ``error``, ``code``, and ``detail`` and ``instance`` where known."""
         body: dict[str, Any] = {"error": self.message, "code": int(self.code)}
         if self.detail is not None:
             body["detail"] = self.detail
@@ -201,8 +201,9 @@ class NamespaceNotFoundError(LanceNamespaceError):
 
 
 class NamespaceAlreadyExistsError(LanceNamespaceError):
-    """A namespace should be created under a name that is taken in its parent. Choose another
-    name, or the mode ExistOk or Overwrite.
+    """A namespace should be created under a name that is taken in its parent.
+
+    Choose another name, or the mode `ExistOk` or `Overwrite`.
     """
 
     code = ErrorCode.NAMESPACE_ALREADY_EXISTS
@@ -210,8 +211,9 @@ class NamespaceAlreadyExistsError(LanceNamespaceError):
 
 
 class NamespaceNotEmptyError(LanceNamespaceError):
-    """A namespace that still holds something should be dropped or overwritten. Remove what is
-    in it first, or drop it with the behavior Cascade.
+    """A namespace that still holds something should be dropped or overwritten.
+
+    Remove what is in it first, or drop it with the behavior `Cascade`.
     """
 
     code = ErrorCode.NAMESPACE_NOT_EMPTY
@@ -219,8 +221,9 @@ class NamespaceNotEmptyError(LanceNamespaceError):
 
 
 class TableNotFoundError(LanceNamespaceError):
-    """The table, or the namespace that it should be in, does not exist. Check the identifier
-    and the delimiter.
+    """The table, or the namespace that it should be in, does not exist.
+
+    Check the identifier and the delimiter.
     """
 
     code = ErrorCode.TABLE_NOT_FOUND
@@ -229,6 +232,7 @@ class TableNotFoundError(LanceNamespaceError):
 
 class TableAlreadyExistsError(LanceNamespaceError):
     """A table should be created, declared, registered or renamed to a name that is taken.
+
     Choose another name, or a mode that allows it where the operation has one.
     """
 
@@ -237,15 +241,19 @@ class TableAlreadyExistsError(LanceNamespaceError):
 
 
 class TableIndexNotFoundError(LanceNamespaceError):
-    """The table has no index of that name. See ListTableIndices for those it has."""
+    """The table has no index of that name.
+
+    See ListTableIndices for those it has.
+    """
 
     code = ErrorCode.TABLE_INDEX_NOT_FOUND
     http_status = 404
 
 
 class TableIndexAlreadyExistsError(LanceNamespaceError):
-    """The table already has an index of that name. Choose another name, or drop the old index
-    first.
+    """The table already has an index of that name.
+
+    Choose another name, or drop the old index first.
     """
 
     code = ErrorCode.TABLE_INDEX_ALREADY_EXISTS
@@ -253,15 +261,19 @@ class TableIndexAlreadyExistsError(LanceNamespaceError):
 
 
 class TableTagNotFoundError(LanceNamespaceError):
-    """The table has no tag of that name. See ListTableTags for those it has."""
+    """The table has no tag of that name.
+
+    See ListTableTags for those it has.
+    """
 
     code = ErrorCode.TABLE_TAG_NOT_FOUND
     http_status = 404
 
 
 class TableTagAlreadyExistsError(LanceNamespaceError):
-    """The table already has a tag of that name. Choose another name, or move the tag with
-    UpdateTableTag.
+    """The table already has a tag of that name.
+
+    Choose another name, or move the tag with UpdateTableTag.
     """
 
     code = ErrorCode.TABLE_TAG_ALREADY_EXISTS
@@ -269,15 +281,19 @@ class TableTagAlreadyExistsError(LanceNamespaceError):
 
 
 class TransactionNotFoundError(LanceNamespaceError):
-    """The server does not know the transaction, or no longer keeps it. Check the identifier."""
+    """The server does not know the transaction, or no longer keeps it.
+
+    Check the identifier.
+    """
 
     code = ErrorCode.TRANSACTION_NOT_FOUND
     http_status = 404
 
 
 class TableVersionNotFoundError(LanceNamespaceError):
-    """The table has no such version, because it was never made or was cleaned up. See
-    ListTableVersions for those it has.
+    """The table has no such version, because it was never made or was cleaned up.
+
+    See ListTableVersions for those it has.
     """
 
     code = ErrorCode.TABLE_VERSION_NOT_FOUND
@@ -285,8 +301,9 @@ class TableVersionNotFoundError(LanceNamespaceError):
 
 
 class TableColumnNotFoundError(LanceNamespaceError):
-    """A column that the request names is not in the table's schema. Check the name, and the
-    path of a nested column.
+    """A column that the request names is not in the table's schema.
+
+    Check the name, and the path of a nested column.
     """
 
     code = ErrorCode.TABLE_COLUMN_NOT_FOUND
@@ -304,8 +321,9 @@ class InvalidInputError(LanceNamespaceError):
 
 
 class ConcurrentModificationError(LanceNamespaceError):
-    """Someone else changed the same thing meanwhile, so this change was not made. Read the
-    present state and try again.
+    """Someone else changed the same thing meanwhile, so this change was not made.
+
+    Read the present state and try again.
     """
 
     code = ErrorCode.CONCURRENT_MODIFICATION
@@ -313,34 +331,30 @@ class ConcurrentModificationError(LanceNamespaceError):
 
 
 class PermissionDeniedError(LanceNamespaceError):
-    """The caller is known but may not do this. Ask for the right, or use other credentials."""
+    """The caller is known but may not do this.
+
+    Ask for the right, or use other credentials.
+    """
 
     code = ErrorCode.PERMISSION_DENIED
     http_status = 403
 
 
 class UnauthenticatedError(LanceNamespaceError):
-    """Credentials are missing, wrong or expired. Send valid ones in x-api-key or
-    Authorization; a catalog that counts denied access as this code answers it with HTTP
-    status 403.
+    """Credentials are missing, wrong or expired.
+
+    Send valid ones in `x-api-key` or `Authorization`; a catalog that counts denied access
+    as this code answers it with HTTP status 403.
     """
 
     code = ErrorCode.UNAUTHENTICATED
     http_status = 401
 
 
-class ForbiddenError(PermissionDeniedError):
-    """The catalog refused the caller, and its own protocol numbers that refusal 16; ask for
-    the missing right. Told apart from Unauthenticated by its HTTP status.
-    """
-
-    code = ErrorCode.UNAUTHENTICATED
-    http_status = 403
-
-
 class ServiceUnavailableError(LanceNamespaceError):
-    """The server or the catalog behind it cannot be reached or did not answer in time. A read
-    may be repeated after a pause; after a change, look first whether it took effect.
+    """The server or the catalog behind it cannot be reached or did not answer in time.
+
+    A read may be repeated after a pause; after a change, look first whether it took effect.
     """
 
     code = ErrorCode.SERVICE_UNAVAILABLE
@@ -353,8 +367,9 @@ class ServiceUnavailableError(LanceNamespaceError):
 
 
 class InternalError(LanceNamespaceError):
-    """Something failed in the server or its catalog that no other code fits. The message and
-    detail say what is known; report it with the instance value if it stays.
+    """Something failed in the server or its catalog that no other code fits.
+
+    The message and detail say what is known; report it with the instance value if it stays.
     """
 
     code = ErrorCode.INTERNAL
@@ -380,8 +395,9 @@ class TableSchemaValidationError(LanceNamespaceError):
 
 
 class ThrottlingError(LanceNamespaceError):
-    """Too many requests came in a short time and this one was not carried out. Wait as long as
-    Retry-After says, where it is sent, and try again more slowly.
+    """Too many requests came in a short time and this one was not carried out.
+
+    Wait as long as `Retry-After` says, where it is sent, and try again more slowly.
     """
 
     code = ErrorCode.THROTTLING
@@ -394,19 +410,32 @@ class ThrottlingError(LanceNamespaceError):
 
 
 class TableBranchNotFoundError(LanceNamespaceError):
-    """The table has no branch of that name. See ListTableBranches for those it has."""
+    """The table has no branch of that name.
+
+    See ListTableBranches for those it has.
+    """
 
     code = ErrorCode.TABLE_BRANCH_NOT_FOUND
     http_status = 404
 
 
 class TableBranchAlreadyExistsError(LanceNamespaceError):
-    """The table already has a branch of that name. Choose another name, or delete the old
-    branch first.
+    """The table already has a branch of that name.
+
+    Choose another name, or delete the old branch first.
     """
 
     code = ErrorCode.TABLE_BRANCH_ALREADY_EXISTS
     http_status = 409
+
+
+class ForbiddenError(PermissionDeniedError):
+    """The catalog refused the caller, and its own protocol numbers that refusal 16; ask for
+    the missing right. Told apart from Unauthenticated by its HTTP status.
+    """
+
+    code = ErrorCode.UNAUTHENTICATED
+    http_status = 403
 
 
 _BY_CODE: dict[int, type[LanceNamespaceError]] = {

@@ -13,139 +13,30 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from .models import (
-        AlterNamespaceRequest,
-        AlterNamespaceResponse,
-        AlterTableAddColumnsRequest,
-        AlterTableAddColumnsResponse,
-        AlterTableAlterColumnsRequest,
-        AlterTableAlterColumnsResponse,
-        AlterTableBackfillColumnsRequest,
-        AlterTableBackfillColumnsResponse,
-        AlterTableDropColumnsRequest,
-        AlterTableDropColumnsResponse,
-        AlterTableRequest,
-        AlterTableResponse,
-        AlterTransactionRequest,
-        AlterTransactionResponse,
-        AnalyzeTableQueryPlanRequest,
-        AnalyzeTableQueryPlanResponse,
-        BatchCommitTablesRequest,
-        BatchCommitTablesResponse,
-        BatchCreateTableVersionsRequest,
-        BatchCreateTableVersionsResponse,
-        BatchDeleteTableVersionsRequest,
-        BatchDeleteTableVersionsResponse,
-        CountTableRowsRequest,
-        CountTableRowsResponse,
-        CreateMaterializedViewRequest,
-        CreateMaterializedViewResponse,
-        CreateNamespaceRequest,
-        CreateNamespaceResponse,
-        CreateTableBranchRequest,
-        CreateTableBranchResponse,
-        CreateTableIndexRequest,
-        CreateTableIndexResponse,
-        CreateTableRequest,
-        CreateTableResponse,
-        CreateTableScalarIndexResponse,
-        CreateTableTagRequest,
-        CreateTableTagResponse,
-        CreateTableVersionRequest,
-        CreateTableVersionResponse,
-        DeclareTableRequest,
-        DeclareTableResponse,
-        DeleteFromTableRequest,
-        DeleteFromTableResponse,
-        DeleteTableBranchRequest,
-        DeleteTableBranchResponse,
-        DeleteTableTagRequest,
-        DeleteTableTagResponse,
-        DeregisterTableRequest,
-        DeregisterTableResponse,
-        DescribeNamespaceRequest,
-        DescribeNamespaceResponse,
-        DescribeTableIndexStatsRequest,
-        DescribeTableIndexStatsResponse,
-        DescribeTableRequest,
-        DescribeTableResponse,
-        DescribeTableVersionRequest,
-        DescribeTableVersionResponse,
-        DescribeTransactionRequest,
-        DescribeTransactionResponse,
-        DropNamespaceRequest,
-        DropNamespaceResponse,
-        DropTableIndexRequest,
-        DropTableIndexResponse,
-        DropTableRequest,
-        DropTableResponse,
-        ExplainTableQueryPlanRequest,
-        ExplainTableQueryPlanResponse,
-        GetTableStatsRequest,
-        GetTableStatsResponse,
-        GetTableTagVersionRequest,
-        GetTableTagVersionResponse,
-        InsertIntoTableRequest,
-        InsertIntoTableResponse,
-        ListNamespacesRequest,
-        ListNamespacesResponse,
-        ListOperationsRequest,
-        ListOperationsResponse,
-        ListTableBranchesRequest,
-        ListTableBranchesResponse,
-        ListTableIndicesRequest,
-        ListTableIndicesResponse,
-        ListTablesRequest,
-        ListTablesResponse,
-        ListTableTagsRequest,
-        ListTableTagsResponse,
-        ListTableVersionsRequest,
-        ListTableVersionsResponse,
-        MergeInsertIntoTableRequest,
-        MergeInsertIntoTableResponse,
-        NamespaceExistsRequest,
-        NamespaceExistsResponse,
-        QueryTableRequest,
-        RefreshMaterializedViewRequest,
-        RefreshMaterializedViewResponse,
-        RegisterTableRequest,
-        RegisterTableResponse,
-        RenameTableRequest,
-        RenameTableResponse,
-        RestoreTableRequest,
-        RestoreTableResponse,
-        TableExistsRequest,
-        TableExistsResponse,
-        UpdateFieldMetadataRequest,
-        UpdateFieldMetadataResponse,
-        UpdateTableRequest,
-        UpdateTableResponse,
-        UpdateTableSchemaMetadataRequest,
-        UpdateTableSchemaMetadataResponse,
-        UpdateTableTagRequest,
-        UpdateTableTagResponse,
-    )
+    from . import models
 
 __all__ = ["COMMON_CODES", "OPERATIONS", "Body", "Operation", "Parameter"]
 
 COMMON_CODES = (0, 13, 15, 16, 17, 18, 19, 21)
 """Error codes that any operation may answer with."""
 
-CREATE_NAMESPACE: Operation[CreateNamespaceRequest, CreateNamespaceResponse] = Operation(
-    name="CreateNamespace",
-    method_name="create_namespace",
-    summary="Create a namespace",
-    tag="Namespace",
-    http_method="POST",
-    path="/v1/namespace/{id}/create",
-    request="CreateNamespaceRequest",
-    response="CreateNamespaceResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 2, 3, 14),
+CREATE_NAMESPACE: Operation[models.CreateNamespaceRequest, models.CreateNamespaceResponse] = (
+    Operation(
+        name="CreateNamespace",
+        method_name="create_namespace",
+        summary="Create a namespace",
+        tag="Namespace",
+        http_method="POST",
+        path="/v1/namespace/{id}/create",
+        request="CreateNamespaceRequest",
+        response="CreateNamespaceResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 2, 3, 14),
+    )
 )
-LIST_NAMESPACES: Operation[ListNamespacesRequest, ListNamespacesResponse] = Operation(
+LIST_NAMESPACES: Operation[models.ListNamespacesRequest, models.ListNamespacesResponse] = Operation(
     name="ListNamespaces",
     method_name="list_namespaces",
     summary="List the direct children of a namespace",
@@ -164,23 +55,25 @@ LIST_NAMESPACES: Operation[ListNamespacesRequest, ListNamespacesResponse] = Oper
     codes=(1,),
     repeatable=True,
 )
-DESCRIBE_NAMESPACE: Operation[DescribeNamespaceRequest, DescribeNamespaceResponse] = Operation(
-    name="DescribeNamespace",
-    method_name="describe_namespace",
-    summary="Read the properties of a namespace",
-    tag="Namespace",
-    http_method="POST",
-    path="/v1/namespace/{id}/describe",
-    request="DescribeNamespaceRequest",
-    response="DescribeNamespaceResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1,),
-    repeatable=True,
-    aliases=("GetNamespace",),
+DESCRIBE_NAMESPACE: Operation[models.DescribeNamespaceRequest, models.DescribeNamespaceResponse] = (
+    Operation(
+        name="DescribeNamespace",
+        method_name="describe_namespace",
+        summary="Read the properties of a namespace",
+        tag="Namespace",
+        http_method="POST",
+        path="/v1/namespace/{id}/describe",
+        request="DescribeNamespaceRequest",
+        response="DescribeNamespaceResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1,),
+        repeatable=True,
+        aliases=("GetNamespace",),
+    )
 )
-DROP_NAMESPACE: Operation[DropNamespaceRequest, DropNamespaceResponse] = Operation(
+DROP_NAMESPACE: Operation[models.DropNamespaceRequest, models.DropNamespaceResponse] = Operation(
     name="DropNamespace",
     method_name="drop_namespace",
     summary="Drop a namespace",
@@ -194,22 +87,24 @@ DROP_NAMESPACE: Operation[DropNamespaceRequest, DropNamespaceResponse] = Operati
     answer=Body.JSON,
     codes=(1, 3, 14),
 )
-NAMESPACE_EXISTS: Operation[NamespaceExistsRequest, NamespaceExistsResponse] = Operation(
-    name="NamespaceExists",
-    method_name="namespace_exists",
-    summary="Check whether a namespace exists",
-    tag="Namespace",
-    http_method="POST",
-    path="/v1/namespace/{id}/exists",
-    request="NamespaceExistsRequest",
-    response="NamespaceExistsResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.NONE,
-    codes=(1,),
-    repeatable=True,
+NAMESPACE_EXISTS: Operation[models.NamespaceExistsRequest, models.NamespaceExistsResponse] = (
+    Operation(
+        name="NamespaceExists",
+        method_name="namespace_exists",
+        summary="Check whether a namespace exists",
+        tag="Namespace",
+        http_method="POST",
+        path="/v1/namespace/{id}/exists",
+        request="NamespaceExistsRequest",
+        response="NamespaceExistsResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.NONE,
+        codes=(1,),
+        repeatable=True,
+    )
 )
-LIST_TABLES: Operation[ListTablesRequest, ListTablesResponse] = Operation(
+LIST_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] = Operation(
     name="ListTables",
     method_name="list_tables",
     summary="List the tables of a namespace",
@@ -229,7 +124,7 @@ LIST_TABLES: Operation[ListTablesRequest, ListTablesResponse] = Operation(
     codes=(1,),
     repeatable=True,
 )
-LIST_ALL_TABLES: Operation[ListTablesRequest, ListTablesResponse] = Operation(
+LIST_ALL_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] = Operation(
     name="ListAllTables",
     method_name="list_all_tables",
     summary="List the tables of every namespace",
@@ -248,7 +143,7 @@ LIST_ALL_TABLES: Operation[ListTablesRequest, ListTablesResponse] = Operation(
     codes=(),
     repeatable=True,
 )
-REGISTER_TABLE: Operation[RegisterTableRequest, RegisterTableResponse] = Operation(
+REGISTER_TABLE: Operation[models.RegisterTableRequest, models.RegisterTableResponse] = Operation(
     name="RegisterTable",
     method_name="register_table",
     summary="Register an existing dataset as a table",
@@ -262,10 +157,10 @@ REGISTER_TABLE: Operation[RegisterTableRequest, RegisterTableResponse] = Operati
     answer=Body.JSON,
     codes=(1, 5, 14),
 )
-DESCRIBE_TABLE: Operation[DescribeTableRequest, DescribeTableResponse] = Operation(
+DESCRIBE_TABLE: Operation[models.DescribeTableRequest, models.DescribeTableResponse] = Operation(
     name="DescribeTable",
     method_name="describe_table",
-    summary="Read a table\u0027s location and metadata",
+    summary="Read a table's location and metadata",
     tag="Table",
     http_method="POST",
     path="/v1/table/{id}/describe",
@@ -283,7 +178,7 @@ DESCRIBE_TABLE: Operation[DescribeTableRequest, DescribeTableResponse] = Operati
     repeatable=True,
     aliases=("GetTable",),
 )
-TABLE_EXISTS: Operation[TableExistsRequest, TableExistsResponse] = Operation(
+TABLE_EXISTS: Operation[models.TableExistsRequest, models.TableExistsResponse] = Operation(
     name="TableExists",
     method_name="table_exists",
     summary="Check whether a table exists",
@@ -298,7 +193,7 @@ TABLE_EXISTS: Operation[TableExistsRequest, TableExistsResponse] = Operation(
     codes=(1, 4),
     repeatable=True,
 )
-DROP_TABLE: Operation[DropTableRequest, DropTableResponse] = Operation(
+DROP_TABLE: Operation[models.DropTableRequest, models.DropTableResponse] = Operation(
     name="DropTable",
     method_name="drop_table",
     summary="Drop a table and delete its data",
@@ -312,21 +207,23 @@ DROP_TABLE: Operation[DropTableRequest, DropTableResponse] = Operation(
     answer=Body.JSON,
     codes=(1, 4),
 )
-DEREGISTER_TABLE: Operation[DeregisterTableRequest, DeregisterTableResponse] = Operation(
-    name="DeregisterTable",
-    method_name="deregister_table",
-    summary="Remove a table from the catalog and keep its data",
-    tag="Table",
-    http_method="POST",
-    path="/v1/table/{id}/deregister",
-    request="DeregisterTableRequest",
-    response="DeregisterTableResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4),
+DEREGISTER_TABLE: Operation[models.DeregisterTableRequest, models.DeregisterTableResponse] = (
+    Operation(
+        name="DeregisterTable",
+        method_name="deregister_table",
+        summary="Remove a table from the catalog and keep its data",
+        tag="Table",
+        http_method="POST",
+        path="/v1/table/{id}/deregister",
+        request="DeregisterTableRequest",
+        response="DeregisterTableResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 4),
+    )
 )
-RESTORE_TABLE: Operation[RestoreTableRequest, RestoreTableResponse] = Operation(
+RESTORE_TABLE: Operation[models.RestoreTableRequest, models.RestoreTableResponse] = Operation(
     name="RestoreTable",
     method_name="restore_table",
     summary="Restore a table to an earlier version",
@@ -340,7 +237,7 @@ RESTORE_TABLE: Operation[RestoreTableRequest, RestoreTableResponse] = Operation(
     answer=Body.JSON,
     codes=(1, 4, 11, 14),
 )
-RENAME_TABLE: Operation[RenameTableRequest, RenameTableResponse] = Operation(
+RENAME_TABLE: Operation[models.RenameTableRequest, models.RenameTableResponse] = Operation(
     name="RenameTable",
     method_name="rename_table",
     summary="Rename a table or move it to another namespace",
@@ -355,11 +252,11 @@ RENAME_TABLE: Operation[RenameTableRequest, RenameTableResponse] = Operation(
     codes=(1, 4, 5, 14),
 )
 UPDATE_TABLE_SCHEMA_METADATA: Operation[
-    UpdateTableSchemaMetadataRequest, UpdateTableSchemaMetadataResponse
+    models.UpdateTableSchemaMetadataRequest, models.UpdateTableSchemaMetadataResponse
 ] = Operation(
     name="UpdateTableSchemaMetadata",
     method_name="update_table_schema_metadata",
-    summary="Write key and value pairs into the schema metadata",
+    summary="Write key-value pairs into the schema metadata",
     tag="Table",
     http_method="POST",
     path="/v1/table/{id}/schema_metadata/update",
@@ -373,7 +270,9 @@ UPDATE_TABLE_SCHEMA_METADATA: Operation[
     answer_field="metadata",
     codes=(1, 4, 14),
 )
-LIST_TABLE_VERSIONS: Operation[ListTableVersionsRequest, ListTableVersionsResponse] = Operation(
+LIST_TABLE_VERSIONS: Operation[
+    models.ListTableVersionsRequest, models.ListTableVersionsResponse
+] = Operation(
     name="ListTableVersions",
     method_name="list_table_versions",
     summary="List the versions of a table",
@@ -394,7 +293,9 @@ LIST_TABLE_VERSIONS: Operation[ListTableVersionsRequest, ListTableVersionsRespon
     codes=(1, 4),
     repeatable=True,
 )
-CREATE_TABLE_VERSION: Operation[CreateTableVersionRequest, CreateTableVersionResponse] = Operation(
+CREATE_TABLE_VERSION: Operation[
+    models.CreateTableVersionRequest, models.CreateTableVersionResponse
+] = Operation(
     name="CreateTableVersion",
     method_name="create_table_version",
     summary="Commit a manifest as a new table version",
@@ -408,29 +309,29 @@ CREATE_TABLE_VERSION: Operation[CreateTableVersionRequest, CreateTableVersionRes
     answer=Body.JSON,
     codes=(1, 4, 14),
 )
-DESCRIBE_TABLE_VERSION: Operation[DescribeTableVersionRequest, DescribeTableVersionResponse] = (
-    Operation(
-        name="DescribeTableVersion",
-        method_name="describe_table_version",
-        summary="Read one version of a table",
-        tag="Version",
-        http_method="POST",
-        path="/v1/table/{id}/version/describe",
-        request="DescribeTableVersionRequest",
-        response="DescribeTableVersionResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4, 11),
-        repeatable=True,
-    )
+DESCRIBE_TABLE_VERSION: Operation[
+    models.DescribeTableVersionRequest, models.DescribeTableVersionResponse
+] = Operation(
+    name="DescribeTableVersion",
+    method_name="describe_table_version",
+    summary="Read one version of a table",
+    tag="Version",
+    http_method="POST",
+    path="/v1/table/{id}/version/describe",
+    request="DescribeTableVersionRequest",
+    response="DescribeTableVersionResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4, 11),
+    repeatable=True,
 )
 BATCH_DELETE_TABLE_VERSIONS: Operation[
-    BatchDeleteTableVersionsRequest, BatchDeleteTableVersionsResponse
+    models.BatchDeleteTableVersionsRequest, models.BatchDeleteTableVersionsResponse
 ] = Operation(
     name="BatchDeleteTableVersions",
     method_name="batch_delete_table_versions",
-    summary="Delete ranges of a table\u0027s versions",
+    summary="Delete ranges of a table's versions",
     tag="Version",
     http_method="POST",
     path="/v1/table/{id}/version/delete",
@@ -442,7 +343,7 @@ BATCH_DELETE_TABLE_VERSIONS: Operation[
     codes=(1, 4),
 )
 BATCH_CREATE_TABLE_VERSIONS: Operation[
-    BatchCreateTableVersionsRequest, BatchCreateTableVersionsResponse
+    models.BatchCreateTableVersionsRequest, models.BatchCreateTableVersionsResponse
 ] = Operation(
     name="BatchCreateTableVersions",
     method_name="batch_create_table_versions",
@@ -456,7 +357,9 @@ BATCH_CREATE_TABLE_VERSIONS: Operation[
     answer=Body.JSON,
     codes=(1, 4, 14),
 )
-BATCH_COMMIT_TABLES: Operation[BatchCommitTablesRequest, BatchCommitTablesResponse] = Operation(
+BATCH_COMMIT_TABLES: Operation[
+    models.BatchCommitTablesRequest, models.BatchCommitTablesResponse
+] = Operation(
     name="BatchCommitTables",
     method_name="batch_commit_tables",
     summary="Commit several table operations at once",
@@ -470,7 +373,7 @@ BATCH_COMMIT_TABLES: Operation[BatchCommitTablesRequest, BatchCommitTablesRespon
     codes=(1, 4, 14),
 )
 ALTER_TABLE_ALTER_COLUMNS: Operation[
-    AlterTableAlterColumnsRequest, AlterTableAlterColumnsResponse
+    models.AlterTableAlterColumnsRequest, models.AlterTableAlterColumnsResponse
 ] = Operation(
     name="AlterTableAlterColumns",
     method_name="alter_table_alter_columns",
@@ -485,39 +388,39 @@ ALTER_TABLE_ALTER_COLUMNS: Operation[
     answer=Body.JSON,
     codes=(1, 4, 12, 14, 20),
 )
-UPDATE_FIELD_METADATA: Operation[UpdateFieldMetadataRequest, UpdateFieldMetadataResponse] = (
-    Operation(
-        name="UpdateFieldMetadata",
-        method_name="update_field_metadata",
-        summary="Change the metadata of single columns",
-        tag="Column",
-        http_method="POST",
-        path="/v1/table/{id}/update_field_metadata",
-        request="UpdateFieldMetadataRequest",
-        response="UpdateFieldMetadataResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4, 12, 14),
-    )
+UPDATE_FIELD_METADATA: Operation[
+    models.UpdateFieldMetadataRequest, models.UpdateFieldMetadataResponse
+] = Operation(
+    name="UpdateFieldMetadata",
+    method_name="update_field_metadata",
+    summary="Change the metadata of single columns",
+    tag="Column",
+    http_method="POST",
+    path="/v1/table/{id}/update_field_metadata",
+    request="UpdateFieldMetadataRequest",
+    response="UpdateFieldMetadataResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4, 12, 14),
 )
-ALTER_TABLE_DROP_COLUMNS: Operation[AlterTableDropColumnsRequest, AlterTableDropColumnsResponse] = (
-    Operation(
-        name="AlterTableDropColumns",
-        method_name="alter_table_drop_columns",
-        summary="Drop columns from a table",
-        tag="Column",
-        http_method="POST",
-        path="/v1/table/{id}/drop_columns",
-        request="AlterTableDropColumnsRequest",
-        response="AlterTableDropColumnsResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4, 12, 14),
-    )
+ALTER_TABLE_DROP_COLUMNS: Operation[
+    models.AlterTableDropColumnsRequest, models.AlterTableDropColumnsResponse
+] = Operation(
+    name="AlterTableDropColumns",
+    method_name="alter_table_drop_columns",
+    summary="Drop columns from a table",
+    tag="Column",
+    http_method="POST",
+    path="/v1/table/{id}/drop_columns",
+    request="AlterTableDropColumnsRequest",
+    response="AlterTableDropColumnsResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4, 12, 14),
 )
-GET_TABLE_STATS: Operation[GetTableStatsRequest, GetTableStatsResponse] = Operation(
+GET_TABLE_STATS: Operation[models.GetTableStatsRequest, models.GetTableStatsResponse] = Operation(
     name="GetTableStats",
     method_name="get_table_stats",
     summary="Read the size and fragment statistics of a table",
@@ -532,58 +435,60 @@ GET_TABLE_STATS: Operation[GetTableStatsRequest, GetTableStatsResponse] = Operat
     codes=(1, 4),
     repeatable=True,
 )
-INSERT_INTO_TABLE: Operation[InsertIntoTableRequest, InsertIntoTableResponse] = Operation(
-    name="InsertIntoTable",
-    method_name="insert_into_table",
-    summary="Insert rows into a table",
-    tag="Data",
-    http_method="POST",
-    path="/v1/table/{id}/insert",
-    request="InsertIntoTableRequest",
-    response="InsertIntoTableResponse",
-    path_fields=("id",),
-    query=(
-        Parameter("branch", "branch", "string"),
-        Parameter("mode", "mode", "string"),
-    ),
-    body=Body.ARROW,
-    answer=Body.JSON,
-    codes=(1, 4, 14, 19, 20),
-)
-MERGE_INSERT_INTO_TABLE: Operation[MergeInsertIntoTableRequest, MergeInsertIntoTableResponse] = (
+INSERT_INTO_TABLE: Operation[models.InsertIntoTableRequest, models.InsertIntoTableResponse] = (
     Operation(
-        name="MergeInsertIntoTable",
-        method_name="merge_insert_into_table",
-        summary="Merge rows into a table by a key column",
+        name="InsertIntoTable",
+        method_name="insert_into_table",
+        summary="Insert rows into a table",
         tag="Data",
         http_method="POST",
-        path="/v1/table/{id}/merge_insert",
-        request="MergeInsertIntoTableRequest",
-        response="MergeInsertIntoTableResponse",
+        path="/v1/table/{id}/insert",
+        request="InsertIntoTableRequest",
+        response="InsertIntoTableResponse",
         path_fields=("id",),
         query=(
             Parameter("branch", "branch", "string"),
-            Parameter("on", "on", "string", required=True),
-            Parameter("when_matched_update_all", "when_matched_update_all", "boolean"),
-            Parameter("when_matched_update_all_filt", "when_matched_update_all_filt", "string"),
-            Parameter("when_not_matched_insert_all", "when_not_matched_insert_all", "boolean"),
-            Parameter(
-                "when_not_matched_by_source_delete", "when_not_matched_by_source_delete", "boolean"
-            ),
-            Parameter(
-                "when_not_matched_by_source_delete_filt",
-                "when_not_matched_by_source_delete_filt",
-                "string",
-            ),
-            Parameter("timeout", "timeout", "string"),
-            Parameter("use_index", "use_index", "boolean"),
+            Parameter("mode", "mode", "string"),
         ),
         body=Body.ARROW,
         answer=Body.JSON,
-        codes=(1, 4, 12, 14, 19),
+        codes=(1, 4, 14, 19, 20),
     )
 )
-UPDATE_TABLE: Operation[UpdateTableRequest, UpdateTableResponse] = Operation(
+MERGE_INSERT_INTO_TABLE: Operation[
+    models.MergeInsertIntoTableRequest, models.MergeInsertIntoTableResponse
+] = Operation(
+    name="MergeInsertIntoTable",
+    method_name="merge_insert_into_table",
+    summary="Merge rows into a table by a key column",
+    tag="Data",
+    http_method="POST",
+    path="/v1/table/{id}/merge_insert",
+    request="MergeInsertIntoTableRequest",
+    response="MergeInsertIntoTableResponse",
+    path_fields=("id",),
+    query=(
+        Parameter("branch", "branch", "string"),
+        Parameter("on", "on", "string", required=True),
+        Parameter("when_matched_update_all", "when_matched_update_all", "boolean"),
+        Parameter("when_matched_update_all_filt", "when_matched_update_all_filt", "string"),
+        Parameter("when_not_matched_insert_all", "when_not_matched_insert_all", "boolean"),
+        Parameter(
+            "when_not_matched_by_source_delete", "when_not_matched_by_source_delete", "boolean"
+        ),
+        Parameter(
+            "when_not_matched_by_source_delete_filt",
+            "when_not_matched_by_source_delete_filt",
+            "string",
+        ),
+        Parameter("timeout", "timeout", "string"),
+        Parameter("use_index", "use_index", "boolean"),
+    ),
+    body=Body.ARROW,
+    answer=Body.JSON,
+    codes=(1, 4, 12, 14, 19),
+)
+UPDATE_TABLE: Operation[models.UpdateTableRequest, models.UpdateTableResponse] = Operation(
     name="UpdateTable",
     method_name="update_table",
     summary="Update columns of the rows that match a predicate",
@@ -597,21 +502,23 @@ UPDATE_TABLE: Operation[UpdateTableRequest, UpdateTableResponse] = Operation(
     answer=Body.JSON,
     codes=(1, 4, 12, 14, 19),
 )
-DELETE_FROM_TABLE: Operation[DeleteFromTableRequest, DeleteFromTableResponse] = Operation(
-    name="DeleteFromTable",
-    method_name="delete_from_table",
-    summary="Delete the rows that match a predicate",
-    tag="Data",
-    http_method="POST",
-    path="/v1/table/{id}/delete",
-    request="DeleteFromTableRequest",
-    response="DeleteFromTableResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 14, 19),
+DELETE_FROM_TABLE: Operation[models.DeleteFromTableRequest, models.DeleteFromTableResponse] = (
+    Operation(
+        name="DeleteFromTable",
+        method_name="delete_from_table",
+        summary="Delete the rows that match a predicate",
+        tag="Data",
+        http_method="POST",
+        path="/v1/table/{id}/delete",
+        request="DeleteFromTableRequest",
+        response="DeleteFromTableResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 4, 14, 19),
+    )
 )
-QUERY_TABLE: Operation[QueryTableRequest, pa.RecordBatchReader] = Operation(
+QUERY_TABLE: Operation[models.QueryTableRequest, pa.RecordBatchReader] = Operation(
     name="QueryTable",
     method_name="query_table",
     summary="Query a table by vector, full text or filter",
@@ -626,23 +533,25 @@ QUERY_TABLE: Operation[QueryTableRequest, pa.RecordBatchReader] = Operation(
     codes=(1, 4, 11, 12),
     repeatable=True,
 )
-COUNT_TABLE_ROWS: Operation[CountTableRowsRequest, CountTableRowsResponse] = Operation(
-    name="CountTableRows",
-    method_name="count_table_rows",
-    summary="Count the rows of a table",
-    tag="Data",
-    http_method="POST",
-    path="/v1/table/{id}/count_rows",
-    request="CountTableRowsRequest",
-    response="CountTableRowsResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.FIELD,
-    answer_field="count",
-    codes=(1, 4, 11),
-    repeatable=True,
+COUNT_TABLE_ROWS: Operation[models.CountTableRowsRequest, models.CountTableRowsResponse] = (
+    Operation(
+        name="CountTableRows",
+        method_name="count_table_rows",
+        summary="Count the rows of a table",
+        tag="Data",
+        http_method="POST",
+        path="/v1/table/{id}/count_rows",
+        request="CountTableRowsRequest",
+        response="CountTableRowsResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.FIELD,
+        answer_field="count",
+        codes=(1, 4, 11),
+        repeatable=True,
+    )
 )
-CREATE_TABLE: Operation[CreateTableRequest, CreateTableResponse] = Operation(
+CREATE_TABLE: Operation[models.CreateTableRequest, models.CreateTableResponse] = Operation(
     name="CreateTable",
     method_name="create_table",
     summary="Create a table from an Arrow stream",
@@ -661,60 +570,60 @@ CREATE_TABLE: Operation[CreateTableRequest, CreateTableResponse] = Operation(
     answer=Body.JSON,
     codes=(1, 5, 14, 20),
 )
-EXPLAIN_TABLE_QUERY_PLAN: Operation[ExplainTableQueryPlanRequest, ExplainTableQueryPlanResponse] = (
-    Operation(
-        name="ExplainTableQueryPlan",
-        method_name="explain_table_query_plan",
-        summary="Explain how a query would be run",
-        tag="Data",
-        http_method="POST",
-        path="/v1/table/{id}/explain_plan",
-        request="ExplainTableQueryPlanRequest",
-        response="ExplainTableQueryPlanResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.FIELD,
-        answer_field="plan",
-        codes=(1, 4),
-        repeatable=True,
-    )
+EXPLAIN_TABLE_QUERY_PLAN: Operation[
+    models.ExplainTableQueryPlanRequest, models.ExplainTableQueryPlanResponse
+] = Operation(
+    name="ExplainTableQueryPlan",
+    method_name="explain_table_query_plan",
+    summary="Explain how a query would be run",
+    tag="Data",
+    http_method="POST",
+    path="/v1/table/{id}/explain_plan",
+    request="ExplainTableQueryPlanRequest",
+    response="ExplainTableQueryPlanResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.FIELD,
+    answer_field="plan",
+    codes=(1, 4),
+    repeatable=True,
 )
-ANALYZE_TABLE_QUERY_PLAN: Operation[AnalyzeTableQueryPlanRequest, AnalyzeTableQueryPlanResponse] = (
-    Operation(
-        name="AnalyzeTableQueryPlan",
-        method_name="analyze_table_query_plan",
-        summary="Run a query and report what it cost",
-        tag="Data",
-        http_method="POST",
-        path="/v1/table/{id}/analyze_plan",
-        request="AnalyzeTableQueryPlanRequest",
-        response="AnalyzeTableQueryPlanResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.FIELD,
-        answer_field="analysis",
-        codes=(1, 4),
-        repeatable=True,
-    )
+ANALYZE_TABLE_QUERY_PLAN: Operation[
+    models.AnalyzeTableQueryPlanRequest, models.AnalyzeTableQueryPlanResponse
+] = Operation(
+    name="AnalyzeTableQueryPlan",
+    method_name="analyze_table_query_plan",
+    summary="Run a query and report what it cost",
+    tag="Data",
+    http_method="POST",
+    path="/v1/table/{id}/analyze_plan",
+    request="AnalyzeTableQueryPlanRequest",
+    response="AnalyzeTableQueryPlanResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.FIELD,
+    answer_field="analysis",
+    codes=(1, 4),
+    repeatable=True,
 )
-ALTER_TABLE_ADD_COLUMNS: Operation[AlterTableAddColumnsRequest, AlterTableAddColumnsResponse] = (
-    Operation(
-        name="AlterTableAddColumns",
-        method_name="alter_table_add_columns",
-        summary="Add columns to a table",
-        tag="Column",
-        http_method="POST",
-        path="/v1/table/{id}/add_columns",
-        request="AlterTableAddColumnsRequest",
-        response="AlterTableAddColumnsResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4, 14, 20),
-    )
+ALTER_TABLE_ADD_COLUMNS: Operation[
+    models.AlterTableAddColumnsRequest, models.AlterTableAddColumnsResponse
+] = Operation(
+    name="AlterTableAddColumns",
+    method_name="alter_table_add_columns",
+    summary="Add columns to a table",
+    tag="Column",
+    http_method="POST",
+    path="/v1/table/{id}/add_columns",
+    request="AlterTableAddColumnsRequest",
+    response="AlterTableAddColumnsResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4, 14, 20),
 )
 ALTER_TABLE_BACKFILL_COLUMNS: Operation[
-    AlterTableBackfillColumnsRequest, AlterTableBackfillColumnsResponse
+    models.AlterTableBackfillColumnsRequest, models.AlterTableBackfillColumnsResponse
 ] = Operation(
     name="AlterTableBackfillColumns",
     method_name="alter_table_backfill_columns",
@@ -731,7 +640,7 @@ ALTER_TABLE_BACKFILL_COLUMNS: Operation[
     codes=(1, 4, 14),
 )
 REFRESH_MATERIALIZED_VIEW: Operation[
-    RefreshMaterializedViewRequest, RefreshMaterializedViewResponse
+    models.RefreshMaterializedViewRequest, models.RefreshMaterializedViewResponse
 ] = Operation(
     name="RefreshMaterializedView",
     method_name="refresh_materialized_view",
@@ -748,7 +657,7 @@ REFRESH_MATERIALIZED_VIEW: Operation[
     codes=(1, 4, 14),
 )
 CREATE_MATERIALIZED_VIEW: Operation[
-    CreateMaterializedViewRequest, CreateMaterializedViewResponse
+    models.CreateMaterializedViewRequest, models.CreateMaterializedViewResponse
 ] = Operation(
     name="CreateMaterializedView",
     method_name="create_materialized_view",
@@ -764,53 +673,57 @@ CREATE_MATERIALIZED_VIEW: Operation[
     status=201,
     codes=(1, 4, 14),
 )
-CREATE_TABLE_INDEX: Operation[CreateTableIndexRequest, CreateTableIndexResponse] = Operation(
-    name="CreateTableIndex",
-    method_name="create_table_index",
-    summary="Create an index on a column",
-    tag="Index",
-    http_method="POST",
-    path="/v1/table/{id}/create_index",
-    request="CreateTableIndexRequest",
-    response="CreateTableIndexResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 7, 12, 14),
-)
-CREATE_TABLE_SCALAR_INDEX: Operation[CreateTableIndexRequest, CreateTableScalarIndexResponse] = (
+CREATE_TABLE_INDEX: Operation[models.CreateTableIndexRequest, models.CreateTableIndexResponse] = (
     Operation(
-        name="CreateTableScalarIndex",
-        method_name="create_table_scalar_index",
-        summary="Create a scalar index on a column",
+        name="CreateTableIndex",
+        method_name="create_table_index",
+        summary="Create an index on a column",
         tag="Index",
         http_method="POST",
-        path="/v1/table/{id}/create_scalar_index",
+        path="/v1/table/{id}/create_index",
         request="CreateTableIndexRequest",
-        response="CreateTableScalarIndexResponse",
+        response="CreateTableIndexResponse",
         path_fields=("id",),
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 4, 7, 12, 14),
     )
 )
-LIST_TABLE_INDICES: Operation[ListTableIndicesRequest, ListTableIndicesResponse] = Operation(
-    name="ListTableIndices",
-    method_name="list_table_indices",
-    summary="List the indexes of a table",
+CREATE_TABLE_SCALAR_INDEX: Operation[
+    models.CreateTableIndexRequest, models.CreateTableScalarIndexResponse
+] = Operation(
+    name="CreateTableScalarIndex",
+    method_name="create_table_scalar_index",
+    summary="Create a scalar index on a column",
     tag="Index",
     http_method="POST",
-    path="/v1/table/{id}/index/list",
-    request="ListTableIndicesRequest",
-    response="ListTableIndicesResponse",
+    path="/v1/table/{id}/create_scalar_index",
+    request="CreateTableIndexRequest",
+    response="CreateTableScalarIndexResponse",
     path_fields=("id",),
     body=Body.JSON,
     answer=Body.JSON,
-    codes=(1, 4),
-    repeatable=True,
+    codes=(1, 4, 7, 12, 14),
+)
+LIST_TABLE_INDICES: Operation[models.ListTableIndicesRequest, models.ListTableIndicesResponse] = (
+    Operation(
+        name="ListTableIndices",
+        method_name="list_table_indices",
+        summary="List the indexes of a table",
+        tag="Index",
+        http_method="POST",
+        path="/v1/table/{id}/index/list",
+        request="ListTableIndicesRequest",
+        response="ListTableIndicesResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 4),
+        repeatable=True,
+    )
 )
 DESCRIBE_TABLE_INDEX_STATS: Operation[
-    DescribeTableIndexStatsRequest, DescribeTableIndexStatsResponse
+    models.DescribeTableIndexStatsRequest, models.DescribeTableIndexStatsResponse
 ] = Operation(
     name="DescribeTableIndexStats",
     method_name="describe_table_index_stats",
@@ -826,22 +739,24 @@ DESCRIBE_TABLE_INDEX_STATS: Operation[
     codes=(1, 4, 6),
     repeatable=True,
 )
-DROP_TABLE_INDEX: Operation[DropTableIndexRequest, DropTableIndexResponse] = Operation(
-    name="DropTableIndex",
-    method_name="drop_table_index",
-    summary="Drop an index from a table",
-    tag="Index",
-    http_method="POST",
-    path="/v1/table/{id}/index/{index_name}/drop",
-    request="DropTableIndexRequest",
-    response="DropTableIndexResponse",
-    path_fields=("id", "index_name"),
-    query=(Parameter("branch", "branch", "string"),),
-    body=Body.NONE,
-    answer=Body.JSON,
-    codes=(1, 4, 6),
+DROP_TABLE_INDEX: Operation[models.DropTableIndexRequest, models.DropTableIndexResponse] = (
+    Operation(
+        name="DropTableIndex",
+        method_name="drop_table_index",
+        summary="Drop an index from a table",
+        tag="Index",
+        http_method="POST",
+        path="/v1/table/{id}/index/{index_name}/drop",
+        request="DropTableIndexRequest",
+        response="DropTableIndexResponse",
+        path_fields=("id", "index_name"),
+        query=(Parameter("branch", "branch", "string"),),
+        body=Body.NONE,
+        answer=Body.JSON,
+        codes=(1, 4, 6),
+    )
 )
-LIST_TABLE_TAGS: Operation[ListTableTagsRequest, ListTableTagsResponse] = Operation(
+LIST_TABLE_TAGS: Operation[models.ListTableTagsRequest, models.ListTableTagsResponse] = Operation(
     name="ListTableTags",
     method_name="list_table_tags",
     summary="List the tags of a table",
@@ -860,7 +775,9 @@ LIST_TABLE_TAGS: Operation[ListTableTagsRequest, ListTableTagsResponse] = Operat
     codes=(1, 4),
     repeatable=True,
 )
-GET_TABLE_TAG_VERSION: Operation[GetTableTagVersionRequest, GetTableTagVersionResponse] = Operation(
+GET_TABLE_TAG_VERSION: Operation[
+    models.GetTableTagVersionRequest, models.GetTableTagVersionResponse
+] = Operation(
     name="GetTableTagVersion",
     method_name="get_table_tag_version",
     summary="Look up the version a tag stands for",
@@ -875,7 +792,7 @@ GET_TABLE_TAG_VERSION: Operation[GetTableTagVersionRequest, GetTableTagVersionRe
     codes=(1, 4, 8),
     repeatable=True,
 )
-DECLARE_TABLE: Operation[DeclareTableRequest, DeclareTableResponse] = Operation(
+DECLARE_TABLE: Operation[models.DeclareTableRequest, models.DeclareTableResponse] = Operation(
     name="DeclareTable",
     method_name="declare_table",
     summary="Reserve a table name before data is written",
@@ -889,49 +806,57 @@ DECLARE_TABLE: Operation[DeclareTableRequest, DeclareTableResponse] = Operation(
     answer=Body.JSON,
     codes=(1, 5, 14),
 )
-CREATE_TABLE_TAG: Operation[CreateTableTagRequest, CreateTableTagResponse] = Operation(
-    name="CreateTableTag",
-    method_name="create_table_tag",
-    summary="Create a tag for a version of a table",
-    tag="Tag",
-    http_method="POST",
-    path="/v1/table/{id}/tags/create",
-    request="CreateTableTagRequest",
-    response="CreateTableTagResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 9, 11, 14),
+CREATE_TABLE_TAG: Operation[models.CreateTableTagRequest, models.CreateTableTagResponse] = (
+    Operation(
+        name="CreateTableTag",
+        method_name="create_table_tag",
+        summary="Create a tag for a version of a table",
+        tag="Tag",
+        http_method="POST",
+        path="/v1/table/{id}/tags/create",
+        request="CreateTableTagRequest",
+        response="CreateTableTagResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 4, 9, 11, 14),
+    )
 )
-DELETE_TABLE_TAG: Operation[DeleteTableTagRequest, DeleteTableTagResponse] = Operation(
-    name="DeleteTableTag",
-    method_name="delete_table_tag",
-    summary="Delete a tag of a table",
-    tag="Tag",
-    http_method="POST",
-    path="/v1/table/{id}/tags/delete",
-    request="DeleteTableTagRequest",
-    response="DeleteTableTagResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 8),
+DELETE_TABLE_TAG: Operation[models.DeleteTableTagRequest, models.DeleteTableTagResponse] = (
+    Operation(
+        name="DeleteTableTag",
+        method_name="delete_table_tag",
+        summary="Delete a tag of a table",
+        tag="Tag",
+        http_method="POST",
+        path="/v1/table/{id}/tags/delete",
+        request="DeleteTableTagRequest",
+        response="DeleteTableTagResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 4, 8),
+    )
 )
-UPDATE_TABLE_TAG: Operation[UpdateTableTagRequest, UpdateTableTagResponse] = Operation(
-    name="UpdateTableTag",
-    method_name="update_table_tag",
-    summary="Point a tag to another version",
-    tag="Tag",
-    http_method="POST",
-    path="/v1/table/{id}/tags/update",
-    request="UpdateTableTagRequest",
-    response="UpdateTableTagResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 8, 11, 14),
+UPDATE_TABLE_TAG: Operation[models.UpdateTableTagRequest, models.UpdateTableTagResponse] = (
+    Operation(
+        name="UpdateTableTag",
+        method_name="update_table_tag",
+        summary="Point a tag to another version",
+        tag="Tag",
+        http_method="POST",
+        path="/v1/table/{id}/tags/update",
+        request="UpdateTableTagRequest",
+        response="UpdateTableTagResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 4, 8, 11, 14),
+    )
 )
-LIST_TABLE_BRANCHES: Operation[ListTableBranchesRequest, ListTableBranchesResponse] = Operation(
+LIST_TABLE_BRANCHES: Operation[
+    models.ListTableBranchesRequest, models.ListTableBranchesResponse
+] = Operation(
     name="ListTableBranches",
     method_name="list_table_branches",
     summary="List the branches of a table",
@@ -950,7 +875,9 @@ LIST_TABLE_BRANCHES: Operation[ListTableBranchesRequest, ListTableBranchesRespon
     codes=(1, 4),
     repeatable=True,
 )
-CREATE_TABLE_BRANCH: Operation[CreateTableBranchRequest, CreateTableBranchResponse] = Operation(
+CREATE_TABLE_BRANCH: Operation[
+    models.CreateTableBranchRequest, models.CreateTableBranchResponse
+] = Operation(
     name="CreateTableBranch",
     method_name="create_table_branch",
     summary="Create a branch of a table",
@@ -964,7 +891,9 @@ CREATE_TABLE_BRANCH: Operation[CreateTableBranchRequest, CreateTableBranchRespon
     answer=Body.JSON,
     codes=(1, 4, 23),
 )
-DELETE_TABLE_BRANCH: Operation[DeleteTableBranchRequest, DeleteTableBranchResponse] = Operation(
+DELETE_TABLE_BRANCH: Operation[
+    models.DeleteTableBranchRequest, models.DeleteTableBranchResponse
+] = Operation(
     name="DeleteTableBranch",
     method_name="delete_table_branch",
     summary="Delete a branch of a table",
@@ -978,38 +907,40 @@ DELETE_TABLE_BRANCH: Operation[DeleteTableBranchRequest, DeleteTableBranchRespon
     answer=Body.JSON,
     codes=(1, 4, 22),
 )
-DESCRIBE_TRANSACTION: Operation[DescribeTransactionRequest, DescribeTransactionResponse] = (
-    Operation(
-        name="DescribeTransaction",
-        method_name="describe_transaction",
-        summary="Read the status of a transaction",
-        tag="Transaction",
-        http_method="POST",
-        path="/v1/transaction/{id}/describe",
-        request="DescribeTransactionRequest",
-        response="DescribeTransactionResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(10,),
-        repeatable=True,
-    )
-)
-ALTER_TRANSACTION: Operation[AlterTransactionRequest, AlterTransactionResponse] = Operation(
-    name="AlterTransaction",
-    method_name="alter_transaction",
-    summary="Change the status or properties of a transaction",
+DESCRIBE_TRANSACTION: Operation[
+    models.DescribeTransactionRequest, models.DescribeTransactionResponse
+] = Operation(
+    name="DescribeTransaction",
+    method_name="describe_transaction",
+    summary="Read the status of a transaction",
     tag="Transaction",
     http_method="POST",
-    path="/v1/transaction/{id}/alter",
-    request="AlterTransactionRequest",
-    response="AlterTransactionResponse",
+    path="/v1/transaction/{id}/describe",
+    request="DescribeTransactionRequest",
+    response="DescribeTransactionResponse",
     path_fields=("id",),
     body=Body.JSON,
     answer=Body.JSON,
-    codes=(10, 14),
+    codes=(10,),
+    repeatable=True,
 )
-LIST_OPERATIONS: Operation[ListOperationsRequest, ListOperationsResponse] = Operation(
+ALTER_TRANSACTION: Operation[models.AlterTransactionRequest, models.AlterTransactionResponse] = (
+    Operation(
+        name="AlterTransaction",
+        method_name="alter_transaction",
+        summary="Change the status or properties of a transaction",
+        tag="Transaction",
+        http_method="POST",
+        path="/v1/transaction/{id}/alter",
+        request="AlterTransactionRequest",
+        response="AlterTransactionResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(10, 14),
+    )
+)
+LIST_OPERATIONS: Operation[models.ListOperationsRequest, models.ListOperationsResponse] = Operation(
     name="ListOperations",
     method_name="list_operations",
     summary="List the operations this server supports",
@@ -1023,7 +954,7 @@ LIST_OPERATIONS: Operation[ListOperationsRequest, ListOperationsResponse] = Oper
     codes=(),
     repeatable=True,
 )
-ALTER_NAMESPACE: Operation[AlterNamespaceRequest, AlterNamespaceResponse] = Operation(
+ALTER_NAMESPACE: Operation[models.AlterNamespaceRequest, models.AlterNamespaceResponse] = Operation(
     name="AlterNamespace",
     method_name="alter_namespace",
     summary="Set and unset properties of a namespace",
@@ -1037,7 +968,7 @@ ALTER_NAMESPACE: Operation[AlterNamespaceRequest, AlterNamespaceResponse] = Oper
     answer=Body.JSON,
     codes=(1, 14),
 )
-ALTER_TABLE: Operation[AlterTableRequest, AlterTableResponse] = Operation(
+ALTER_TABLE: Operation[models.AlterTableRequest, models.AlterTableResponse] = Operation(
     name="AlterTable",
     method_name="alter_table",
     summary="Set and unset properties of a table",

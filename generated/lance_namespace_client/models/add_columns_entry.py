@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One column to add, with exactly one of `expression`, `computed` and `virtual_column`..."""
+"""The model `AddColumnsEntry`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -23,22 +23,26 @@ class AddColumnsEntry(Model):
 
     name: str
     """Name of the new column."""
+
     expression: str | None = None
     """SQL expression over the table's columns, worked out once for every row that is there;
     one that does not fit the schema is TableSchemaValidationError (20).
     """
+
     computed: str | None = None
     """SQL expression of a computed column, whose values the server derives itself, also for
     rows added later. Servers without computed columns answer Unsupported (0).
     """
+
     virtual_column: AddVirtualColumnEntry | None = None
     """Definition of a column that a user-defined function fills. Servers that run no functions
     answer Unsupported (0).
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("name", "name", string, required=True),
-        Wire("expression", "expression", string),
-        Wire("computed", "computed", string),
-        Wire("virtual_column", "virtual_column", model("AddVirtualColumnEntry")),
-    )
+
+AddColumnsEntry._wire = (
+    Wire("name", "name", string, required=True),
+    Wire("expression", "expression", string),
+    Wire("computed", "computed", string),
+    Wire("virtual_column", "virtual_column", model("AddVirtualColumnEntry")),
+)

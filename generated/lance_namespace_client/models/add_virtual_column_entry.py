@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Definition of one or more columns that a user-defined function fills from other columns,..."""
+"""The model `AddVirtualColumnEntry`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -25,41 +25,52 @@ class AddVirtualColumnEntry(Model):
     """Columns handed to the function, in the order of its arguments; one the table lacks is
     TableSchemaValidationError (20).
     """
+
     outputs: list[AddVirtualColumnOutputEntry]
     """The columns the function fills."""
+
     image: str
     """Container image in which the function runs."""
+
     udf: str
     """The function itself, pickled and encoded as base64."""
+
     udf_name: str
     """Name of the function."""
+
     udf_version: str
     """Version of the function; a changed one tells that values are out of date."""
+
     udf_backend: str | None = None
     """Engine that runs the function; the server's own choice if left out."""
+
     auto_backfill: bool | None = None
     """True to fill the columns by themselves when rows are added or inputs change; left out,
     only AlterTableBackfillColumns fills them.
     """
+
     manifest: str | None = None
     """Description of the environment the function needs, such as its packages; left out, that
     of the image alone.
     """
+
     manifest_checksum: str | None = None
     """Checksum of `manifest`, with which a changed environment can be noticed."""
+
     field_metadata: dict[str, str] | None = None
     """Key-value metadata to set on every column the function fills."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("input_columns", "input_columns", array(string), required=True),
-        Wire("outputs", "outputs", array(model("AddVirtualColumnOutputEntry")), required=True),
-        Wire("image", "image", string, required=True),
-        Wire("udf", "udf", string, required=True),
-        Wire("udf_name", "udf_name", string, required=True),
-        Wire("udf_version", "udf_version", string, required=True),
-        Wire("udf_backend", "udf_backend", string),
-        Wire("auto_backfill", "auto_backfill", boolean),
-        Wire("manifest", "manifest", string),
-        Wire("manifest_checksum", "manifest_checksum", string),
-        Wire("field_metadata", "field_metadata", mapping(string)),
-    )
+
+AddVirtualColumnEntry._wire = (
+    Wire("input_columns", "input_columns", array(string), required=True),
+    Wire("outputs", "outputs", array(model("AddVirtualColumnOutputEntry")), required=True),
+    Wire("image", "image", string, required=True),
+    Wire("udf", "udf", string, required=True),
+    Wire("udf_name", "udf_name", string, required=True),
+    Wire("udf_version", "udf_version", string, required=True),
+    Wire("udf_backend", "udf_backend", string),
+    Wire("auto_backfill", "auto_backfill", boolean),
+    Wire("manifest", "manifest", string),
+    Wire("manifest_checksum", "manifest_checksum", string),
+    Wire("field_metadata", "field_metadata", mapping(string)),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One column filled by a user-defined function."""
+"""The model `AddVirtualColumnOutputEntry`."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from attrs import define
 
@@ -18,21 +18,26 @@ class AddVirtualColumnOutputEntry(Model):
 
     column: str
     """Name of the column to fill."""
+
     struct_field: str
     """Field of the function's struct result from which the column is taken."""
+
     data_type: dict[str, Any]
     """Arrow type of the column, written as in JsonArrowDataType; an unknown type is
     TableSchemaValidationError (20).
     """
+
     nullable: bool
     """True if the column may hold nulls, which it does until it is filled."""
+
     metadata: dict[str, str] | None = None
     """Key-value metadata to set on this column."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("column", "column", string, required=True),
-        Wire("struct_field", "struct_field", string, required=True),
-        Wire("data_type", "data_type", mapping(anything), required=True),
-        Wire("nullable", "nullable", boolean, required=True),
-        Wire("metadata", "metadata", mapping(string)),
-    )
+
+AddVirtualColumnOutputEntry._wire = (
+    Wire("column", "column", string, required=True),
+    Wire("struct_field", "struct_field", string, required=True),
+    Wire("data_type", "data_type", mapping(anything), required=True),
+    Wire("nullable", "nullable", boolean, required=True),
+    Wire("metadata", "metadata", mapping(string)),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Change to one column; what is left out stays as it is, and an entry that changes nothing..."""
+"""The model `AlterColumnsEntry`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
@@ -25,27 +25,32 @@ class AlterColumnsEntry(Model):
     """Path of the column, with dots between the levels of nested fields; one that does not
     exist is TableColumnNotFound (12).
     """
+
     data_type: dict[str, Any] | None = None
     """Arrow type to convert the column to, written as in JsonArrowDataType; a conversion that
     cannot be done is TableSchemaValidationError (20).
     """
+
     rename: str | None = None
     """New name of the column, without its parents; one that is taken is
     TableSchemaValidationError (20).
     """
+
     nullable: bool | None = None
     """Whether the column may hold nulls from now on; false on a column that holds some is
     TableSchemaValidationError (20).
     """
+
     virtual_column: AlterVirtualColumnEntry | None = None
     """Changes to the function that fills the column. Servers that run no functions answer
     Unsupported (0).
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("path", "path", string, required=True),
-        Wire("data_type", "data_type", mapping(anything)),
-        Wire("rename", "rename", string),
-        Wire("nullable", "nullable", boolean),
-        Wire("virtual_column", "virtual_column", model("AlterVirtualColumnEntry")),
-    )
+
+AlterColumnsEntry._wire = (
+    Wire("path", "path", string, required=True),
+    Wire("data_type", "data_type", mapping(anything)),
+    Wire("rename", "rename", string),
+    Wire("nullable", "nullable", boolean),
+    Wire("virtual_column", "virtual_column", model("AlterVirtualColumnEntry")),
+)

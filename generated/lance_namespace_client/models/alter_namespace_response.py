@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to AlterNamespace."""
+"""The model `AlterNamespaceResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,16 +12,18 @@ __all__ = ["AlterNamespaceResponse"]
 
 @define(kw_only=True)
 class AlterNamespaceResponse(Model):
-    """Answer to AlterNamespace."""
+    """The properties of a namespace after the change."""
 
     properties: dict[str, str] | None = None
     """All properties of the namespace after the change, not only those that changed."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("properties", "properties", mapping(string)),
-        Wire("context", "context", mapping(string)),
-    )
+
+AlterNamespaceResponse._wire = (
+    Wire("properties", "properties", mapping(string)),
+    Wire("context", "context", mapping(string)),
+)

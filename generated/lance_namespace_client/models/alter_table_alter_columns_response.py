@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says that the columns were changed."""
+"""The model `AlterTableAlterColumnsResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,12 +16,14 @@ class AlterTableAlterColumnsResponse(Model):
 
     version: int
     """Version number of the table after the change."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("version", "version", integer(0), required=True),
-        Wire("context", "context", mapping(string)),
-    )
+
+AlterTableAlterColumnsResponse._wire = (
+    Wire("version", "version", integer(0), required=True),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says that the job was taken on (status 202)."""
+"""The model `AlterTableBackfillColumnsResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,12 +16,14 @@ class AlterTableBackfillColumnsResponse(Model):
 
     job_id: str
     """Identifier of the job, with which the server's own tools follow it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("job_id", "job_id", string, required=True),
-        Wire("context", "context", mapping(string)),
-    )
+
+AlterTableBackfillColumnsResponse._wire = (
+    Wire("job_id", "job_id", string, required=True),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says that the columns were removed."""
+"""The model `AlterTableDropColumnsResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class AlterTableDropColumnsResponse(Model):
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     version: int
     """Version number of the table after the change."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("version", "version", integer(0), required=True),
-        Wire("context", "context", mapping(string)),
-    )
+
+AlterTableDropColumnsResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("version", "version", integer(0), required=True),
+    Wire("context", "context", mapping(string)),
+)

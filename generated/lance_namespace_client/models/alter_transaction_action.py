@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One step of AlterTransaction; exactly one of its fields must be given, else the request..."""
+"""The model `AlterTransactionAction`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -25,15 +25,16 @@ class AlterTransactionAction(Model):
 
     set_status_action: AlterTransactionSetStatus | None = None
     """Moves the transaction to another status."""
+
     set_property_action: AlterTransactionSetProperty | None = None
     """Sets a property."""
+
     unset_property_action: AlterTransactionUnsetProperty | None = None
     """Removes a property."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("set_status_action", "setStatusAction", model("AlterTransactionSetStatus")),
-        Wire("set_property_action", "setPropertyAction", model("AlterTransactionSetProperty")),
-        Wire(
-            "unset_property_action", "unsetPropertyAction", model("AlterTransactionUnsetProperty")
-        ),
-    )
+
+AlterTransactionAction._wire = (
+    Wire("set_status_action", "setStatusAction", model("AlterTransactionSetStatus")),
+    Wire("set_property_action", "setPropertyAction", model("AlterTransactionSetProperty")),
+    Wire("unset_property_action", "unsetPropertyAction", model("AlterTransactionUnsetProperty")),
+)

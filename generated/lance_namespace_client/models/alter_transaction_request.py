@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Changes the status or the properties of one transaction."""
+"""The model `AlterTransactionRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -18,28 +18,34 @@ __all__ = ["AlterTransactionRequest"]
 
 @define(kw_only=True)
 class AlterTransactionRequest(Model):
-    """Changes the status or the properties of one transaction. An unknown one is
-    TransactionNotFound (10), a change that lost a race ConcurrentModification (14).
+    """Changes the status or the properties of one transaction.
+
+    An unknown one is TransactionNotFound (10), a change that lost a race
+    ConcurrentModification (14).
     """
 
     id: list[str] | None = None
     """Identifier of the transaction as a list of strings; over HTTP it is the route's `{id}`,
     and the two must agree or the answer is InvalidInput (13).
     """
+
     actions: list[AlterTransactionAction]
     """The steps, applied in the order given and all or none; an empty list is InvalidInput
     (13).
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("actions", "actions", array(model("AlterTransactionAction"), 1), required=True),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+AlterTransactionRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("actions", "actions", array(model("AlterTransactionAction"), 1), required=True),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

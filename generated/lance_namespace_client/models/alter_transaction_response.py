@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The transaction after all steps were applied."""
+"""The model `AlterTransactionResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class AlterTransactionResponse(Model):
 
     status: str
     """Where the transaction stands after the change."""
+
     properties: dict[str, str] | None = None
     """All properties of the transaction after the change."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("status", "status", string, required=True),
-        Wire("properties", "properties", mapping(string)),
-        Wire("context", "context", mapping(string)),
-    )
+
+AlterTransactionResponse._wire = (
+    Wire("status", "status", string, required=True),
+    Wire("properties", "properties", mapping(string)),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Step of AlterTransaction that sets one property."""
+"""The model `AlterTransactionSetProperty`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,13 +16,16 @@ class AlterTransactionSetProperty(Model):
 
     key: str | None = None
     """Name of the property."""
+
     value: str | None = None
     """Value to store under the name."""
+
     mode: str | None = None
     """What to do when the property is already set; `Overwrite` if left out."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("key", "key", string),
-        Wire("value", "value", string),
-        Wire("mode", "mode", string),
-    )
+
+AlterTransactionSetProperty._wire = (
+    Wire("key", "key", string),
+    Wire("value", "value", string),
+    Wire("mode", "mode", string),
+)

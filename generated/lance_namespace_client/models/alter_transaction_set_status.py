@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Step of AlterTransaction that moves the transaction to another status."""
+"""The model `AlterTransactionSetStatus`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -21,4 +19,5 @@ class AlterTransactionSetStatus(Model):
     ConcurrentModification (14).
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (Wire("status", "status", string),)
+
+AlterTransactionSetStatus._wire = (Wire("status", "status", string),)

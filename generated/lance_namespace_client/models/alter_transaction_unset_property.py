@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Step of AlterTransaction that removes one property."""
+"""The model `AlterTransactionUnsetProperty`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,10 +16,12 @@ class AlterTransactionUnsetProperty(Model):
 
     key: str | None = None
     """Name of the property to remove."""
+
     mode: str | None = None
     """What to do when the property is not set; `Skip` if left out."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("key", "key", string),
-        Wire("mode", "mode", string),
-    )
+
+AlterTransactionUnsetProperty._wire = (
+    Wire("key", "key", string),
+    Wire("mode", "mode", string),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The measured plan of a query; over HTTP the body is the bare string."""
+"""The model `AnalyzeTableQueryPlanResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,12 +16,14 @@ class AnalyzeTableQueryPlanResponse(Model):
 
     analysis: str
     """The plan with its measurements as text for people to read; its form is not fixed."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("analysis", "analysis", string, required=True),
-        Wire("context", "context", mapping(string)),
-    )
+
+AnalyzeTableQueryPlanResponse._wire = (
+    Wire("analysis", "analysis", string, required=True),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Carries out changes to several tables at once, all or none."""
+"""The model `BatchCommitTablesRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -18,21 +18,25 @@ __all__ = ["BatchCommitTablesRequest"]
 
 @define(kw_only=True)
 class BatchCommitTablesRequest(Model):
-    """Carries out changes to several tables at once, all or none. Namespaces that leave
-    versions to storage answer Unsupported (0).
+    """Carries out changes to several tables at once, all or none.
+
+    Namespaces that leave versions to storage answer Unsupported (0).
     """
 
     operations: list[CommitTableOperation]
     """The changes, applied in the order given."""
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("operations", "operations", array(model("CommitTableOperation")), required=True),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+BatchCommitTablesRequest._wire = (
+    Wire("operations", "operations", array(model("CommitTableOperation")), required=True),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

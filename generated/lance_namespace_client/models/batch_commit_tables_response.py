@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says that all changes of the batch were made."""
+"""The model `BatchCommitTablesResponse`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -23,15 +23,18 @@ class BatchCommitTablesResponse(Model):
     """Identifier of the one transaction that covers the whole batch, if the server keeps
     transactions.
     """
+
     results: list[CommitTableResult]
     """One result a change, in the order of the request's operations."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("results", "results", array(model("CommitTableResult")), required=True),
-        Wire("context", "context", mapping(string)),
-    )
+
+BatchCommitTablesResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("results", "results", array(model("CommitTableResult")), required=True),
+    Wire("context", "context", mapping(string)),
+)

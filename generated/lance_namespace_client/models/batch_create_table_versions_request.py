@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Records new versions of several tables at once, all or none."""
+"""The model `BatchCreateTableVersionsRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -18,23 +18,27 @@ __all__ = ["BatchCreateTableVersionsRequest"]
 
 @define(kw_only=True)
 class BatchCreateTableVersionsRequest(Model):
-    """Records new versions of several tables at once, all or none. Namespaces that leave
-    versions to storage answer Unsupported (0).
+    """Records new versions of several tables at once, all or none.
+
+    Namespaces that leave versions to storage answer Unsupported (0).
     """
 
     entries: list[CreateTableVersionEntry]
     """The versions to record; each table and branch appears at most once, else the request is
     InvalidInput (13).
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("entries", "entries", array(model("CreateTableVersionEntry")), required=True),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+BatchCreateTableVersionsRequest._wire = (
+    Wire("entries", "entries", array(model("CreateTableVersionEntry")), required=True),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

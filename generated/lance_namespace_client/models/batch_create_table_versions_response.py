@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says that all versions of the batch were recorded."""
+"""The model `BatchCreateTableVersionsResponse`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -23,15 +23,18 @@ class BatchCreateTableVersionsResponse(Model):
     """Identifier of the one transaction that covers the whole batch, if the server keeps
     transactions.
     """
+
     versions: list[TableVersion]
     """The new versions, in the order of the request's entries."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("versions", "versions", array(model("TableVersion")), required=True),
-        Wire("context", "context", mapping(string)),
-    )
+
+BatchCreateTableVersionsResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("versions", "versions", array(model("TableVersion")), required=True),
+    Wire("context", "context", mapping(string)),
+)

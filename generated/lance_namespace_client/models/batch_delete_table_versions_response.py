@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says how many versions were removed."""
+"""The model `BatchDeleteTableVersionsResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class BatchDeleteTableVersionsResponse(Model):
 
     deleted_count: int | None = None
     """Number of versions that existed and were removed."""
+
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("deleted_count", "deleted_count", integer(0)),
-        Wire("transaction_id", "transaction_id", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+BatchDeleteTableVersionsResponse._wire = (
+    Wire("deleted_count", "deleted_count", integer(0)),
+    Wire("transaction_id", "transaction_id", string),
+    Wire("context", "context", mapping(string)),
+)

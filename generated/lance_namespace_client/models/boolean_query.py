@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Combines queries; a list with nothing in it is given as `[]`."""
+"""The model `BooleanQuery`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -21,15 +21,18 @@ class BooleanQuery(Model):
 
     must: list[FtsQuery]
     """Queries that a row has to match, all of them; their scores add up."""
+
     must_not: list[FtsQuery]
     """Queries of which a row may match none; they give no score."""
+
     should: list[FtsQuery]
     """Queries that add to the score of a row; without any `must`, a row has to match at least
     one of them.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("must", "must", array(model("FtsQuery")), required=True),
-        Wire("must_not", "must_not", array(model("FtsQuery")), required=True),
-        Wire("should", "should", array(model("FtsQuery")), required=True),
-    )
+
+BooleanQuery._wire = (
+    Wire("must", "must", array(model("FtsQuery")), required=True),
+    Wire("must_not", "must_not", array(model("FtsQuery")), required=True),
+    Wire("should", "should", array(model("FtsQuery")), required=True),
+)

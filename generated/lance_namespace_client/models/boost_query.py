@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Finds what one query finds, and lowers the score of rows that a second query finds too."""
+"""The model `BoostQuery`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -21,13 +21,16 @@ class BoostQuery(Model):
 
     positive: FtsQuery
     """Query whose hits are returned."""
+
     negative: FtsQuery
     """Query whose hits are ranked lower, though not left out."""
+
     negative_boost: float = 0.5
     """Weight with which the score of the negative query counts against a row; 0.5 by default."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("positive", "positive", model("FtsQuery"), required=True),
-        Wire("negative", "negative", model("FtsQuery"), required=True),
-        Wire("negative_boost", "negative_boost", number, default=0.5),
-    )
+
+BoostQuery._wire = (
+    Wire("positive", "positive", model("FtsQuery"), required=True),
+    Wire("negative", "negative", model("FtsQuery"), required=True),
+    Wire("negative_boost", "negative_boost", number, default=0.5),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Where a branch started and what is kept about it."""
+"""The model `BranchContents`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,19 +16,24 @@ class BranchContents(Model):
 
     parent_branch: str | None = None
     """Branch it was made from; absent for the main branch."""
+
     parent_version: int
     """Version number of the parent at which the branch starts."""
+
     create_at: int
-    """Time the branch was made, in seconds since the epoch."""
+    """Time the branch was made, in seconds since 1970-01-01 UTC."""
+
     manifest_size: int
     """Size in bytes of the manifest file of the version the branch starts at."""
+
     metadata: dict[str, str] | None = None
     """Key-value pairs kept with the branch; empty or absent when there are none."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("parent_branch", "parentBranch", string),
-        Wire("parent_version", "parentVersion", integer(0), required=True),
-        Wire("create_at", "createAt", integer(0), required=True),
-        Wire("manifest_size", "manifestSize", integer(0), required=True),
-        Wire("metadata", "metadata", mapping(string)),
-    )
+
+BranchContents._wire = (
+    Wire("parent_branch", "parentBranch", string),
+    Wire("parent_version", "parentVersion", integer(0), required=True),
+    Wire("create_at", "createAt", integer(0), required=True),
+    Wire("manifest_size", "manifestSize", integer(0), required=True),
+    Wire("metadata", "metadata", mapping(string)),
+)

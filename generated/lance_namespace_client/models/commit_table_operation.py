@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One change in BatchCommitTables; exactly one of its fields must be given, else the..."""
+"""The model `CommitTableOperation`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -26,20 +26,22 @@ class CommitTableOperation(Model):
 
     declare_table: DeclareTableRequest | None = None
     """Declares a table."""
+
     create_table_version: CreateTableVersionRequest | None = None
     """Records a new version of a table."""
+
     delete_table_versions: BatchDeleteTableVersionsRequest | None = None
     """Removes versions of a table."""
+
     deregister_table: DeregisterTableRequest | None = None
     """Takes a table out of the catalog and leaves its data."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("declare_table", "declare_table", model("DeclareTableRequest")),
-        Wire("create_table_version", "create_table_version", model("CreateTableVersionRequest")),
-        Wire(
-            "delete_table_versions",
-            "delete_table_versions",
-            model("BatchDeleteTableVersionsRequest"),
-        ),
-        Wire("deregister_table", "deregister_table", model("DeregisterTableRequest")),
-    )
+
+CommitTableOperation._wire = (
+    Wire("declare_table", "declare_table", model("DeclareTableRequest")),
+    Wire("create_table_version", "create_table_version", model("CreateTableVersionRequest")),
+    Wire(
+        "delete_table_versions", "delete_table_versions", model("BatchDeleteTableVersionsRequest")
+    ),
+    Wire("deregister_table", "deregister_table", model("DeregisterTableRequest")),
+)

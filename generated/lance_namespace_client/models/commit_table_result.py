@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Result of one change in BatchCommitTables; the field of the same name as in the operation..."""
+"""The model `CommitTableResult`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -26,20 +26,22 @@ class CommitTableResult(Model):
 
     declare_table: DeclareTableResponse | None = None
     """Result of declaring a table."""
+
     create_table_version: CreateTableVersionResponse | None = None
     """Result of recording a version."""
+
     delete_table_versions: BatchDeleteTableVersionsResponse | None = None
     """Result of removing versions."""
+
     deregister_table: DeregisterTableResponse | None = None
     """Result of taking a table out of the catalog."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("declare_table", "declare_table", model("DeclareTableResponse")),
-        Wire("create_table_version", "create_table_version", model("CreateTableVersionResponse")),
-        Wire(
-            "delete_table_versions",
-            "delete_table_versions",
-            model("BatchDeleteTableVersionsResponse"),
-        ),
-        Wire("deregister_table", "deregister_table", model("DeregisterTableResponse")),
-    )
+
+CommitTableResult._wire = (
+    Wire("declare_table", "declare_table", model("DeclareTableResponse")),
+    Wire("create_table_version", "create_table_version", model("CreateTableVersionResponse")),
+    Wire(
+        "delete_table_versions", "delete_table_versions", model("BatchDeleteTableVersionsResponse")
+    ),
+    Wire("deregister_table", "deregister_table", model("DeregisterTableResponse")),
+)

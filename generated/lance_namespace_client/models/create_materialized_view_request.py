@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Makes a table that holds the result of a query or of a function over another table."""
+"""The model `CreateMaterializedViewRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from attrs import define
 
@@ -19,47 +19,57 @@ __all__ = ["CreateMaterializedViewRequest"]
 @define(kw_only=True)
 class CreateMaterializedViewRequest(Model):
     """Makes a table that holds the result of a query or of a function over another table.
+
     Servers without materialized views answer Unsupported (0).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     kind: Literal["query", "udtf", "chunker"]
     """What fills the view: `query` (the query alone), `udtf` (a table function) or `chunker`
     (a function that makes several rows of one). Any other value is InvalidInput (13).
     """
+
     source_query: str
-    """Query that yields the source rows, serialised as text in the server's own form."""
+    """Query that yields the source rows, written as text in the server's own form."""
+
     output_schema: str
-    """Arrow schema of the view's rows, serialised as text in the server's own form."""
+    """Arrow schema of the view's rows, written as text in the server's own form."""
+
     udtf_spec: MaterializedViewUdtfEntry | None = None
     """The function; required when `kind` is `udtf` or `chunker` and not allowed with `query`,
     else InvalidInput (13).
     """
+
     with_no_data: bool = True
     """True (default) makes the view empty and leaves filling it to RefreshMaterializedView,
     false starts a first refresh at once.
     """
+
     auto_refresh: bool = False
     """True to refresh the view by itself when its source changes; false by default."""
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("kind", "kind", choice("query", "udtf", "chunker"), required=True),
-        Wire("source_query", "source_query", string, required=True),
-        Wire("output_schema", "output_schema", string, required=True),
-        Wire("udtf_spec", "udtf_spec", model("MaterializedViewUdtfEntry")),
-        Wire("with_no_data", "with_no_data", boolean, default=True),
-        Wire("auto_refresh", "auto_refresh", boolean, default=False),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateMaterializedViewRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("kind", "kind", choice("query", "udtf", "chunker"), required=True),
+    Wire("source_query", "source_query", string, required=True),
+    Wire("output_schema", "output_schema", string, required=True),
+    Wire("udtf_spec", "udtf_spec", model("MaterializedViewUdtfEntry")),
+    Wire("with_no_data", "with_no_data", boolean, default=True),
+    Wire("auto_refresh", "auto_refresh", boolean, default=False),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

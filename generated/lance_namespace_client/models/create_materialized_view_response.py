@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says that the view was made (status 201)."""
+"""The model `CreateMaterializedViewResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class CreateMaterializedViewResponse(Model):
 
     version: int
     """Version number of the view after the call."""
+
     job_id: str | None = None
     """Identifier of the first refresh, when `with_no_data` was false; else absent."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("version", "version", integer(0), required=True),
-        Wire("job_id", "job_id", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateMaterializedViewResponse._wire = (
+    Wire("version", "version", integer(0), required=True),
+    Wire("job_id", "job_id", string),
+    Wire("context", "context", mapping(string)),
+)

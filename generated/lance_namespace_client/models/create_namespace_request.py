@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Asks for a new namespace below an existing parent."""
+"""The model `CreateNamespaceRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -17,38 +17,43 @@ __all__ = ["CreateNamespaceRequest"]
 
 @define(kw_only=True)
 class CreateNamespaceRequest(Model):
-    """Asks for a new namespace below an existing parent. A missing parent is code 1
-    (NamespaceNotFound).
+    """Asks for a new namespace below an existing parent.
+
+    A missing parent is NamespaceNotFound (1).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     mode: str | None = None
-    """What to do where the namespace is already there, in any letter case: Create (default)
-    fails with code 2 (NamespaceAlreadyExists), ExistOk keeps it as it is and returns its
-    properties, Overwrite drops it and makes an empty one. Overwrite of a namespace that
-    still holds something is code 3 (NamespaceNotEmpty), an unknown mode code 13
-    (InvalidInput).
+    """What to do where the namespace is already there, in any letter case: `Create` (default)
+    fails with NamespaceAlreadyExists (2), `ExistOk` keeps it as it is and returns its
+    properties, `Overwrite` drops it and makes an empty one. `Overwrite` of a namespace that
+    still holds something is NamespaceNotEmpty (3), an unknown mode InvalidInput (13).
     """
+
     properties: dict[str, str] | None = None
-    """Properties to store with the new namespace, none by default; ExistOk does not apply them
-    to a namespace that is kept. Keys that the catalog cannot store are code 13
-    (InvalidInput).
+    """Properties to store with the new namespace, none by default; `ExistOk` does not apply
+    them to a namespace that is kept. Keys that the catalog cannot store are InvalidInput
+    (13).
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("mode", "mode", string),
-        Wire("properties", "properties", mapping(string)),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateNamespaceRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("mode", "mode", string),
+    Wire("properties", "properties", mapping(string)),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to CreateNamespace."""
+"""The model `CreateNamespaceResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,21 +12,24 @@ __all__ = ["CreateNamespaceResponse"]
 
 @define(kw_only=True)
 class CreateNamespaceResponse(Model):
-    """Answer to CreateNamespace."""
+    """A namespace as it is after CreateNamespace."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     properties: dict[str, str] | None = None
-    """Properties of the namespace as the catalog holds them afterwards; with ExistOk those of
-    the namespace that was already there.
+    """Properties of the namespace as the catalog holds them afterwards; with `ExistOk` those
+    of the namespace that was already there.
     """
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("properties", "properties", mapping(string)),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateNamespaceResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("properties", "properties", mapping(string)),
+    Wire("context", "context", mapping(string)),
+)

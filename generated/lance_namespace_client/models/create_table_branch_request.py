@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Starts a new branch of a table at one of its versions."""
+"""The model `CreateTableBranchRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -22,26 +22,36 @@ class CreateTableBranchRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     name: str
     """Name of the new branch; one that exists is TableBranchAlreadyExists (23)."""
+
     from_branch: str | None = None
-    """Branch to start from; the main branch if left out."""
+    """Branch to start from; the main branch if left out. One that does not exist is
+    TableNotFound (4).
+    """
+
     from_version: int | None = None
-    """Version number on that branch to start from; its latest if left out."""
+    """Version number on that branch to start from; its latest if left out. One that does not
+    exist is TableNotFound (4).
+    """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("name", "name", string, required=True),
-        Wire("from_branch", "from_branch", string),
-        Wire("from_version", "from_version", integer(0)),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateTableBranchRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("name", "name", string, required=True),
+    Wire("from_branch", "from_branch", string),
+    Wire("from_version", "from_version", integer(0)),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

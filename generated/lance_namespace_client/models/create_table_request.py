@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""What CreateTable needs besides the rows, which travel as the Arrow IPC stream in the..."""
+"""The model `CreateTableRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -24,34 +24,40 @@ class CreateTableRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     mode: str | None = None
-    """What to do when the name is taken, in any case: `Create` (default; TableAlreadyExists,
-    5), `ExistOk` (keep the table and return its properties) or `Overwrite` (drop it and
-    make a new one). Any other value is InvalidInput (13).
+    """What to do where the name is taken, in any letter case: `Create` (default) fails with
+    TableAlreadyExists (5), `ExistOk` keeps the table and returns its properties,
+    `Overwrite` drops it and makes a new one. Any other value is InvalidInput (13).
     """
+
     properties: dict[str, str] | None = None
     """Properties to store with the table in the catalog; as a query parameter it is the text
     of a JSON object, and malformed text is InvalidInput (13).
     """
+
     storage_options: dict[str, str] | None = None
     """Options for the object store the table is written to, such as region or credentials,
     overriding the namespace's own key by key; as a query parameter it is the text of a JSON
     object, and malformed text is InvalidInput (13).
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("mode", "mode", string),
-        Wire("properties", "properties", mapping(string)),
-        Wire("storage_options", "storage_options", mapping(string)),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateTableRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("mode", "mode", string),
+    Wire("properties", "properties", mapping(string)),
+    Wire("storage_options", "storage_options", mapping(string)),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

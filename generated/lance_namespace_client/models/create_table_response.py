@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The table as it stands after CreateTable."""
+"""The model `CreateTableResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,28 +16,34 @@ class CreateTableResponse(Model):
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     location: str | None = None
     """URI of the directory that holds the table's data."""
+
     version: int | None = None
     """Version number of the table after the call, counted from 1."""
+
     storage_options: dict[str, str] | None = None
     """Options a client needs to reach `location`. Temporary credentials come with
-    `expires_at_millis`, the time they end in milliseconds since the epoch.
+    `expires_at_millis`, the time they end in milliseconds since 1970-01-01 UTC.
     """
+
     properties: dict[str, str] | None = None
     """The table's properties as the catalog now holds them; with `ExistOk` on an existing
     table these are the ones it already had.
     """
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("location", "location", string),
-        Wire("version", "version", integer(0)),
-        Wire("storage_options", "storage_options", mapping(string)),
-        Wire("properties", "properties", mapping(string)),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateTableResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("location", "location", string),
+    Wire("version", "version", integer(0)),
+    Wire("storage_options", "storage_options", mapping(string)),
+    Wire("properties", "properties", mapping(string)),
+    Wire("context", "context", mapping(string)),
+)

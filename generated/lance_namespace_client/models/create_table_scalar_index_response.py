@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to CreateTableScalarIndex, which takes the same request as CreateTableIndex and..."""
+"""The model `CreateTableScalarIndexResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,18 +12,18 @@ __all__ = ["CreateTableScalarIndexResponse"]
 
 @define(kw_only=True)
 class CreateTableScalarIndexResponse(Model):
-    """Answer to CreateTableScalarIndex, which takes the same request as CreateTableIndex and
-    builds an index on plain values or text.
-    """
+    """Says that the index was made or is being built; ListTableIndices shows its state."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateTableScalarIndexResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("context", "context", mapping(string)),
+)

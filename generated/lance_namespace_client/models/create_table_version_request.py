@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Records a new version of a table whose manifest has already been written."""
+"""The model `CreateTableVersionRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -17,52 +17,63 @@ __all__ = ["CreateTableVersionRequest"]
 
 @define(kw_only=True)
 class CreateTableVersionRequest(Model):
-    """Records a new version of a table whose manifest has already been written. A version that
-    exists is ConcurrentModification (14); namespaces that leave versions to storage answer
-    Unsupported (0).
+    """Records a new version of a table whose manifest has already been written.
+
+    A version that exists is ConcurrentModification (14); namespaces that leave versions to
+    storage answer Unsupported (0).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     version: int
     """Number of the new version, one more than the latest."""
+
     branch: str | None = None
-    """Branch of the table to work on; absent is the main branch. An unknown one is
-    TableBranchNotFound.
+    """Branch of the table to work on; the main branch if left out. One that does not exist is
+    TableNotFound (4).
     """
+
     manifest_path: str
     """Path of the manifest as written by the client; the namespace may move the file to its
     final name.
     """
+
     manifest_size: int | None = None
     """Size of the manifest file in bytes."""
+
     e_tag: str | None = None
     """Entity tag the object store gave the manifest file, with which a later change to it can
     be noticed.
     """
+
     metadata: dict[str, str] | None = None
     """Key-value pairs to keep with the version."""
+
     naming_scheme: str | None = None
     """How the final manifest file is to be named."""
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("version", "version", integer(0), required=True),
-        Wire("branch", "branch", string),
-        Wire("manifest_path", "manifest_path", string, required=True),
-        Wire("manifest_size", "manifest_size", integer(0)),
-        Wire("e_tag", "e_tag", string),
-        Wire("metadata", "metadata", mapping(string)),
-        Wire("naming_scheme", "naming_scheme", string),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateTableVersionRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("version", "version", integer(0), required=True),
+    Wire("branch", "branch", string),
+    Wire("manifest_path", "manifest_path", string, required=True),
+    Wire("manifest_size", "manifest_size", integer(0)),
+    Wire("e_tag", "e_tag", string),
+    Wire("metadata", "metadata", mapping(string)),
+    Wire("naming_scheme", "naming_scheme", string),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

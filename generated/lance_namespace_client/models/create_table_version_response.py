@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says that the version was recorded."""
+"""The model `CreateTableVersionResponse`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -21,15 +21,18 @@ class CreateTableVersionResponse(Model):
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     version: TableVersion | None = None
     """The new version, with the final path of its manifest."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("version", "version", model("TableVersion")),
-        Wire("context", "context", mapping(string)),
-    )
+
+CreateTableVersionResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("version", "version", model("TableVersion")),
+    Wire("context", "context", mapping(string)),
+)

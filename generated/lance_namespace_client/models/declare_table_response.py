@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The reserved table: where to write it and with which options."""
+"""The model `DeclareTableResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,28 +16,34 @@ class DeclareTableResponse(Model):
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     location: str | None = None
     """URI to which the client should write the dataset."""
+
     storage_options: dict[str, str] | None = None
     """Options for writing to `location`. Temporary credentials come with `expires_at_millis`,
-    the time they end in milliseconds since the epoch.
+    the time they end in milliseconds since 1970-01-01 UTC.
     """
+
     properties: dict[str, str] | None = None
     """The table's properties as the catalog now holds them."""
+
     managed_versioning: bool | None = None
     """True when the namespace keeps the table's versions and commits must go through
     CreateTableVersion; false or absent when storage keeps them.
     """
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("location", "location", string),
-        Wire("storage_options", "storage_options", mapping(string)),
-        Wire("properties", "properties", mapping(string)),
-        Wire("managed_versioning", "managed_versioning", boolean),
-        Wire("context", "context", mapping(string)),
-    )
+
+DeclareTableResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("location", "location", string),
+    Wire("storage_options", "storage_options", mapping(string)),
+    Wire("properties", "properties", mapping(string)),
+    Wire("managed_versioning", "managed_versioning", boolean),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to DeleteFromTable."""
+"""The model `DeleteFromTableResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,19 +12,22 @@ __all__ = ["DeleteFromTableResponse"]
 
 @define(kw_only=True)
 class DeleteFromTableResponse(Model):
-    """Answer to DeleteFromTable."""
+    """What a deletion did."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     version: int | None = None
     """Version of the table after the delete."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("version", "version", integer(0)),
-        Wire("context", "context", mapping(string)),
-    )
+
+DeleteFromTableResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("version", "version", integer(0)),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Says that the branch was removed."""
+"""The model `DeleteTableBranchResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,12 +16,14 @@ class DeleteTableBranchResponse(Model):
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+DeleteTableBranchResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""What was taken out of the catalog by DeregisterTable, enough to register it again."""
+"""The model `DeregisterTableResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,21 +16,26 @@ class DeregisterTableResponse(Model):
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     id: list[str] | None = None
     """Identifier the table had, one entry a level."""
+
     location: str | None = None
     """URI where the table's data still is."""
+
     properties: dict[str, str] | None = None
     """The properties the table had in the catalog."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("id", "id", array(string)),
-        Wire("location", "location", string),
-        Wire("properties", "properties", mapping(string)),
-        Wire("context", "context", mapping(string)),
-    )
+
+DeregisterTableResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("id", "id", array(string)),
+    Wire("location", "location", string),
+    Wire("properties", "properties", mapping(string)),
+    Wire("context", "context", mapping(string)),
+)

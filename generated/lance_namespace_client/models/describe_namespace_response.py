@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to DescribeNamespace."""
+"""The model `DescribeNamespaceResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,18 +12,20 @@ __all__ = ["DescribeNamespaceResponse"]
 
 @define(kw_only=True)
 class DescribeNamespaceResponse(Model):
-    """Answer to DescribeNamespace."""
+    """What the catalog keeps about a namespace."""
 
     properties: dict[str, str] | None = None
     """All properties of the namespace; an empty map where none are set, null where the catalog
     keeps no namespace properties.
     """
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("properties", "properties", mapping(string)),
-        Wire("context", "context", mapping(string)),
-    )
+
+DescribeNamespaceResponse._wire = (
+    Wire("properties", "properties", mapping(string)),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Figures about one index of a table; a figure that is not known is null or absent."""
+"""The model `DescribeTableIndexStatsResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -17,25 +15,31 @@ class DescribeTableIndexStatsResponse(Model):
     """Figures about one index of a table; a figure that is not known is null or absent."""
 
     distance_type: str | None = None
-    """Distance a vector index was built for, such as l2; null for other indexes."""
+    """Distance a vector index was built for, such as `l2`; null for other indexes."""
+
     index_type: str | None = None
-    """Kind of index, such as BTREE or IVF_PQ."""
+    """Kind of index, such as `BTREE` or `IVF_PQ`."""
+
     num_indexed_rows: int | None = None
     """Number of rows the index covers."""
+
     num_unindexed_rows: int | None = None
     """Number of rows the index does not cover yet."""
+
     num_indices: int | None = None
     """Number of physical parts (delta indexes) that together make up the index."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("distance_type", "distance_type", string),
-        Wire("index_type", "index_type", string),
-        Wire("num_indexed_rows", "num_indexed_rows", integer(0)),
-        Wire("num_unindexed_rows", "num_unindexed_rows", integer(0)),
-        Wire("num_indices", "num_indices", integer(0)),
-        Wire("context", "context", mapping(string)),
-    )
+
+DescribeTableIndexStatsResponse._wire = (
+    Wire("distance_type", "distance_type", string),
+    Wire("index_type", "index_type", string),
+    Wire("num_indexed_rows", "num_indexed_rows", integer(0)),
+    Wire("num_unindexed_rows", "num_unindexed_rows", integer(0)),
+    Wire("num_indices", "num_indices", integer(0)),
+    Wire("context", "context", mapping(string)),
+)

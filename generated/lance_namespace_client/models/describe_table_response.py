@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Where a table is and how to open it, with details of its content where they were asked for."""
+"""The model `DescribeTableResponse`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -24,63 +24,76 @@ class DescribeTableResponse(Model):
 
     table: str | None = None
     """The table's own name, the last level of its identifier."""
+
     namespace: list[str] | None = None
     """Levels of the namespace that holds the table, outermost first; empty for a table in the
     root.
     """
+
     version: int | None = None
     """Version that was described; filled when detailed metadata was asked for."""
+
     location: str | None = None
     """Where the table's data is, as the catalog holds it; this is what a client opens together
-    with storage_options.
+    with `storage_options`.
     """
+
     table_uri: str | None = None
-    """Full URI of the table, with its scheme; filled only when with_table_uri is true."""
+    """Full URI of the table, with its scheme; filled only when `with_table_uri` is true."""
+
     schema: JsonArrowSchema | None = None
     """Arrow schema of the described version, filled when detailed metadata was asked for. Some
     catalogs also give the columns they hold themselves without that, which may lag behind
     the dataset.
     """
+
     storage_options: dict[str, str] | None = None
     """Options for the object store to open the location with; they take precedence over the
-    caller's own. Temporary credentials come with expires_at_millis, the time of expiry in
-    milliseconds since the epoch; secrets may have been left out.
+    caller's own. Temporary credentials come with `expires_at_millis`, the time of expiry in
+    milliseconds since 1970-01-01 UTC; secrets may have been left out.
     """
+
     stats: TableBasicStats | None = None
     """Basic figures of the described version; filled when detailed metadata was asked for."""
+
     metadata: dict[str, str] | None = None
     """Metadata entries of the dataset itself, kept with its schema in storage; filled when
     detailed metadata was asked for.
     """
+
     properties: dict[str, str] | None = None
     """Properties that the catalog holds for the table, apart from its storage options; null
     where the catalog keeps no table properties.
     """
+
     managed_versioning: bool | None = None
     """True where the namespace keeps the list of table versions and new ones must be committed
     through it; false or absent where storage alone decides which version is the latest.
     """
+
     is_only_declared: bool | None = None
     """True where the catalog knows the table and storage holds no dataset for it yet; null or
-    absent unless check_declared was true.
+    absent unless `check_declared` was true.
     """
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("table", "table", string),
-        Wire("namespace", "namespace", array(string)),
-        Wire("version", "version", integer(0)),
-        Wire("location", "location", string),
-        Wire("table_uri", "table_uri", string),
-        Wire("schema", "schema", model("JsonArrowSchema")),
-        Wire("storage_options", "storage_options", mapping(string)),
-        Wire("stats", "stats", model("TableBasicStats")),
-        Wire("metadata", "metadata", mapping(string)),
-        Wire("properties", "properties", mapping(string)),
-        Wire("managed_versioning", "managed_versioning", boolean),
-        Wire("is_only_declared", "is_only_declared", boolean),
-        Wire("context", "context", mapping(string)),
-    )
+
+DescribeTableResponse._wire = (
+    Wire("table", "table", string),
+    Wire("namespace", "namespace", array(string)),
+    Wire("version", "version", integer(0)),
+    Wire("location", "location", string),
+    Wire("table_uri", "table_uri", string),
+    Wire("schema", "schema", model("JsonArrowSchema")),
+    Wire("storage_options", "storage_options", mapping(string)),
+    Wire("stats", "stats", model("TableBasicStats")),
+    Wire("metadata", "metadata", mapping(string)),
+    Wire("properties", "properties", mapping(string)),
+    Wire("managed_versioning", "managed_versioning", boolean),
+    Wire("is_only_declared", "is_only_declared", boolean),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One version of a table."""
+"""The model `DescribeTableVersionResponse`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -21,12 +21,14 @@ class DescribeTableVersionResponse(Model):
 
     version: TableVersion
     """The version asked for."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("version", "version", model("TableVersion"), required=True),
-        Wire("context", "context", mapping(string)),
-    )
+
+DescribeTableVersionResponse._wire = (
+    Wire("version", "version", model("TableVersion"), required=True),
+    Wire("context", "context", mapping(string)),
+)

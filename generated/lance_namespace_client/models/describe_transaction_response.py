@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""State of one transaction."""
+"""The model `DescribeTransactionResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class DescribeTransactionResponse(Model):
 
     status: str
     """Where the transaction stands now."""
+
     properties: dict[str, str] | None = None
     """Properties held with the transaction; which ones there are depends on the server."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("status", "status", string, required=True),
-        Wire("properties", "properties", mapping(string)),
-        Wire("context", "context", mapping(string)),
-    )
+
+DescribeTransactionResponse._wire = (
+    Wire("status", "status", string, required=True),
+    Wire("properties", "properties", mapping(string)),
+    Wire("context", "context", mapping(string)),
+)

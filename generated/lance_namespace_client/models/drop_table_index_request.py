@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Removes an index from a table; the rows stay and searches go on without it."""
+"""The model `DropTableIndexRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -22,27 +22,32 @@ class DropTableIndexRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     branch: str | None = None
-    """Branch of the table to work on; absent is the main branch. An unknown one is
-    TableBranchNotFound.
+    """Branch of the table to work on; the main branch if left out. One that does not exist is
+    TableNotFound (4).
     """
+
     index_name: str | None = None
     """Name of the index; over HTTP it is part of the route. An unknown one is
     TableIndexNotFound (6).
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("branch", "branch", string),
-        Wire("index_name", "index_name", string),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+DropTableIndexRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("branch", "branch", string),
+    Wire("index_name", "index_name", string),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

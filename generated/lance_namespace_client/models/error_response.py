@@ -1,13 +1,11 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Body of every answer with a 4XX or 5XX status; the numeric code, not the HTTP status..."""
+"""The model `ErrorResponse`."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 from attrs import define
 
-from .._model import Model, Wire, anything, integer, mapping, string
+from .._model import Model, Wire, integer, mapping, string
 
 __all__ = ["ErrorResponse"]
 
@@ -18,29 +16,34 @@ class ErrorResponse(Model):
     alone, says what went wrong.
     """
 
-    context: dict[str, Any] | None = None
+    context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
+
     error: str | None = None
     """Short message for people, safe to show in a log; programs should look at code instead."""
+
     code: int
-    """Number of the protocol error, from 0 (Unsupported) to 23 (TableBranchAlreadyExists);
+    """Number of the protocol error, from Unsupported (0) to TableBranchAlreadyExists (23);
     clients choose the error class by it.
     """
+
     detail: str | None = None
     """Longer explanation for people, such as the cause the catalog gave or what to do next;
     never holds secrets.
     """
+
     instance: str | None = None
     """Names this one occurrence of the error, for instance the request path or a request id,
     so that it can be found in the server's log.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("context", "context", mapping(anything)),
-        Wire("error", "error", string),
-        Wire("code", "code", integer(0), required=True),
-        Wire("detail", "detail", string),
-        Wire("instance", "instance", string),
-    )
+
+ErrorResponse._wire = (
+    Wire("context", "context", mapping(string)),
+    Wire("error", "error", string),
+    Wire("code", "code", integer(0), required=True),
+    Wire("detail", "detail", string),
+    Wire("instance", "instance", string),
+)

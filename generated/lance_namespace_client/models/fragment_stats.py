@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Figures on the fragments of a table, from which the need for compaction shows."""
+"""The model `FragmentStats`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -21,15 +21,18 @@ class FragmentStats(Model):
 
     num_fragments: int
     """Number of fragments."""
+
     num_small_fragments: int
-    """Number of fragments that are small enough to be worth compacting, by Lance's measure
-    those with fewer than 1,048,576 rows.
+    """Number of fragments that are small enough to be worth compacting, in Lance those with
+    fewer than 1,048,576 rows.
     """
+
     lengths: FragmentSummary
     """How long the fragments are."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("num_fragments", "num_fragments", integer(0), required=True),
-        Wire("num_small_fragments", "num_small_fragments", integer(0), required=True),
-        Wire("lengths", "lengths", model("FragmentSummary"), required=True),
-    )
+
+FragmentStats._wire = (
+    Wire("num_fragments", "num_fragments", integer(0), required=True),
+    Wire("num_small_fragments", "num_small_fragments", integer(0), required=True),
+    Wire("lengths", "lengths", model("FragmentSummary"), required=True),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One node of a full-text query tree; exactly one of its fields must be given, else the..."""
+"""The model `FtsQuery`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -27,19 +27,24 @@ class FtsQuery(Model):
 
     match: MatchQuery | None = None
     """Looks for terms in one column."""
+
     phrase: PhraseQuery | None = None
     """Looks for terms standing together in the given order."""
+
     boost: BoostQuery | None = None
     """Ranks the hits of one query lower where a second query hits too."""
+
     multi_match: MultiMatchQuery | None = None
     """Runs several match queries and keeps the best score of each row."""
+
     boolean: BooleanQuery | None = None
     """Combines queries by must, must not and should."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("match", "match", model("MatchQuery")),
-        Wire("phrase", "phrase", model("PhraseQuery")),
-        Wire("boost", "boost", model("BoostQuery")),
-        Wire("multi_match", "multi_match", model("MultiMatchQuery")),
-        Wire("boolean", "boolean", model("BooleanQuery")),
-    )
+
+FtsQuery._wire = (
+    Wire("match", "match", model("MatchQuery")),
+    Wire("phrase", "phrase", model("PhraseQuery")),
+    Wire("boost", "boost", model("BoostQuery")),
+    Wire("multi_match", "multi_match", model("MultiMatchQuery")),
+    Wire("boolean", "boolean", model("BooleanQuery")),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Figures on the size and layout of a table."""
+"""The model `GetTableStatsResponse`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -21,21 +21,26 @@ class GetTableStatsResponse(Model):
 
     total_bytes: int
     """Size in bytes of the table's data on storage."""
+
     num_rows: int
     """Number of rows, deleted ones not counted."""
+
     num_indices: int
-    """Number of indices on the table."""
+    """Number of indexes on the table."""
+
     fragment_stats: FragmentStats
     """Figures on the table's fragments."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("total_bytes", "total_bytes", integer(0), required=True),
-        Wire("num_rows", "num_rows", integer(0), required=True),
-        Wire("num_indices", "num_indices", integer(0), required=True),
-        Wire("fragment_stats", "fragment_stats", model("FragmentStats"), required=True),
-        Wire("context", "context", mapping(string)),
-    )
+
+GetTableStatsResponse._wire = (
+    Wire("total_bytes", "total_bytes", integer(0), required=True),
+    Wire("num_rows", "num_rows", integer(0), required=True),
+    Wire("num_indices", "num_indices", integer(0), required=True),
+    Wire("fragment_stats", "fragment_stats", model("FragmentStats"), required=True),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The version a tag stands for."""
+"""The model `GetTableTagVersionResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class GetTableTagVersionResponse(Model):
 
     version: int
     """Version number on the branch."""
+
     branch: str | None = None
     """Branch the version belongs to; absent for the main branch."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("version", "version", integer(0), required=True),
-        Wire("branch", "branch", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+GetTableTagVersionResponse._wire = (
+    Wire("version", "version", integer(0), required=True),
+    Wire("branch", "branch", string),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Who is calling, for servers that ask for credentials."""
+"""The model `Identity`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,19 +12,22 @@ __all__ = ["Identity"]
 
 @define(kw_only=True)
 class Identity(Model):
-    """Who is calling, for servers that ask for credentials. Over HTTP the credentials travel
-    as headers, and a header wins over the same value in the body; missing or bad ones give
-    code 16 (Unauthenticated).
+    """Who is calling, for servers that ask for credentials.
+
+    Over HTTP the credentials travel as headers, and a header wins over the same value in
+    the body; missing or bad ones are Unauthenticated (16).
     """
 
     api_key: str | None = None
-    """API key of the caller, a secret; it travels as the x-api-key header."""
+    """API key of the caller, a secret; it travels as the `x-api-key` header."""
+
     auth_token: str | None = None
     """Bearer token of the caller without the word Bearer, a secret; it travels as the
-    Authorization header.
+    `Authorization` header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("api_key", "api_key", string),
-        Wire("auth_token", "auth_token", string),
-    )
+
+Identity._wire = (
+    Wire("api_key", "api_key", string),
+    Wire("auth_token", "auth_token", string),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to InsertIntoTable."""
+"""The model `InsertIntoTableResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,22 +12,26 @@ __all__ = ["InsertIntoTableResponse"]
 
 @define(kw_only=True)
 class InsertIntoTableResponse(Model):
-    """Answer to InsertIntoTable."""
+    """What an insert did."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     num_inserted_rows: int | None = None
     """Number of rows that were written."""
+
     version: int | None = None
     """Version of the table that the write made."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("num_inserted_rows", "num_inserted_rows", integer(0)),
-        Wire("version", "version", integer(0)),
-        Wire("context", "context", mapping(string)),
-    )
+
+InsertIntoTableResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("num_inserted_rows", "num_inserted_rows", integer(0)),
+    Wire("version", "version", integer(0)),
+    Wire("context", "context", mapping(string)),
+)

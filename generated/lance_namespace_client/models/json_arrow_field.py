@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One field of an Arrow schema or of a nested type."""
+"""The model `JsonArrowField`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -20,17 +20,21 @@ class JsonArrowField(Model):
     """One field of an Arrow schema or of a nested type."""
 
     metadata: dict[str, str] | None = None
-    """Key and value pairs attached to the field; none by default."""
+    """Key-value pairs attached to the field; none by default."""
+
     name: str
     """Name of the field, unique among its siblings."""
+
     nullable: bool
     """Whether the field may hold nulls."""
+
     type: JsonArrowDataType
     """Data type of the field."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("metadata", "metadata", mapping(string)),
-        Wire("name", "name", string, required=True),
-        Wire("nullable", "nullable", boolean, required=True),
-        Wire("type", "type", model("JsonArrowDataType"), required=True),
-    )
+
+JsonArrowField._wire = (
+    Wire("metadata", "metadata", mapping(string)),
+    Wire("name", "name", string, required=True),
+    Wire("nullable", "nullable", boolean, required=True),
+    Wire("type", "type", model("JsonArrowDataType"), required=True),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""An Arrow schema written as JSON."""
+"""The model `JsonArrowSchema`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -21,10 +21,12 @@ class JsonArrowSchema(Model):
 
     fields: list[JsonArrowField]
     """Columns of the table, in order."""
-    metadata: dict[str, str] | None = None
-    """Key and value pairs attached to the schema; none by default."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("fields", "fields", array(model("JsonArrowField")), required=True),
-        Wire("metadata", "metadata", mapping(string)),
-    )
+    metadata: dict[str, str] | None = None
+    """Key-value pairs attached to the schema; none by default."""
+
+
+JsonArrowSchema._wire = (
+    Wire("fields", "fields", array(model("JsonArrowField")), required=True),
+    Wire("metadata", "metadata", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One page of child namespaces, sorted by name."""
+"""The model `ListNamespacesResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class ListNamespacesResponse(Model):
 
     namespaces: list[str]
     """The children's own names, without their parent's levels; empty where there are none."""
+
     page_token: str | None = None
     """Token of the next page; absent at the end."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("namespaces", "namespaces", array(string), required=True),
-        Wire("page_token", "page_token", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+ListNamespacesResponse._wire = (
+    Wire("namespaces", "namespaces", array(string), required=True),
+    Wire("page_token", "page_token", string),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Asks for the indexes of a table, a page at a time."""
+"""The model `ListTableIndicesRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -22,33 +22,42 @@ class ListTableIndicesRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     version: int | None = None
-    """Version whose indexes are listed; the latest when absent or null."""
-    branch: str | None = None
-    """Branch of the table to work on; absent is the main branch. An unknown one is
-    TableBranchNotFound.
+    """Version whose indexes are listed; the latest when absent or null. One that does not
+    exist is TableNotFound (4).
     """
+
+    branch: str | None = None
+    """Branch of the table to work on; the main branch if left out. One that does not exist is
+    TableNotFound (4).
+    """
+
     page_token: str | None = None
     """Where to go on: the token of the page before. Absent starts at the beginning; a token of
-    another listing is InvalidInput.
+    another listing is InvalidInput (13).
     """
+
     limit: int | None = None
-    """Most names on the page, 1 or more; absent leaves the size to the server."""
+    """Most entries on the page, 1 or more; absent leaves the size to the server."""
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("version", "version", integer(0)),
-        Wire("branch", "branch", string),
-        Wire("page_token", "page_token", string),
-        Wire("limit", "limit", integer()),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+ListTableIndicesRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("version", "version", integer(0)),
+    Wire("branch", "branch", string),
+    Wire("page_token", "page_token", string),
+    Wire("limit", "limit", integer()),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

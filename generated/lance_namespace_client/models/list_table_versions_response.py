@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One page of a table's versions."""
+"""The model `ListTableVersionsResponse`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -21,15 +21,18 @@ class ListTableVersionsResponse(Model):
 
     versions: list[TableVersion]
     """The versions, in the order asked for; versions that were cleaned up are not among them."""
+
     page_token: str | None = None
     """Token of the next page; absent at the end."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("versions", "versions", array(model("TableVersion")), required=True),
-        Wire("page_token", "page_token", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+ListTableVersionsResponse._wire = (
+    Wire("versions", "versions", array(model("TableVersion")), required=True),
+    Wire("page_token", "page_token", string),
+    Wire("context", "context", mapping(string)),
+)

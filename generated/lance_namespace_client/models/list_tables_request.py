@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Asks for the tables directly in a namespace, or with ListAllTables for those of the whole..."""
+"""The model `ListTablesRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -18,36 +18,42 @@ __all__ = ["ListTablesRequest"]
 @define(kw_only=True)
 class ListTablesRequest(Model):
     """Asks for the tables directly in a namespace, or with ListAllTables for those of the
-    whole catalog, a page at a time. A missing namespace is code 1 (NamespaceNotFound).
+    whole catalog, a page at a time. A missing namespace is NamespaceNotFound (1).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     page_token: str | None = None
     """Where to go on: the token of the page before. Absent starts at the beginning; a token of
-    another listing is InvalidInput.
+    another listing is InvalidInput (13).
     """
+
     limit: int | None = None
-    """Most names on the page, 1 or more; absent leaves the size to the server."""
+    """Most entries on the page, 1 or more; absent leaves the size to the server."""
+
     include_declared: bool = True
     """Whether tables that are only declared, with no dataset in storage yet, are listed; true
     by default. With false the storage of every table is looked at, which is slower.
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("page_token", "page_token", string),
-        Wire("limit", "limit", integer()),
-        Wire("include_declared", "include_declared", boolean, default=True),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+ListTablesRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("page_token", "page_token", string),
+    Wire("limit", "limit", integer()),
+    Wire("include_declared", "include_declared", boolean, default=True),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

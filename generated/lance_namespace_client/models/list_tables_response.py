@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One page of tables, sorted by name."""
+"""The model `ListTablesResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -21,15 +19,18 @@ class ListTablesResponse(Model):
     the delimiter from ListAllTables. Empty where there are none or where this level of the
     catalog cannot hold tables.
     """
+
     page_token: str | None = None
     """Token of the next page; absent at the end."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("tables", "tables", array(string), required=True),
-        Wire("page_token", "page_token", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+ListTablesResponse._wire = (
+    Wire("tables", "tables", array(string), required=True),
+    Wire("page_token", "page_token", string),
+    Wire("context", "context", mapping(string)),
+)

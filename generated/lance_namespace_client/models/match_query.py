@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Looks for one or more terms in a column, allowing for spelling differences if asked."""
+"""The model `MatchQuery`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,29 +16,36 @@ class MatchQuery(Model):
 
     boost: float | None = None
     """Factor by which the scores of this query are multiplied; 1.0 if left out."""
+
     column: str | None = None
     """Text column to search; left out, every column with a full-text index. A column the table
     lacks is TableColumnNotFound (12).
     """
+
     fuzziness: int | None = None
     """Largest edit distance, in characters, at which a term still matches; 0 (default) asks
     for an exact match.
     """
+
     max_expansions: int | None = None
     """Largest number of indexed terms a fuzzy term may stand for; 50 if left out."""
+
     operator: str | None = None
     """Whether every term has to match (`And`) or one is enough (`Or`, the default)."""
+
     prefix_length: int | None = None
     """Number of leading characters that must match exactly in a fuzzy match; 0 if left out."""
+
     terms: str
     """The words to look for, cut into terms by the index's tokenizer."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("boost", "boost", number),
-        Wire("column", "column", string),
-        Wire("fuzziness", "fuzziness", integer(0)),
-        Wire("max_expansions", "max_expansions", integer(0)),
-        Wire("operator", "operator", string),
-        Wire("prefix_length", "prefix_length", integer(0)),
-        Wire("terms", "terms", string, required=True),
-    )
+
+MatchQuery._wire = (
+    Wire("boost", "boost", number),
+    Wire("column", "column", string),
+    Wire("fuzziness", "fuzziness", integer(0)),
+    Wire("max_expansions", "max_expansions", integer(0)),
+    Wire("operator", "operator", string),
+    Wire("prefix_length", "prefix_length", integer(0)),
+    Wire("terms", "terms", string, required=True),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The function that fills a materialized view, and what it needs to run."""
+"""The model `MaterializedViewUdtfEntry`."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from attrs import define
 
@@ -20,59 +20,74 @@ class MaterializedViewUdtfEntry(Model):
     """What the function does: `udtf` makes rows of a group of rows, `chunker` makes several
     rows of one. It must agree with the view's `kind`, else InvalidInput (13).
     """
+
     udtf: str
     """The function itself, pickled and encoded as base64."""
+
     udtf_sha: str
     """SHA digest of the function, with which a damaged or changed one can be noticed."""
+
     udtf_name: str
     """Name of the function."""
+
     udtf_version: str
     """Version of the function; a changed one tells that the view is out of date."""
+
     input_columns: list[str] | None = None
     """Source columns handed to the function, in the order of its arguments; all of them if
     left out.
     """
+
     partition_by: str | None = None
     """Source column whose equal values form the groups the function is called with; no
     grouping if left out.
     """
+
     partition_by_indexed_column: str | None = None
     """Source column whose index forms the groups the function is called with; at most one of
     this and `partition_by` may be given, else InvalidInput (13).
     """
+
     num_cpus: float | None = None
     """Processors for each worker, fractions allowed; chosen by the server if left out."""
+
     num_gpus: float | None = None
     """Graphics processors for each worker, fractions allowed; none if left out."""
+
     memory: int | None = None
     """Memory for each worker in bytes; chosen by the server if left out."""
+
     error_handling: dict[str, Any] | None = None
     """What to do with rows at which the function fails, such as retrying or skipping them, in
     the server's own form; left out, a failure ends the job.
     """
+
     batch: bool | None = None
     """True if the function takes a batch of rows a call, false if it takes one row; the server
     goes by the function if left out.
     """
+
     manifest: str | None = None
     """Description of the environment the function needs, such as its packages."""
+
     manifest_checksum: str | None = None
     """Checksum of `manifest`, with which a changed environment can be noticed."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("kind", "kind", choice("udtf", "chunker"), required=True),
-        Wire("udtf", "udtf", string, required=True),
-        Wire("udtf_sha", "udtf_sha", string, required=True),
-        Wire("udtf_name", "udtf_name", string, required=True),
-        Wire("udtf_version", "udtf_version", string, required=True),
-        Wire("input_columns", "input_columns", array(string)),
-        Wire("partition_by", "partition_by", string),
-        Wire("partition_by_indexed_column", "partition_by_indexed_column", string),
-        Wire("num_cpus", "num_cpus", number),
-        Wire("num_gpus", "num_gpus", number),
-        Wire("memory", "memory", integer()),
-        Wire("error_handling", "error_handling", mapping(anything)),
-        Wire("batch", "batch", boolean),
-        Wire("manifest", "manifest", string),
-        Wire("manifest_checksum", "manifest_checksum", string),
-    )
+
+MaterializedViewUdtfEntry._wire = (
+    Wire("kind", "kind", choice("udtf", "chunker"), required=True),
+    Wire("udtf", "udtf", string, required=True),
+    Wire("udtf_sha", "udtf_sha", string, required=True),
+    Wire("udtf_name", "udtf_name", string, required=True),
+    Wire("udtf_version", "udtf_version", string, required=True),
+    Wire("input_columns", "input_columns", array(string)),
+    Wire("partition_by", "partition_by", string),
+    Wire("partition_by_indexed_column", "partition_by_indexed_column", string),
+    Wire("num_cpus", "num_cpus", number),
+    Wire("num_gpus", "num_gpus", number),
+    Wire("memory", "memory", integer()),
+    Wire("error_handling", "error_handling", mapping(anything)),
+    Wire("batch", "batch", boolean),
+    Wire("manifest", "manifest", string),
+    Wire("manifest_checksum", "manifest_checksum", string),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Runs several match queries, usually one a column, and gives each row its best score."""
+"""The model `MultiMatchQuery`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -22,6 +22,7 @@ class MultiMatchQuery(Model):
     match_queries: list[MatchQuery]
     """The queries to run."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("match_queries", "match_queries", array(model("MatchQuery")), required=True),
-    )
+
+MultiMatchQuery._wire = (
+    Wire("match_queries", "match_queries", array(model("MatchQuery")), required=True),
+)

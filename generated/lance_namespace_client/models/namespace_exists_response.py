@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to NamespaceExists."""
+"""The model `NamespaceExistsResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,8 +12,8 @@ __all__ = ["NamespaceExistsResponse"]
 
 @define(kw_only=True)
 class NamespaceExistsResponse(Model):
-    """Answer to NamespaceExists. It has no fields of its own: on the wire the answer is a bare
-    200 without a body, and a missing namespace is an error with code 1 (NamespaceNotFound).
+    """The positive answer of NamespaceExists; it says nothing beyond its status, and over HTTP
+    there is no body. A missing namespace is NamespaceNotFound (1).
     """
 
     context: dict[str, str] | None = None
@@ -23,4 +21,5 @@ class NamespaceExistsResponse(Model):
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (Wire("context", "context", mapping(string)),)
+
+NamespaceExistsResponse._wire = (Wire("context", "context", mapping(string)),)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One level of a partitioning, computed either by `transform` or by `expression`; exactly..."""
+"""The model `PartitionField`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -26,23 +26,28 @@ class PartitionField(Model):
     """Identifier of this partition field, unique over all specs of the namespace and stable
     when names change.
     """
+
     source_ids: list[int]
     """Field ids of the source columns in the schema, in the order the transform or expression
     takes them.
     """
+
     transform: PartitionTransform | None = None
     """Well-known transform that gives the partition value."""
+
     expression: str | None = None
     """SQL expression that gives the partition value, with the source columns named `col0`,
     `col1` and so on in the order of `source_ids`.
     """
+
     result_type: JsonArrowDataType
     """Arrow type of the partition value."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("field_id", "field_id", string, required=True),
-        Wire("source_ids", "source_ids", array(integer()), required=True),
-        Wire("transform", "transform", model("PartitionTransform")),
-        Wire("expression", "expression", string),
-        Wire("result_type", "result_type", model("JsonArrowDataType"), required=True),
-    )
+
+PartitionField._wire = (
+    Wire("field_id", "field_id", string, required=True),
+    Wire("source_ids", "source_ids", array(integer()), required=True),
+    Wire("transform", "transform", model("PartitionTransform")),
+    Wire("expression", "expression", string),
+    Wire("result_type", "result_type", model("JsonArrowDataType"), required=True),
+)

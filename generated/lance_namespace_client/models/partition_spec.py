@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""A versioned description of how a namespace's rows are split into partitions."""
+"""The model `PartitionSpec`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -23,10 +23,12 @@ class PartitionSpec(Model):
     """Number of the spec, raised by one with every change of the partitioning; not a table or
     namespace identifier.
     """
+
     fields: list[PartitionField]
     """The levels of the partitioning, outermost first; empty when there is none."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", integer(), required=True),
-        Wire("fields", "fields", array(model("PartitionField")), required=True),
-    )
+
+PartitionSpec._wire = (
+    Wire("id", "id", integer(), required=True),
+    Wire("fields", "fields", array(model("PartitionField")), required=True),
+)

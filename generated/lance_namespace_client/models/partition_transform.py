@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""A well-known way to make a partition value of source columns."""
+"""The model `PartitionTransform`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -20,17 +18,20 @@ class PartitionTransform(Model):
     """Name of the transform: `identity`, `year`, `month`, `day`, `hour`, `bucket`,
     `multi_bucket` or `truncate`. Any other value is InvalidInput (13).
     """
+
     num_buckets: int | None = None
     """Number of buckets, at least 1; required with `bucket` and `multi_bucket` and unused
     elsewhere.
     """
+
     width: int | None = None
     """Width to cut to, at least 1: characters of a string or the step of a number; required
     with `truncate` and unused elsewhere.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("type", "type", string, required=True),
-        Wire("num_buckets", "num_buckets", integer()),
-        Wire("width", "width", integer()),
-    )
+
+PartitionTransform._wire = (
+    Wire("type", "type", string, required=True),
+    Wire("num_buckets", "num_buckets", integer()),
+    Wire("width", "width", integer()),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Looks for terms standing together in the given order; the index must have been made with..."""
+"""The model `PhraseQuery`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -22,15 +20,18 @@ class PhraseQuery(Model):
     """Text column to search; left out, every column with a full-text index. A column the table
     lacks is TableColumnNotFound (12).
     """
+
     slop: int | None = None
     """Number of other words that may stand between the terms; 0 (default) asks for the exact
     phrase.
     """
+
     terms: str
     """The phrase, its words in order."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("column", "column", string),
-        Wire("slop", "slop", integer(0)),
-        Wire("terms", "terms", string, required=True),
-    )
+
+PhraseQuery._wire = (
+    Wire("column", "column", string),
+    Wire("slop", "slop", integer(0)),
+    Wire("terms", "terms", string, required=True),
+)

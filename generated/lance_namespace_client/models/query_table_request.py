@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Asks for rows of a table by vector search, full-text search, a condition, or a mixture of..."""
+"""The model `QueryTableRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -28,123 +28,147 @@ class QueryTableRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     branch: str | None = None
-    """Branch of the table to work on; absent is the main branch. An unknown one is
-    TableBranchNotFound.
+    """Branch of the table to work on; the main branch if left out. One that does not exist is
+    TableVersionNotFound (11).
     """
+
     bypass_vector_index: bool | None = None
     """Whether to compare the query with every row instead of using the vector index, which is
     exact but slower; false by default.
     """
+
     columns: QueryTableRequestColumns | None = None
     """Which columns to return; absent or null returns all of them. A column that is not in the
-    table is code 12 (TableColumnNotFound).
+    table is TableColumnNotFound (12).
     """
+
     distance_type: str | None = None
-    """How the distance between vectors is measured: l2, cosine, dot or hamming. By default
-    that of the vector index, or l2 where there is none; where it differs from the index,
-    the index cannot be used.
+    """How the distance between vectors is measured: `l2`, `cosine`, `dot` or `hamming`. By
+    default that of the vector index, or `l2` where there is none; where it differs from the
+    index, the index cannot be used.
     """
+
     ef: int | None = None
     """Size of the candidate list while an HNSW graph is searched; more is more exact and
-    slower. Only used with IVF_HNSW indexes; by default the engine chooses.
+    slower. Only used with `IVF_HNSW` indexes; by default the engine chooses.
     """
+
     fast_search: bool | None = None
     """Whether only rows covered by an index are searched, which skips rows added since the
     index was last updated; false by default.
     """
+
     filter: str | None = None
     """SQL condition that the returned rows must meet; none by default. One that cannot be
-    parsed is code 13 (InvalidInput).
+    parsed is InvalidInput (13).
     """
+
     full_text_query: QueryTableRequestFullTextQuery | None = None
     """Full-text search to run, as a plain string or as a structured query; none when absent or
     null. The columns searched need a full-text index.
     """
+
     k: int
     """Highest number of rows to return: the nearest ones in a vector search, the best scored
     ones in a full-text search, the first ones otherwise.
     """
+
     lower_bound: float | None = None
     """Smallest distance a row may have to be returned, inclusive, in the unit of
-    distance_type; no bound by default. Only used in a vector search.
+    `distance_type`; no bound by default. Only used in a vector search.
     """
+
     nprobes: int | None = None
     """Number of IVF partitions to search; more finds more of the true neighbours and is
-    slower. It sets minimum_nprobes and maximum_nprobes at once; by default the engine
+    slower. It sets `minimum_nprobes` and `maximum_nprobes` at once; by default the engine
     chooses.
     """
+
     offset: int | None = None
     """Number of rows to skip before the first one returned; 0 by default."""
+
     prefilter: bool | None = None
-    """With true the filter is applied before the search, so that k matching rows can be found;
-    with false it is applied to the rows the search found and fewer than k may remain. When
-    absent the engine's own default applies, which in Lance is false.
+    """With true the filter is applied before the search, so that `k` matching rows can be
+    found; with false it is applied to the rows the search found and fewer than `k` may
+    remain. When absent the engine's own default applies, which in Lance is false.
     """
+
     refine_factor: int | None = None
-    """Makes the search fetch k times this many candidates from the index and rank them again
+    """Makes the search fetch `k` times this many candidates from the index and rank them again
     by their full vectors, which makes up for compression in the index. No re-ranking by
-    default; 1 re-ranks just k rows and gives exact distances.
+    default; 1 re-ranks just `k` rows and gives exact distances.
     """
+
     upper_bound: float | None = None
     """Distance that every returned row must stay below, exclusive, in the unit of
-    distance_type; no bound by default. Only used in a vector search.
+    `distance_type`; no bound by default. Only used in a vector search.
     """
+
     vector: QueryTableRequestVector | None
     """Query vector or vectors; null means no vector search. Vectors of another dimension than
-    the column's are code 13 (InvalidInput).
+    the column's are InvalidInput (13).
     """
+
     vector_column: str | None = None
     """Name of the vector column to search; it may be left out where the table has just one. A
-    column that is not in the table is code 12 (TableColumnNotFound).
+    column that is not in the table is TableColumnNotFound (12).
     """
+
     version: int | None = None
-    """Version to query, the latest by default. A version that does not exist is code 11
-    (TableVersionNotFound).
+    """Version to query, the latest by default. A version that does not exist is
+    TableVersionNotFound (11).
     """
+
     with_row_id: bool | None = None
-    """Whether the rows come with their row id in a column _rowid; false by default."""
+    """Whether the rows come with their row id in a column `_rowid`; false by default."""
+
     minimum_nprobes: int | None = None
     """Number of IVF partitions that are always searched; by default the engine chooses. Takes
-    precedence over nprobes.
+    precedence over `nprobes`.
     """
+
     maximum_nprobes: int | None = None
-    """Most IVF partitions to search where the first ones gave fewer than k rows, which happens
-    with selective filters; by default there is no such limit. Takes precedence over
-    nprobes; less than minimum_nprobes is code 13 (InvalidInput).
+    """Most IVF partitions to search where the first ones gave fewer than `k` rows, which
+    happens with selective filters; by default there is no such limit. Takes precedence over
+    `nprobes`; less than `minimum_nprobes` is InvalidInput (13).
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("branch", "branch", string),
-        Wire("bypass_vector_index", "bypass_vector_index", boolean),
-        Wire("columns", "columns", model("QueryTableRequestColumns")),
-        Wire("distance_type", "distance_type", string),
-        Wire("ef", "ef", integer(0)),
-        Wire("fast_search", "fast_search", boolean),
-        Wire("filter", "filter", string),
-        Wire("full_text_query", "full_text_query", model("QueryTableRequestFullTextQuery")),
-        Wire("k", "k", integer(0), required=True),
-        Wire("lower_bound", "lower_bound", number),
-        Wire("nprobes", "nprobes", integer(0)),
-        Wire("offset", "offset", integer(0)),
-        Wire("prefilter", "prefilter", boolean),
-        Wire("refine_factor", "refine_factor", integer(0)),
-        Wire("upper_bound", "upper_bound", number),
-        Wire("vector", "vector", model("QueryTableRequestVector"), required=True, nullable=True),
-        Wire("vector_column", "vector_column", string),
-        Wire("version", "version", integer(0)),
-        Wire("with_row_id", "with_row_id", boolean),
-        Wire("minimum_nprobes", "minimum_nprobes", integer(0)),
-        Wire("maximum_nprobes", "maximum_nprobes", integer(0)),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+QueryTableRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("branch", "branch", string),
+    Wire("bypass_vector_index", "bypass_vector_index", boolean),
+    Wire("columns", "columns", model("QueryTableRequestColumns")),
+    Wire("distance_type", "distance_type", string),
+    Wire("ef", "ef", integer(0)),
+    Wire("fast_search", "fast_search", boolean),
+    Wire("filter", "filter", string),
+    Wire("full_text_query", "full_text_query", model("QueryTableRequestFullTextQuery")),
+    Wire("k", "k", integer(0), required=True),
+    Wire("lower_bound", "lower_bound", number),
+    Wire("nprobes", "nprobes", integer(0)),
+    Wire("offset", "offset", integer(0)),
+    Wire("prefilter", "prefilter", boolean),
+    Wire("refine_factor", "refine_factor", integer(0)),
+    Wire("upper_bound", "upper_bound", number),
+    Wire("vector", "vector", model("QueryTableRequestVector"), required=True, nullable=True),
+    Wire("vector_column", "vector_column", string),
+    Wire("version", "version", integer(0)),
+    Wire("with_row_id", "with_row_id", boolean),
+    Wire("minimum_nprobes", "minimum_nprobes", integer(0)),
+    Wire("maximum_nprobes", "maximum_nprobes", integer(0)),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Choice of the columns a query returns."""
+"""The model `QueryTableRequestColumns`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,14 +12,19 @@ __all__ = ["QueryTableRequestColumns"]
 
 @define(kw_only=True)
 class QueryTableRequestColumns(Model):
-    """Choice of the columns a query returns. Give either column_names or column_aliases."""
+    """Choice of the columns that a query returns.
+
+    Exactly one of the two fields must be given, else the request is InvalidInput (13).
+    """
 
     column_names: list[str] | None = None
     """Names of the columns to return, in this order and under their own names."""
+
     column_aliases: dict[str, str] | None = None
     """Map from the name a column gets in the answer to the table column it is taken from."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("column_names", "column_names", array(string)),
-        Wire("column_aliases", "column_aliases", mapping(string)),
-    )
+
+QueryTableRequestColumns._wire = (
+    Wire("column_names", "column_names", array(string)),
+    Wire("column_aliases", "column_aliases", mapping(string)),
+)

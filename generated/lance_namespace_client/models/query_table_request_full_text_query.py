@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""A full-text search in one of two forms."""
+"""The model `QueryTableRequestFullTextQuery`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -18,16 +18,19 @@ __all__ = ["QueryTableRequestFullTextQuery"]
 
 @define(kw_only=True)
 class QueryTableRequestFullTextQuery(Model):
-    """A full-text search in one of two forms. Give exactly one of the two fields, otherwise
-    the answer is code 13 (InvalidInput).
+    """A full-text search in one of two forms.
+
+    Exactly one of the two fields must be given, else the request is InvalidInput (13).
     """
 
     string_query: StringFtsQuery | None = None
     """Search for the words of a plain string."""
+
     structured_query: StructuredFtsQuery | None = None
     """Search by a tree of match, phrase, boost, multi-match and boolean queries."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("string_query", "string_query", model("StringFtsQuery")),
-        Wire("structured_query", "structured_query", model("StructuredFtsQuery")),
-    )
+
+QueryTableRequestFullTextQuery._wire = (
+    Wire("string_query", "string_query", model("StringFtsQuery")),
+    Wire("structured_query", "structured_query", model("StructuredFtsQuery")),
+)

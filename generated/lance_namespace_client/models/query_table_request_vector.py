@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""What a vector search looks for."""
+"""The model `QueryTableRequestVector`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,18 +12,21 @@ __all__ = ["QueryTableRequestVector"]
 
 @define(kw_only=True)
 class QueryTableRequestVector(Model):
-    """What a vector search looks for. Give exactly one of the two fields, otherwise the answer
-    is code 13 (InvalidInput).
+    """What a vector search looks for.
+
+    Exactly one of the two fields must be given, else the request is InvalidInput (13).
     """
 
     single_vector: list[float] | None = None
     """One query vector, with as many numbers as the vector column has dimensions."""
+
     multi_vector: list[list[float]] | None = None
     """Several query vectors of the same dimension, for a column that holds many vectors in a
     row or for several searches at once.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("single_vector", "single_vector", array(number)),
-        Wire("multi_vector", "multi_vector", array(array(number))),
-    )
+
+QueryTableRequestVector._wire = (
+    Wire("single_vector", "single_vector", array(number)),
+    Wire("multi_vector", "multi_vector", array(array(number))),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to QueryTable."""
+"""The model `QueryTableResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,20 +12,22 @@ __all__ = ["QueryTableResponse"]
 
 @define(kw_only=True)
 class QueryTableResponse(Model):
-    """Answer to QueryTable. On the wire the body is the Arrow IPC file itself, with media type
-    application/vnd.apache.arrow.file, not a JSON object.
+    """The rows of a query; over HTTP the body is the Arrow IPC file itself, with the media
+    type `application/vnd.apache.arrow.file`.
     """
 
     data: bytes | None = None
-    """Bytes of an Arrow IPC file with the rows found; a vector search adds a column _distance,
-    a full-text search a column _score.
+    """Bytes of an Arrow IPC file with the rows found; a vector search adds a column
+    `_distance`, a full-text search a column `_score`.
     """
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("data", "data", binary),
-        Wire("context", "context", mapping(string)),
-    )
+
+QueryTableResponse._wire = (
+    Wire("data", "data", binary),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Asks to put a Lance table that is already in storage into the catalog."""
+"""The model `RegisterTableRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -17,38 +17,46 @@ __all__ = ["RegisterTableRequest"]
 
 @define(kw_only=True)
 class RegisterTableRequest(Model):
-    """Asks to put a Lance table that is already in storage into the catalog. Its data is
-    neither copied nor moved; a missing parent namespace is code 1 (NamespaceNotFound).
+    """Asks to put a Lance table that is already in storage into the catalog.
+
+    Its data is neither copied nor moved; a missing parent namespace is NamespaceNotFound
+    (1).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     location: str
     """Where the table's data is, as a URI or path that the catalog accepts. A location that
-    cannot be used is code 13 (InvalidInput).
+    cannot be used is InvalidInput (13).
     """
+
     mode: str | None = None
-    """What to do where the name is taken, in any letter case: Create (default) fails with code
-    5 (TableAlreadyExists), Overwrite replaces the catalog entry and leaves the data it
-    pointed at alone. Any other value is code 13 (InvalidInput).
+    """What to do where the name is taken, in any letter case: `Create` (default) fails with
+    TableAlreadyExists (5), `Overwrite` replaces the catalog entry and leaves the data it
+    pointed at alone. Any other value is InvalidInput (13).
     """
+
     properties: dict[str, str] | None = None
     """Properties to store with the table in the catalog, none by default."""
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("location", "location", string, required=True),
-        Wire("mode", "mode", string),
-        Wire("properties", "properties", mapping(string)),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+RegisterTableRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("location", "location", string, required=True),
+    Wire("mode", "mode", string),
+    Wire("properties", "properties", mapping(string)),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

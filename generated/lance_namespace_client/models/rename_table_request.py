@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Gives a table another name and, if asked, another parent namespace."""
+"""The model `RenameTableRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -17,32 +17,38 @@ __all__ = ["RenameTableRequest"]
 
 @define(kw_only=True)
 class RenameTableRequest(Model):
-    """Gives a table another name and, if asked, another parent namespace. Catalogs that cannot
-    rename answer Unsupported (0).
+    """Gives a table another name and, if asked, another parent namespace.
+
+    Catalogs that cannot rename answer Unsupported (0).
     """
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     new_table_name: str
     """The new name, without its namespace; one that is taken is TableAlreadyExists (5)."""
+
     new_namespace_id: list[str] | None = None
     """Identifier of the namespace to move the table to, one entry a level; the table stays
     where it is if left out. A namespace that is not there is NamespaceNotFound (1).
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("new_table_name", "new_table_name", string, required=True),
-        Wire("new_namespace_id", "new_namespace_id", array(string)),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+RenameTableRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("new_table_name", "new_table_name", string, required=True),
+    Wire("new_namespace_id", "new_namespace_id", array(string)),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Makes the content of an older version the latest one; this adds a version and removes none."""
+"""The model `RestoreTableRequest`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -24,27 +24,32 @@ class RestoreTableRequest(Model):
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent, null or empty
     is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput.
+    different one here is InvalidInput (13).
     """
+
     version: int
     """Version number to go back to; one that does not exist is TableVersionNotFound (11). A
     write at the same moment is ConcurrentModification (14).
     """
+
     branch: str | None = None
-    """Branch of the table to work on; absent is the main branch. An unknown one is
-    TableBranchNotFound.
+    """Branch of the table to work on; the main branch if left out. One that does not exist is
+    TableVersionNotFound (11).
     """
+
     identity: Identity | None = None
     """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
     sent as that HTTP header.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("id", "id", array(string)),
-        Wire("version", "version", integer(0), required=True),
-        Wire("branch", "branch", string),
-        Wire("identity", "identity", model("Identity")),
-        Wire("context", "context", mapping(string)),
-    )
+
+RestoreTableRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("version", "version", integer(0), required=True),
+    Wire("branch", "branch", string),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)

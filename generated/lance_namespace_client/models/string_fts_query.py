@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Full-text search given as plain words."""
+"""The model `StringFtsQuery`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -20,10 +18,12 @@ class StringFtsQuery(Model):
     """Text columns to search; left out or empty, every column with a full-text index. A column
     the table lacks is TableColumnNotFound (12).
     """
+
     query: str
     """The words to look for, cut into terms by the index's tokenizer."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("columns", "columns", array(string)),
-        Wire("query", "query", string, required=True),
-    )
+
+StringFtsQuery._wire = (
+    Wire("columns", "columns", array(string)),
+    Wire("query", "query", string, required=True),
+)

@@ -1,9 +1,9 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Full-text search given as a tree of queries."""
+"""The model `StructuredFtsQuery`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from attrs import define
 
@@ -22,4 +22,5 @@ class StructuredFtsQuery(Model):
     query: FtsQuery
     """Root of the tree."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (Wire("query", "query", model("FtsQuery"), required=True),)
+
+StructuredFtsQuery._wire = (Wire("query", "query", model("FtsQuery"), required=True),)

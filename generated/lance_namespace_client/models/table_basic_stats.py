@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""A few figures about one version of a table, cheap to read from its manifest."""
+"""The model `TableBasicStats`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,10 +16,12 @@ class TableBasicStats(Model):
 
     num_deleted_rows: int
     """Number of rows marked as deleted that still take up space in the data files."""
+
     num_fragments: int
     """Number of fragments the version is made of."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("num_deleted_rows", "num_deleted_rows", integer(0), required=True),
-        Wire("num_fragments", "num_fragments", integer(0), required=True),
-    )
+
+TableBasicStats._wire = (
+    Wire("num_deleted_rows", "num_deleted_rows", integer(0), required=True),
+    Wire("num_fragments", "num_fragments", integer(0), required=True),
+)

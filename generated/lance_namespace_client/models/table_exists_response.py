@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The positive answer of TableExists; it says nothing beyond its status, and over HTTP..."""
+"""The model `TableExistsResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -23,4 +21,5 @@ class TableExistsResponse(Model):
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (Wire("context", "context", mapping(string)),)
+
+TableExistsResponse._wire = (Wire("context", "context", mapping(string)),)

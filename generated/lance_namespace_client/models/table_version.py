@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""One version of a table and where its manifest is."""
+"""The model `TableVersion`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,22 +16,28 @@ class TableVersion(Model):
 
     version: int
     """Version number, counted from 1."""
+
     manifest_path: str
     """Path of the version's manifest file."""
+
     manifest_size: int | None = None
     """Size of the manifest file in bytes."""
+
     e_tag: str | None = None
     """Entity tag the object store gave the manifest file."""
+
     timestamp_millis: int | None = None
-    """Time the version was made, in milliseconds since the epoch."""
+    """Time the version was made, in milliseconds since 1970-01-01 UTC."""
+
     metadata: dict[str, str] | None = None
     """Key-value pairs kept with the version; absent when there are none."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("version", "version", integer(0), required=True),
-        Wire("manifest_path", "manifest_path", string, required=True),
-        Wire("manifest_size", "manifest_size", integer(0)),
-        Wire("e_tag", "e_tag", string),
-        Wire("timestamp_millis", "timestamp_millis", integer()),
-        Wire("metadata", "metadata", mapping(string)),
-    )
+
+TableVersion._wire = (
+    Wire("version", "version", integer(0), required=True),
+    Wire("manifest_path", "manifest_path", string, required=True),
+    Wire("manifest_size", "manifest_size", integer(0)),
+    Wire("e_tag", "e_tag", string),
+    Wire("timestamp_millis", "timestamp_millis", integer()),
+    Wire("metadata", "metadata", mapping(string)),
+)

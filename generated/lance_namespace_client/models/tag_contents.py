@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""What a tag stands for."""
+"""The model `TagContents`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,13 +16,16 @@ class TagContents(Model):
 
     branch: str | None = None
     """Branch the version belongs to; absent for the main branch."""
+
     version: int
     """Version number on that branch."""
+
     manifest_size: int
     """Size in bytes of the version's manifest file."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("branch", "branch", string),
-        Wire("version", "version", integer(0), required=True),
-        Wire("manifest_size", "manifestSize", integer(0), required=True),
-    )
+
+TagContents._wire = (
+    Wire("branch", "branch", string),
+    Wire("version", "version", integer(0), required=True),
+    Wire("manifest_size", "manifestSize", integer(0), required=True),
+)

@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Change to the metadata of one column."""
+"""The model `UpdateFieldMetadataEntry`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -20,15 +18,18 @@ class UpdateFieldMetadataEntry(Model):
     """Path of the column, with dots between the levels of nested fields; one that does not
     exist is TableColumnNotFound (12).
     """
+
     metadata: dict[str, str | None]
     """Entries to set; a null value removes the key, and removing one that is not there is
     fine.
     """
+
     replace: bool | None = None
     """True to drop all entries that are not named; false (default) keeps them."""
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("path", "path", string, required=True),
-        Wire("metadata", "metadata", mapping(nullable(string)), required=True),
-        Wire("replace", "replace", boolean),
-    )
+
+UpdateFieldMetadataEntry._wire = (
+    Wire("path", "path", string, required=True),
+    Wire("metadata", "metadata", mapping(nullable(string)), required=True),
+    Wire("replace", "replace", boolean),
+)

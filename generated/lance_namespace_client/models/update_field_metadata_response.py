@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The columns' metadata after the change."""
+"""The model `UpdateFieldMetadataResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class UpdateFieldMetadataResponse(Model):
 
     version: int
     """Version number of the table after the change."""
+
     fields: dict[str, dict[str, str]] | None = None
     """All metadata of every column that was changed, by its path."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("version", "version", integer(0), required=True),
-        Wire("fields", "fields", mapping(mapping(string))),
-        Wire("context", "context", mapping(string)),
-    )
+
+UpdateFieldMetadataResponse._wire = (
+    Wire("version", "version", integer(0), required=True),
+    Wire("fields", "fields", mapping(mapping(string))),
+    Wire("context", "context", mapping(string)),
+)

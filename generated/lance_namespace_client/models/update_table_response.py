@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""Answer to UpdateTable."""
+"""The model `UpdateTableResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,25 +12,30 @@ __all__ = ["UpdateTableResponse"]
 
 @define(kw_only=True)
 class UpdateTableResponse(Model):
-    """Answer to UpdateTable."""
+    """What an update did."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     updated_rows: int
     """Number of rows that met the condition and were updated; may be 0."""
+
     version: int
     """Version of the table after the update."""
+
     properties: dict[str, str] | None = None
     """Properties recorded for the update, absent where the implementation keeps none."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("transaction_id", "transaction_id", string),
-        Wire("updated_rows", "updated_rows", integer(0), required=True),
-        Wire("version", "version", integer(0), required=True),
-        Wire("properties", "properties", mapping(string)),
-        Wire("context", "context", mapping(string)),
-    )
+
+UpdateTableResponse._wire = (
+    Wire("transaction_id", "transaction_id", string),
+    Wire("updated_rows", "updated_rows", integer(0), required=True),
+    Wire("version", "version", integer(0), required=True),
+    Wire("properties", "properties", mapping(string)),
+    Wire("context", "context", mapping(string)),
+)

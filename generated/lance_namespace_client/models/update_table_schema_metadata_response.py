@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""The schema's metadata after the change; over HTTP the body is the bare map."""
+"""The model `UpdateTableSchemaMetadataResponse`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -18,15 +16,18 @@ class UpdateTableSchemaMetadataResponse(Model):
 
     metadata: dict[str, str] | None = None
     """All metadata of the table's schema after the change."""
+
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has one."""
+
     context: dict[str, str] | None = None
     """Free key-value pairs about the answer; every HTTP response header comes back as
     `header.<name>`.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("metadata", "metadata", mapping(string)),
-        Wire("transaction_id", "transaction_id", string),
-        Wire("context", "context", mapping(string)),
-    )
+
+UpdateTableSchemaMetadataResponse._wire = (
+    Wire("metadata", "metadata", mapping(string)),
+    Wire("transaction_id", "transaction_id", string),
+    Wire("context", "context", mapping(string)),
+)

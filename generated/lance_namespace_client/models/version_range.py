@@ -1,9 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""A range of version numbers that holds its start and not its end; it is empty when the end..."""
+"""The model `VersionRange`."""
 
 from __future__ import annotations
-
-from typing import ClassVar
 
 from attrs import define
 
@@ -14,18 +12,22 @@ __all__ = ["VersionRange"]
 
 @define(kw_only=True)
 class VersionRange(Model):
-    """A range of version numbers that holds its start and not its end; it is empty when the
-    end is not above the start.
+    """A range of version numbers that holds its start and not its end.
+
+    A server may refuse an empty range, and one that holds the latest version, with
+    InvalidInput (13).
     """
 
     start_version: int
     """First version number of the range; 0 begins at the oldest version."""
+
     end_version: int
-    """Version number at which the range stops, itself not included; -1 takes in everything up
-    to and including the latest version.
+    """Version number at which the range stops, itself not included; -1 takes in every version
+    from the start on that the server may delete.
     """
 
-    _wire: ClassVar[tuple[Wire, ...]] = (
-        Wire("start_version", "start_version", integer(), required=True),
-        Wire("end_version", "end_version", integer(), required=True),
-    )
+
+VersionRange._wire = (
+    Wire("start_version", "start_version", integer(), required=True),
+    Wire("end_version", "end_version", integer(), required=True),
+)

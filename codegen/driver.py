@@ -1,0 +1,185 @@
+"""Runs openapi-python-client's parser. Whatever it warns of is an error here.
+
+The parser reads the schemas and routes and decides what each thing is. Its Python types are left
+aside: they put a sentinel beside every optional field and make a class of every map.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from openapi_python_client.config import Config, ConfigFile, MetaType
+from openapi_python_client.parser import GeneratorData
+from openapi_python_client.parser.errors import GeneratorError, ParseError
+from openapi_python_client.parser.openapi import Endpoint
+from openapi_python_client.parser.properties import ModelProperty
+from openapi_python_client.schema import OpenAPI
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from .check import routes
+from .document import Document, Problem, SpecError
+
+STREAM = "application/vnd.apache.arrow.stream"
+FILE = "application/vnd.apache.arrow.file"
+
+
+@frozen
+class Parsed:
+    """What the parser made of a document."""
+
+    models: dict[str, ModelProperty]
+    """Objects by the name of their schema."""
+    endpoints: dict[tuple[str, str], Endpoint]
+    """Routes by path and HTTP method."""
+
+
+def validate(document: Document) -> list[Problem]:
+    """Complain of what is not OpenAPI."""
+    try:
+        OpenAPI.model_validate(document.data)
+    except ValidationError as error:
+        found = [(_place(document.data, row["loc"]), _cause(row)) for row in error.errors()]
+        # Of the branches of a union, the one that got furthest is the one that was meant.
+        return [
+            document.problem(place, cause)
+            for place, cause in found
+            if not any(other[: len(place)] == place and other != place for other, _ in found)
+        ]
+    return []
+
+
+def _cause(row: ErrorDetails) -> str:
+    if row["type"] == "missing":
+        return f"{row['loc'][-1]} is missing"
+    return f"{row['msg'][0].lower()}{row['msg'][1:]}"
+
+
+def drive(document: Document) -> Parsed:
+    """Parse a document.
+
+    Raises:
+        SpecError: the parser warned of something.
+    """
+    config = Config.from_sources(
+        ConfigFile(
+            literal_enums=True,
+            content_type_overrides={
+                STREAM: "application/octet-stream",
+                FILE: "application/octet-stream",
+            },
+        ),
+        meta_type=MetaType.NONE,
+        document_source=document.path,
+        file_encoding="utf-8",
+        overwrite=True,
+        output_path=Path("."),
+    )
+    data = GeneratorData.from_dict(document.data, config=config)
+    if isinstance(data, GeneratorError):
+        raise SpecError([_complaint(document, data)])
+    warnings: list[ParseError] = list(data.errors)
+    if not warnings:  # else routes that need what is missing are complained of too
+        for collection in data.endpoint_collections_by_tag.values():
+            warnings += collection.parse_errors
+    if warnings:
+        raise SpecError([_complaint(document, warning) for warning in warnings])
+    endpoints = {
+        (_bare(text(endpoint.path)), endpoint.method): endpoint
+        for collection in data.endpoint_collections_by_tag.values()
+        for endpoint in collection.endpoints
+    }
+    models = {str(model.class_info.name): model for model in data.models}
+    problems = [
+        document.problem(("paths", path, method), "openapi-python-client has left the route out")
+        for path, method, _ in routes(document)
+        if (_bare(path), method) not in endpoints
+    ] + [
+        document.problem(
+            ("components", "schemas", name),
+            f"openapi-python-client has no class for {name}: Python uses the name itself",
+        )
+        for name, schema in document.data["components"].get("schemas", {}).items()
+        if "properties" in schema and name not in models
+    ]
+    if problems:
+        raise SpecError(problems)
+    return Parsed(
+        models,
+        {(path, method): endpoints[_bare(path), method] for path, method, _ in routes(document)},
+    )
+
+
+def _bare(path: str) -> str:
+    """A path without the names of its parameters, which the parser may change."""
+    return re.sub(r"{[^}]*}", "{}", path)
+
+
+def _complaint(document: Document, error: GeneratorError) -> Problem:
+    """Find the line that a complaint of the parser is about."""
+    header = " ".join(error.header.split())
+    cause = " ".join((error.detail or header).partition("\n\n")[0].split())
+    place = next(_places(document, error, f"{header} {cause}"), ())
+    return document.problem(place, f"openapi-python-client: {cause}")
+
+
+def _places(
+    document: Document, error: GeneratorError, text: str
+) -> Iterator[tuple[str | int, ...]]:
+    """Give where a complaint may be about, the likeliest first."""
+    within: tuple[str | int, ...] = ()
+    for path, method, _ in routes(document):
+        if f"{method.upper()} {path} " in text:
+            within = ("paths", path, method)
+    if match := re.search(r"/components/schemas/(\w+)", text):
+        within = ("components", "schemas", match[1])
+    node = getattr(error, "data", None)
+    if node is not None:
+        raw = node.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        yield from (
+            place
+            for place in _alike(document.data, raw, ())
+            if place[: len(within)] == within and len(place) > len(within)
+        )
+    if match := re.search(r"pattern: (\w+)|status code (\d\w+)", text):
+        yield (*within, "responses", match[1] or match[2])
+    if "content type" in text:
+        yield (*within, "requestBody")
+    yield within
+
+
+def _alike(
+    node: Any, wanted: dict[str, Any], place: tuple[str | int, ...]
+) -> Iterator[tuple[str | int, ...]]:
+    """Give every part of a document that holds all of `wanted`."""
+    if isinstance(node, dict):
+        if wanted and all(key in node and node[key] == value for key, value in wanted.items()):
+            yield place
+        for key, value in node.items():
+            yield from _alike(value, wanted, (*place, key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _alike(value, wanted, (*place, index))
+
+
+def _place(data: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    """Leave out of a pydantic location what is not in the document, such as names of classes."""
+    place: list[str | int] = []
+    node = data
+    for part in location:
+        known = (
+            node if isinstance(node, dict) else range(len(node) if isinstance(node, list) else 0)
+        )
+        if part in known:
+            node = node[part]
+            place.append(part)
+    return tuple(place)
+
+
+def text(value: Any) -> str:
+    getter = getattr(value, "get_untrusted_value", None)
+    return str(getter() if getter is not None else value)

@@ -1,0 +1,163 @@
+"""From schemas to `Model`s."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+from openapi_python_client.parser.properties import (
+    AnyProperty,
+    BooleanProperty,
+    DateTimeProperty,
+    FileProperty,
+    FloatProperty,
+    IntProperty,
+    ListProperty,
+    LiteralEnumProperty,
+    ModelProperty,
+    NoneProperty,
+    StringProperty,
+    UnionProperty,
+)
+from openapi_python_client.parser.properties.protocol import PropertyProtocol
+
+from .document import Document, Problem
+from .driver import text
+from .model import ANYTHING, Field, Model, Type
+
+Place = tuple[str | int, ...]
+
+
+class SchemaReader:
+    """Turns what the parser made of the schemas into `Model`s; keeps the problems it meets."""
+
+    def __init__(self, document: Document, parsed: Mapping[str, ModelProperty]) -> None:
+        self.problems: list[Problem] = []
+        self._document = document
+        self._parsed = parsed
+
+    def _complain(self, place: Place, cause: str) -> None:
+        self.problems.append(self._document.problem(place, cause))
+
+    def models(self) -> list[Model]:
+        """Read every object that has fields; the others are maps or names for plain types."""
+        return [
+            self._model(name, schema, self._parsed[name])
+            for name, schema in self._document.data["components"].get("schemas", {}).items()
+            if "properties" in schema
+        ]
+
+    def _model(self, name: str, schema: dict[str, Any], parsed: ModelProperty) -> Model:
+        place = ("components", "schemas", name)
+        properties = {
+            text(prop.name): prop
+            for prop in [*(parsed.required_properties or ()), *(parsed.optional_properties or ())]
+        }
+        fields = []
+        for key, raw in schema["properties"].items():
+            where = (*place, "properties", key)
+            fields.append(
+                Field(
+                    key=key,
+                    type=self._type(properties[key], raw, where),
+                    description=self._prose(raw, where, f"{name}.{key}"),
+                    required=properties[key].required,
+                    default=raw.get("default"),
+                )
+            )
+        return Model(name=name, description=self._prose(schema, place, name), fields=fields)
+
+    def _prose(self, raw: dict[str, Any], place: Place, what: str) -> str:
+        prose = str(raw.get("description", "")).strip()
+        if not prose:
+            self._complain(place, f"{what} has no description")
+        return prose
+
+    def _type(
+        self,
+        prop: PropertyProtocol,
+        raw: dict[str, Any],
+        place: Place,
+        above: frozenset[str] = frozenset(),
+    ) -> Type:
+        """Name the Python type of a property and the decoder that reads it.
+
+        Args:
+            above: the references that led here, so that one which leads back is seen.
+        """
+        if isinstance(prop, ModelProperty):
+            # What a reference holds is a copy that may be older than the finished object.
+            prop = self._parsed.get(str(prop.class_info.name), prop)
+            if not is_map(prop):
+                return Type.of(str(prop.class_info.name))
+        while "$ref" in raw:
+            if raw["$ref"] in above:
+                self._complain(place, f"{raw['$ref']} is made of itself")
+                return ANYTHING
+            above |= {raw["$ref"]}
+            place = ("components", "schemas", raw["$ref"].rsplit("/", 1)[1])
+            raw = self._document.resolve(raw["$ref"])
+        match prop:
+            case StringProperty():
+                return Type.plain("str", "string")
+            case BooleanProperty():
+                return Type.plain("bool", "boolean")
+            case IntProperty():
+                return Type.plain("int", f"integer({raw.get('minimum', '')})")
+            case FloatProperty():
+                return Type.plain("float", "number")
+            case DateTimeProperty():
+                return Type.plain("datetime", "timestamp")
+            case FileProperty():
+                return Type.plain("bytes", "binary")
+            case LiteralEnumProperty():
+                values = ", ".join(map(repr, raw["enum"]))
+                return Type.plain(f"Literal[{values}]", f"choice({values})")
+            case ListProperty():
+                item = self._part(prop.inner_property, raw["items"], (*place, "items"), above)
+                least = f", {raw['minItems']}" if "minItems" in raw else ""
+                return item.within("list[{}]", "array({}" + least + ")")
+            case UnionProperty():
+                return self._union(prop, raw, place, above)
+            case ModelProperty():
+                return self._map(prop, raw, place, above)
+            case AnyProperty():
+                return ANYTHING
+        self._complain(place, f"the type {type(prop).__name__} cannot be generated")
+        return ANYTHING
+
+    def _part(
+        self, prop: PropertyProtocol, raw: dict[str, Any], place: Place, above: frozenset[str]
+    ) -> Type:
+        """The type of what an array or a map holds, where null has to be spelt out."""
+        part = self._type(prop, raw, place, above)
+        return part.within("{} | None", "nullable({})") if part.nullable else part
+
+    def _map(
+        self, prop: ModelProperty, raw: dict[str, Any], place: Place, above: frozenset[str]
+    ) -> Type:
+        inner = raw.get("additionalProperties")
+        if not isinstance(inner, dict) or prop.additional_properties is None:
+            return ANYTHING.within("dict[str, {}]", "mapping({})")
+        place = (*place, "additionalProperties")
+        value = self._part(prop.additional_properties, inner, place, above)
+        return value.within("dict[str, {}]", "mapping({})")
+
+    def _union(
+        self, prop: UnionProperty, raw: dict[str, Any], place: Place, above: frozenset[str]
+    ) -> Type:
+        others = [inner for inner in prop.inner_properties if not isinstance(inner, NoneProperty)]
+        if len(others) != 1 or len(others) == len(prop.inner_properties):
+            self._complain(place, "only a union of one type with null can be generated")
+            return ANYTHING
+        for key in ("oneOf", "anyOf"):
+            for index, branch in enumerate(raw.get(key, ())):
+                if branch.get("type") != "null":
+                    raw, place = branch, (*place, key, index)
+        return evolve(self._type(others[0], raw, place, above), nullable=True)
+
+
+def is_map(prop: ModelProperty) -> bool:
+    """An object with no fields of its own is a map."""
+    return prop.data.properties is None

@@ -1,0 +1,67 @@
+"""The tools that codegen drives, in the versions that give the same bytes on any machine."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+# pyproject.toml pins the same.
+VERSIONS = {"openapi-python-client": "0.29.1", "ruff": "0.17.5"}
+
+
+class ToolError(Exception):
+    """A tool is missing, of another version, or refuses its work."""
+
+
+def check_tools() -> None:
+    """Make sure that the tools are there.
+
+    Raises:
+        ToolError: one is missing or of another version.
+    """
+    for name, wanted in VERSIONS.items():
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            found = "none"
+        if found != wanted:
+            raise ToolError(
+                f"codegen needs {name} {wanted}, found {found}: "
+                "pip install 'lance-namespace-kit[codegen]'"
+            )
+
+
+def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
+    """Sort imports, drop the unused ones and format.
+
+    Raises:
+        ToolError: ruff refuses the code.
+    """
+    from ruff import find_ruff_bin
+
+    settings = ["--isolated", "--target-version", "py311", "--line-length", str(line_length)]
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "package"
+        for name, text in texts.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text, encoding="utf-8", newline="\n")
+        for command in (
+            ["check", "--quiet", "--fix", "--select", "I"],
+            ["check", "--quiet", "--fix", "--select", "F401", "--exclude", "*.pyi"],
+            ["format", "--quiet"],
+        ):
+            done = subprocess.run(
+                [find_ruff_bin(), *command, *settings, "--no-cache", str(root)],
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                check=False,
+            )
+            if done.returncode:
+                raise ToolError(
+                    f"ruff {command[0]} refused the generated code:\n{done.stdout}{done.stderr}"
+                )
+        return {name: (root / name).read_text(encoding="utf-8") for name in texts}

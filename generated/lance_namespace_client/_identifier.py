@@ -1,0 +1,34 @@
+# Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+"""Identifiers as strings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .errors import InvalidInputError
+
+__all__ = ["DEFAULT_DELIMITER", "join_identifier"]
+
+DEFAULT_DELIMITER = "$"
+
+
+def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMITER) -> str:
+    """Write an identifier as a string; the root is the delimiter alone.
+
+    Raises:
+        InvalidInputError: code 13, a name is empty or contains the delimiter.
+    """
+    if isinstance(names, str):
+        raise InvalidInputError(f"an identifier is a list of names, not the string {names!r}")
+    if not names:
+        return delimiter
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise InvalidInputError(
+                f"identifier {list(names)!r} has a name that is empty or not a string"
+            )
+        if delimiter in name:
+            raise InvalidInputError(
+                f"name {name!r} contains the delimiter {delimiter!r}: choose another 'delimiter'"
+            )
+    return delimiter.join(names)

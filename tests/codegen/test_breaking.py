@@ -1,0 +1,277 @@
+"""Changes that break what is published are refused; what only adds is not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codegen.__main__ import main
+
+from .conftest import HERE, Ran
+
+Change = Callable[[str, str], None]
+Run = Callable[..., Ran]
+PUBLISHED = Path("lance_namespace_client") / "openapi.json"
+COLOR = "        color: {type: string, enum: [red, green], description: The color.}"
+COATS = (
+    "        coats: {type: integer, format: int32, minimum: 1, default: 2, description: How many.}"
+)
+MIX = "        mix: {$ref: '#/components/schemas/Mix', description: What is mixed in.}"
+FROM = "        from: {type: string, description: The first color.}"
+THINNER = "        thinner: {type: [number, 'null'], description: Share of thinner.}"
+UNTIL = "        until: {type: [string, 'null'], format: date-time, description: When it is dry.}"
+POUR_LIMIT = """        - {$ref: '#/components/parameters/Id'}
+        - {$ref: '#/components/parameters/Limit'}
+"""
+BY_NAME_LIMIT = """schema: {type: string}}
+        - {$ref: '#/components/parameters/Limit'}
+"""
+
+# name: edits, complaint, and text that ends on the line to be named
+BREAKING = {
+    "field removed": (
+        [(f"{COATS}\n", "")],
+        "PaintTableRequest has lost its field 'coats'",
+        "    PaintTableRequest:",
+    ),
+    "field renamed": (
+        [(THINNER, THINNER.replace("thinner:", "water:"))],
+        "PaintTableRequest has lost its field 'thinner'",
+        "    PaintTableRequest:",
+    ),
+    "field newly required": (
+        [("required: [color]", "required: [color, mix]")],
+        "PaintTableRequest now requires 'mix'",
+        "      required: [color, mix]",
+    ),
+    "new field that is required": (
+        [
+            ("required: [color]", "required: [color, tone]"),
+            (COLOR, f"{COLOR}\n        tone: {{type: string, description: The tone.}}"),
+        ],
+        "PaintTableRequest now requires 'tone'",
+        "      required: [color, tone]",
+    ),
+    "type changed": (
+        [(MIX, "        mix: {type: string, description: What is mixed in.}")],
+        "PaintTableRequest.mix was Mix and is string",
+        "        mix:",
+    ),
+    "type within an array changed": (
+        [
+            (
+                "list: {type: array, items: {type: [string, 'null']}",
+                "list: {type: array, items: {type: integer}",
+            )
+        ],
+        "Mix.list was array of string or null and is array of integer",
+        "        list:",
+    ),
+    "format changed": (
+        [(COATS, COATS.replace("int32", "int64"))],
+        "PaintTableRequest.coats was integer (int32) and is integer (int64)",
+        "        coats: {type: integer, format",
+    ),
+    "null no longer allowed": (
+        [(UNTIL, UNTIL.replace("[string, 'null']", "string"))],
+        "PaintTableResponse.until was string (date-time) or null and is string (date-time)",
+        "        until:",
+    ),
+    "value of an enum removed": (
+        [(COLOR, COLOR.replace("red, green", "green"))],
+        "PaintTableRequest.color no longer takes 'red'",
+        "        color:",
+    ),
+    "default changed": (
+        [(COATS, COATS.replace("default: 2", "default: 3"))],
+        "the default of PaintTableRequest.coats was 2 and is 3",
+        "        coats: {type: integer, format",
+    ),
+    "minimum added": (
+        [("coats: {type: integer, minimum: 0,", "coats: {type: integer, minimum: 1,")],
+        "the minimum of PaintTableResponse.coats was 0 and is 1",
+        "        coats: {type: integer, minimum",
+    ),
+    "shared type changed": (
+        [("      type: [integer, 'null']\n", "      type: integer\n")],
+        "Limit was integer or null and is integer",
+        "      additionalProperties: {type: string}\n    Limit:",
+    ),
+    "schema renamed": (
+        [
+            ("    PaintTableResponse:", "    PaintedTable:"),
+            ("x-response: PaintTableResponse", "x-response: PaintedTable"),
+            ("schemas/PaintTableResponse", "schemas/PaintedTable"),
+        ],
+        "the published schema PaintTableResponse is gone",
+        "  schemas:",
+    ),
+    "parameter required": (
+        [
+            (
+                "in: query, description: Most rows., x-field",
+                "in: query, required: true, description: Most rows., x-field",
+            )
+        ],
+        "GET /v1/colors now requires its parameter limit",
+        "      parameters:\n        - {$ref: '#/components/parameters/Limit'}",
+    ),
+    "success status changed": (
+        [
+            (
+                "        '200':\n          description: The coats.\n",
+                "        '202':\n          description: The coats.\n",
+            )
+        ],
+        "the status of POST /v1/table/{id}/paint was 200 and is 202",
+        "  /v1/table/{id}/paint:\n    post:",
+    ),
+    "error gone": (
+        [
+            (
+                "  - {code: 16, name: Forbidden, status: 403, extends: PermissionDenied, description: No.}\n",
+                "",
+            )
+        ],
+        "the error Forbidden is gone",
+        "x-error-codes:",
+    ),
+    "status of an error changed": (
+        [("name: TableNotFound, status: 404", "name: TableNotFound, status: 410")],
+        "the error TableNotFound was code 4 with HTTP status 404",
+        "  - {code: 4,",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The document of the small specification as it was published."""
+    out = tmp_path_factory.mktemp("released")
+    assert main(["--spec", str(HERE / "small.yaml"), "--out", str(out)]) == 0
+    return out / PUBLISHED
+
+
+@pytest.fixture
+def out(tmp_path: Path, released: Path) -> Path:
+    """A package of which only the published document is there, which is all that is compared."""
+    out = tmp_path / "out"
+    (out / PUBLISHED).parent.mkdir(parents=True)
+    (out / PUBLISHED).write_bytes(released.read_bytes())
+    return out
+
+
+@pytest.mark.parametrize("name", BREAKING)
+def test_refused(name: str, spec: Path, out: Path, released: Path, run: Run) -> None:
+    edits, cause, at = BREAKING[name]
+    text = spec.read_text("utf-8")
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    spec.write_text(text, "utf-8")
+    line = (text.partition(at)[0] + at).count("\n") + 1
+
+    ran = run()
+
+    assert ran.status == 1
+    assert f"{spec}:{line}: {cause}" in ran.err
+    assert ran.err[-1] == (
+        f"{spec}: breaks what is published; add operations of a new name (<name>V2) instead, "
+        "or pass --allow-breaking"
+    )
+    assert [path.name for path in out.rglob("*") if path.is_file()] == ["openapi.json"]
+    assert (out / PUBLISHED).read_bytes() == released.read_bytes()
+
+
+def test_check_refuses_too(run: Run, change: Change) -> None:
+    change(f"{COATS}\n", "")
+    ran = run("--check")
+    assert ran.status == 1
+    assert "PaintTableRequest has lost its field 'coats'" in ran.err[0]
+
+
+def test_allowed_when_told_so(out: Path, run: Run, change: Change) -> None:
+    change(f"{COATS}\n", "")
+    assert run("--allow-breaking").status == 0
+    assert '"coats"' not in (
+        out / "lance_namespace_client/models/paint_table_request.py"
+    ).read_text("utf-8")
+    assert run("--check").status == 0
+
+
+def test_an_operation_that_goes(spec: Path, out: Path, run: Run) -> None:
+    text = spec.read_text("utf-8")
+    start, end = text.index("  /v1/table/{id}/pour:"), text.index("components:\n  parameters:")
+    spec.write_text(text[:start] + text[end:], "utf-8")
+    line = text[:start].count("\n", 0, text.index("paths:")) + 1
+    assert run().err[:2] == [
+        f"{spec}:{line}: the route POST /PourTable is gone",
+        f"{spec}:{line}: the route POST /v1/table/{{id}}/pour is gone",
+    ]
+
+
+def test_a_parameter_that_goes(spec: Path, run: Run, change: Change) -> None:
+    other = (
+        "        - {name: most, in: query, description: M., x-field: limit, "
+        "schema: {type: integer}}\n"
+    )
+    for limit in (POUR_LIMIT, BY_NAME_LIMIT):
+        change(limit, limit.splitlines(keepends=True)[0] + other)
+    text = spec.read_text("utf-8")
+    lines = [text[: text.index(limit)].count("\n") for limit in (other, text[text.rindex(other) :])]
+    assert run().err[:2] == [
+        f"{spec}:{lines[0] - 1}: POST /v1/table/{{id}}/pour has lost its parameter limit",
+        f"{spec}:{lines[1] - 1}: POST /PourTable has lost its parameter limit",
+    ]
+
+
+def test_additions_are_fine(out: Path, run: Run, change: Change) -> None:
+    change(COLOR, COLOR.replace("green]", "green, blue]"))
+    change(COATS, f"{COATS}\n        shine: {{type: boolean, description: Whether it shines.}}")
+    change("required: [coats, until]", "required: [coats]")
+    change(MIX, MIX.replace("What is mixed in.", "Another word for it."))
+    change(
+        "    Mix:\n",
+        "    Brush:\n      description: A brush.\n      type: object\n      properties:\n"
+        "        width: {type: integer, description: In millimetres.}\n    Mix:\n",
+    )
+    change("x-codes: [4, 14]", "x-codes: [4]")
+    change(
+        "  - {code: 4, name",
+        "  - {code: 3, name: Dry, status: 409, description: D.}\n  - {code: 4, name",
+    )
+    assert run().status == 0
+    assert "shine" in (out / PUBLISHED).read_text("utf-8")
+
+
+def test_published_document_of_another_place(released: Path, run: Run, change: Change) -> None:
+    """In CI the document of the last release counts, not the one that the change brings along."""
+    change(f"{COATS}\n", "")
+    assert run("--allow-breaking").status == 0
+    assert run("--check").status == 0
+
+    ran = run("--check", "--published", released)
+
+    assert ran.status == 1
+    assert "PaintTableRequest has lost its field 'coats'" in ran.err[0]
+
+
+def test_published_document_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    ran = run("--published", tmp_path / "none.json")
+    assert ran == Ran(1, "", [f"{tmp_path / 'none.json'}: No such file or directory"])
+
+
+def test_published_document_that_is_damaged(run: Run, out: Path) -> None:
+    text = (out / PUBLISHED).read_text("utf-8")
+    (out / PUBLISHED).write_text(text[:100], "utf-8")
+    (ran_err,) = run().err
+    assert ran_err.startswith(f"{out / PUBLISHED}:")
+    assert ran_err.endswith("is not JSON; take it from version control")
+
+
+def test_an_older_document_may_lack_parts(run: Run, out: Path) -> None:
+    (out / PUBLISHED).write_text(json.dumps({"openapi": "3.1.0"}), "utf-8")
+    assert run().status == 0

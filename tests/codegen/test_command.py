@@ -1,0 +1,172 @@
+"""`python -m codegen`: what it writes, what it compares, and that it does so alike everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from codegen.__main__ import main
+from codegen.tools import VERSIONS
+
+from .conftest import ROOT, Ran
+
+Change = Callable[[str, str], None]
+Run = Callable[..., Ran]
+PACKAGE = "lance_namespace_client"
+FROM = "        from: {type: string, description: The first color.}"
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_the_committed_package_is_what_the_specification_makes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_check_of_what_was_just_written(run: Run, out: Path) -> None:
+    assert run().status == 0
+    before = contents(out)
+    assert run("--check") == Ran(0, "", [])
+    assert contents(out) == before
+
+
+def test_check_names_what_differs_and_writes_nothing(run: Run, out: Path) -> None:
+    run()
+    package = out / PACKAGE
+    model = package / "models" / "mix.py"
+    model.write_bytes(model.read_bytes().replace(b"Shades", b"shades"))
+    (package / "rest.py").unlink()
+    (package / "extra.py").write_text("", "utf-8")
+    before = contents(out)
+
+    ran = run("--check")
+
+    assert ran.status == 1
+    assert ran.err == [
+        f"{model}: differs",
+        f"{package / 'rest.py'}: is missing",
+        f"{package / 'extra.py'}: is not generated",
+        "3 files differ; run python -m codegen",
+    ]
+    assert contents(out) == before
+
+
+def test_check_sees_a_line_ending(run: Run, out: Path) -> None:
+    run()
+    model = out / PACKAGE / "models" / "mix.py"
+    model.write_bytes(model.read_bytes().replace(b"\n", b"\r\n"))
+    assert run("--check").err == [f"{model}: differs", "1 file differs; run python -m codegen"]
+
+
+def test_check_of_nothing(run: Run, out: Path) -> None:
+    ran = run("--check")
+    assert ran.status == 1
+    assert f"{out / PACKAGE / 'rest.py'}: is missing" in ran.err
+    assert not out.exists()
+
+
+def test_writes_only_what_changed(run: Run, out: Path, change: Change) -> None:
+    run()
+    times = {path: path.stat().st_mtime_ns for path in out.rglob("*.py")}
+    change(FROM, FROM.replace("first", "very first"))
+
+    assert run().out.endswith("3 operations, 8 models, 2 files changed\n")
+
+    touched = {path for path, time in times.items() if path.stat().st_mtime_ns != time}
+    assert {path.name for path in touched} == {"list_colors_request.py"}
+
+
+def test_what_is_no_longer_generated_goes(run: Run, out: Path, change: Change) -> None:
+    run()
+    stale = out / PACKAGE / "models" / "mix.py"
+    assert stale.exists()
+    change("        mix: {$ref: '#/components/schemas/Mix', description: What is mixed in.}\n", "")
+    text = "    Mix:\n      description: Another color"
+    change(text, text.replace("Mix", "Blend"))
+    change("{$ref: '#/components/schemas/Mix'}, {type: 'null'}", "{type: string}, {type: 'null'}")
+    assert run("--allow-breaking").status == 0
+    assert not stale.exists()
+    assert (out / PACKAGE / "models" / "blend.py").exists()
+
+
+def test_files_of_other_hands_are_left_alone(run: Run, out: Path) -> None:
+    run()
+    foreign = out / PACKAGE / "notes.py"
+    foreign.write_text("# mine\n", "utf-8")
+    (out / PACKAGE / "rest.py").unlink()
+
+    ran = run()
+
+    assert ran == Ran(1, "", [f"{foreign}: was not generated; move it out of the package"])
+    assert foreign.exists()
+    assert not (out / PACKAGE / "rest.py").exists()
+
+
+def test_same_bytes_wherever_it_runs(spec: Path, out: Path, run: Run, tmp_path: Path) -> None:
+    run()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    strange = {
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "generated")]),
+        "PATH": os.environ["PATH"],
+        "PYTHONHASHSEED": "4711",
+        "LC_ALL": "tr_TR.ISO-8859-9",
+        "LANG": "C",
+        "TZ": "Pacific/Kiritimati",
+        "COLUMNS": "40",
+        "PYTHONUTF8": "0",
+    }
+    # Settings that lie around must not reach the formatter.
+    (elsewhere / "ruff.toml").write_text("line-length = 60\n", "utf-8")
+    subprocess.run(
+        [sys.executable, "-m", "codegen", "--spec", str(spec), "--out", "made"],
+        cwd=elsewhere,
+        env=strange,
+        check=True,
+        capture_output=True,
+    )
+    assert contents(elsewhere / "made") == contents(out)
+
+
+def test_order_of_the_specification_is_kept(run: Run, out: Path) -> None:
+    run()
+    text = (out / PACKAGE / "namespace.py").read_text("utf-8")
+    places = [text.index(f"def {name}(") for name in ("paint_table", "list_colors", "pour_table")]
+    assert places == sorted(places)
+
+
+def test_another_version_of_a_tool_is_refused(
+    run: Run, monkeypatch: pytest.MonkeyPatch, out: Path
+) -> None:
+    monkeypatch.setitem(VERSIONS, "ruff", "0.0.1")
+    ran = run()
+    assert ran.status == 1
+    assert ran.err[0].startswith("codegen needs ruff 0.0.1, found ")
+    assert ran.err[0].endswith("pip install 'lance-namespace-kit[codegen]'")
+    assert not out.exists()
+
+
+def test_project_pins_the_same_tools() -> None:
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    for name, version in VERSIONS.items():
+        assert f'"{name}=={version}"' in project
+
+
+def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert "example: python -m codegen --spec my-rest.yaml --out generated --check" in shown

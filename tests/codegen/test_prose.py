@@ -1,0 +1,79 @@
+"""The prose of rest.yaml: there for everything, and in line with the codes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .test_wire import ROUTES, SPEC
+
+NAMES = {row["name"]: row["code"] for row in SPEC["x-error-codes"] if "extends" not in row}
+OPERATIONS = {row["x-operation"]: row for row in ROUTES.values() if "x-request" in row}
+# The parent of a table that is not there is a missing table, where a table is named.
+IMPLIED = {1}
+
+
+def described(node: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Give every description and where it stands."""
+    if isinstance(node, dict):
+        if isinstance(node.get("description"), str):
+            yield place, node["description"]
+        for key, value in node.items():
+            yield from described(value, f"{place}/{key}")
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from described(value, f"{place}/{index}")
+
+
+DESCRIPTIONS = dict(described(SPEC, ""))
+
+
+def named(text: str) -> set[str]:
+    return {word for word in re.findall(r"\b[A-Z]\w+\b", text) if word in NAMES}
+
+
+def test_everything_is_described() -> None:
+    components = SPEC["components"]
+    assert not [
+        place
+        for kind in ("parameters", "responses", "schemas", "securitySchemes")
+        for name, part in components[kind].items()
+        for place in (
+            [f"/components/{kind}/{name}"]
+            + [f"/components/{kind}/{name}/properties/{key}" for key in part.get("properties", ())]
+        )
+        if place not in DESCRIPTIONS
+    ]
+
+
+@pytest.mark.parametrize("place", DESCRIPTIONS)
+def test_sentences(place: str) -> None:
+    text = DESCRIPTIONS[place]
+    assert text == " ".join(text.split())
+    assert text[0].isupper() or text[0] == "`"
+    assert text.endswith(".")
+    assert len(text.split()) > 2
+    assert text.count("`") % 2 == 0
+    assert not re.search(r"\b(\w+) \1\b", text)
+
+
+@pytest.mark.parametrize("place", [p for p in DESCRIPTIONS if p.startswith("/components/")])
+def test_errors_are_named_with_their_code(place: str) -> None:
+    text = DESCRIPTIONS[place]
+    if place.startswith("/components/responses/"):
+        return
+    for name in named(text):
+        assert f"{name} ({NAMES[name]})" in text
+    for name, code in re.findall(r"(\w+) \((\d+)\)", text):
+        assert NAMES[name] == int(code)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_an_operation_tells_when_it_answers_each_code(name: str) -> None:
+    operation = OPERATIONS[name]
+    codes = {NAMES[error] for error in named(operation["description"])}
+    assert codes <= {*operation["x-codes"], *SPEC["x-common-codes"]}
+    assert set(operation["x-codes"]) - IMPLIED <= codes

@@ -1,0 +1,139 @@
+"""The wheel: what is in it, and that it regenerates the client where there is no checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a fresh environment that holds the wheel and its codegen extra."""
+    home = tmp_path_factory.mktemp("environment") / "venv"
+    python = home / "bin" / "python"
+    requirement = f"lance-namespace-kit[codegen] @ {wheel.as_uri()}"
+    if uv := shutil.which("uv"):
+        commands = [
+            [uv, "venv", "--quiet", "--python", sys.executable, str(home)],
+            [uv, "pip", "install", "--quiet", "--python", str(python), requirement],
+        ]
+    else:
+        commands = [
+            [sys.executable, "-m", "venv", str(home)],
+            [str(python), "-m", "pip", "install", "--quiet", requirement],
+        ]
+    for command in commands:
+        subprocess.run(command, check=True)
+    return python
+
+
+def run(python: Path, cwd: Path, *arguments: str, path: str = "") -> str:
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    if path:
+        environment["PYTHONPATH"] = path
+    done = subprocess.run(
+        [str(python), *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_contents(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {
+        "lance_namespace_client/rest.py",
+        "lance_namespace_client/__init__.pyi",
+        "lance_namespace_client/openapi.json",
+        "lance_namespace_client/py.typed",
+        "lance_namespace_client/models/describe_table_request.py",
+        "lance_namespace_impls/registry.py",
+        "lance_namespace_impls/py.typed",
+        "lance_namespace_codegen/__main__.py",
+        "lance_namespace_codegen/py.typed",
+        "lance_namespace_codegen/rest.yaml",
+        "lance_namespace_codegen/static/_transport.py",
+        "lance_namespace_codegen/templates/model.py.jinja",
+    } <= names
+    top = {name.split("/")[0] for name in names}
+    assert {name for name in top if not name.endswith(".dist-info")} == {
+        "lance_namespace_client",
+        "lance_namespace_impls",
+        "lance_namespace_codegen",
+    }
+    assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
+
+
+def test_every_module_of_the_checkout_is_there(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for folder, shipped in (
+        ("generated/lance_namespace_client", "lance_namespace_client"),
+        ("lance_namespace_impls", "lance_namespace_impls"),
+        ("codegen", "lance_namespace_codegen"),
+    ):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert f"{shipped}/{path.relative_to(ROOT / folder).as_posix()}" in names
+
+
+def test_shipped_client_is_what_the_shipped_specification_makes(
+    python: Path, tmp_path: Path
+) -> None:
+    where = (
+        "import lance_namespace_client as c, pathlib; print(pathlib.Path(c.__file__).parents[1])"
+    )
+    packages = run(python, tmp_path, "-c", where).strip()
+    assert str(ROOT) not in packages
+    run(python, tmp_path, "-m", "lance_namespace_codegen", "--check", "--out", packages)
+
+
+def test_a_changed_specification_makes_another_client(python: Path, tmp_path: Path) -> None:
+    spec = tmp_path / "my-rest.yaml"
+    text = (ROOT / "rest.yaml").read_text("utf-8")
+    changed, count = re.subn(
+        r"(?m)^(    DescribeTableRequest:\n(?:      .*\n)*?      properties:\n)",
+        r"\1        color: {type: string, description: The color of the table.}\n",
+        text,
+    )
+    assert count == 1
+    spec.write_text(changed, "utf-8")
+
+    made = run(python, tmp_path, "-m", "lance_namespace_codegen", "--spec", "my-rest.yaml")
+
+    assert made.startswith("generated/lance_namespace_client: 57 operations, 15")
+    show = (
+        "import lance_namespace_client as c, lance_namespace_impls;"
+        "print(c.__file__, c.DescribeTableRequest(color='red').to_dict())"
+    )
+    shown = run(python, tmp_path, "-c", show, path=str(tmp_path / "generated"))
+    assert shown.split(" ", 1) == [
+        str(tmp_path / "generated" / "lance_namespace_client" / "__init__.py"),
+        "{'color': 'red'}\n",
+    ]
