@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from attrs import field, frozen
 
@@ -23,6 +23,14 @@ class Capabilities:
     """Whether the catalog stores names in lower case; a name that would not come back as it was
     given is refused."""
 
+    given_depth: int = 0
+    """Names in the identifier of the deepest namespace that is there by configuration, such as
+    the one catalog of a connection; up to there none is made, changed or dropped (code 13)."""
+
+    closed: bool = False
+    """Whether making something below a namespace that is not among the configured ones is
+    invalid (code 13) rather than a missing parent (code 1)."""
+
     storage_only: bool = False
     """Whether storage is all there is: a table is where its name says, and a table that was
     deregistered still occupies its name."""
@@ -35,6 +43,12 @@ class Capabilities:
 
     rename_across: bool = False
     """Whether RenameTable can move a table to another namespace."""
+
+    rename_within: int = 0
+    """How many of the first names must stay when RenameTable moves a table."""
+
+    permanent: Collection[tuple[str, ...]] = ()
+    """Namespaces that the catalog needs: dropping or overwriting one is invalid (code 13)."""
 
     unsupported: Mapping[str, str] = field(factory=dict)
     """Operations that the catalog has no way to do, each with the reason that code 0 gives."""

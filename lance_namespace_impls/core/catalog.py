@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
+from lance_namespace_client import models
 from lance_namespace_client._arrow import to_reader
 from lance_namespace_client.errors import (
+    ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
     NamespaceAlreadyExistsError,
@@ -19,25 +23,6 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
     TableNotFoundError,
     UnsupportedError,
-)
-from lance_namespace_client.models import (
-    AlterNamespaceResponse,
-    AlterTableResponse,
-    CreateNamespaceResponse,
-    CreateTableResponse,
-    DeclareTableResponse,
-    DeregisterTableResponse,
-    DescribeNamespaceResponse,
-    DescribeTableResponse,
-    DropNamespaceResponse,
-    DropTableResponse,
-    ListNamespacesResponse,
-    ListOperationsResponse,
-    ListTablesResponse,
-    NamespaceExistsResponse,
-    RegisterTableResponse,
-    RenameTableResponse,
-    TableExistsResponse,
 )
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import OPERATIONS
@@ -59,25 +44,45 @@ from .paging import page_of
 from .storage import TableStorage
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lance_namespace_client._arrow import ArrowData
     from lance_namespace_client.models import (
         AlterNamespaceRequest,
+        AlterNamespaceResponse,
         AlterTableRequest,
+        AlterTableResponse,
         CreateNamespaceRequest,
+        CreateNamespaceResponse,
         CreateTableRequest,
+        CreateTableResponse,
         DeclareTableRequest,
+        DeclareTableResponse,
         DeregisterTableRequest,
+        DeregisterTableResponse,
         DescribeNamespaceRequest,
+        DescribeNamespaceResponse,
         DescribeTableRequest,
+        DescribeTableResponse,
         DropNamespaceRequest,
+        DropNamespaceResponse,
         DropTableRequest,
+        DropTableResponse,
+        JsonArrowSchema,
         ListNamespacesRequest,
+        ListNamespacesResponse,
         ListOperationsRequest,
+        ListOperationsResponse,
         ListTablesRequest,
+        ListTablesResponse,
         NamespaceExistsRequest,
+        NamespaceExistsResponse,
         RegisterTableRequest,
+        RegisterTableResponse,
         RenameTableRequest,
+        RenameTableResponse,
         TableExistsRequest,
+        TableExistsResponse,
     )
 
 __all__ = ["CatalogNamespace", "TableEntry"]
@@ -167,6 +172,15 @@ class CatalogNamespace(TableOperations):
             NamespaceNotFoundError: code 1.
         """
 
+    def _first_table_names(
+        self, parent: Identifier, after: str | None, wanted: int | None
+    ) -> Iterator[str]:
+        """Give the same names, of which no more than `wanted` will be taken (None: all).
+
+        For a catalog that has to look at tables one by one, and does so ahead of being asked.
+        """
+        return self._table_names(parent, after)
+
     @abstractmethod
     def _table(self, identifier: Identifier) -> TableEntry:
         """Look a Lance table up.
@@ -176,6 +190,16 @@ class CatalogNamespace(TableOperations):
             TableNotFoundError: code 4.
             InvalidInputError: code 13, it is a table, but not a Lance table.
         """
+
+    def _lookups(
+        self, parent: Identifier, names: Iterator[str]
+    ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
+        """Give each table's name with what looks it up as `_table` does.
+
+        A catalog that can look up several tables with one call does so here.
+        """
+        for name in names:
+            yield name, partial(self._table, (*parent, name))
 
     @abstractmethod
     def _add_table(
@@ -192,6 +216,12 @@ class CatalogNamespace(TableOperations):
             NamespaceNotFoundError: code 1.
             TableAlreadyExistsError: code 5.
         """
+
+    def _add_table_for(
+        self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema
+    ) -> TableEntry:
+        """Put a table into the catalog whose first rows, of that schema, are about to be written."""
+        return self._add_table(identifier, None, properties)
 
     def _adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
@@ -227,11 +257,23 @@ class CatalogNamespace(TableOperations):
         """
         raise self._unsupported("AlterTable")
 
+    def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
+        """Give the schema that the catalog itself keeps of a table; None where it keeps none."""
+        return None
+
     def _has_data(self, entry: TableEntry) -> bool:
         """Say whether storage holds a dataset for the table."""
         from ..tables.dataset import exists
 
         return exists(self._storage(entry))
+
+    def _filling(self, entry: TableEntry) -> AbstractContextManager[None]:
+        """Keep others from writing the first rows of a table at the same time, where it can be.
+
+        Raises:
+            ConcurrentModificationError: code 14, someone else is at it.
+        """
+        return nullcontext()
 
     def _data_written(self, entry: TableEntry) -> None:
         """Do what the catalog needs when a table's first data has been written."""
@@ -292,9 +334,10 @@ class CatalogNamespace(TableOperations):
             if operation == "RenameTable":
                 _require_lowercase(operation, parse_identifier(request.new_namespace_id))
                 _require_lowercase(operation, (request.new_table_name,))
-        if not names_table and not identifier and operation in _NOT_ON_ROOT:
+        if not names_table and depth <= allowed.given_depth and operation in _NOT_ON_GIVEN:
             raise InvalidInputError(
-                f"{operation}: the root namespace is always there and cannot be changed"
+                f"{operation}: {format_identifier(identifier)} is there by configuration "
+                "and is neither made, changed nor dropped"
             )
 
     def _locate(self, identifier: Identifier) -> TableStorage:
@@ -319,7 +362,7 @@ class CatalogNamespace(TableOperations):
         return TableStorage(
             location=entry.location,
             options={**self.config.storage, **own},
-            session=self._lance_session(),
+            session=self._lance_session,
         )
 
     def _lance_session(self) -> Any:
@@ -341,7 +384,7 @@ class CatalogNamespace(TableOperations):
     @operation
     def list_operations(self, request: ListOperationsRequest) -> ListOperationsResponse:
         """List the operations that this namespace supports."""
-        return ListOperationsResponse(
+        return models.ListOperationsResponse(
             operations=[
                 row.name
                 for row in OPERATIONS.values()
@@ -362,19 +405,21 @@ class CatalogNamespace(TableOperations):
             page_token=request.page_token,
             limit=request.limit,
         )
-        return ListNamespacesResponse(namespaces=page, page_token=token)
+        return models.ListNamespacesResponse(namespaces=page, page_token=token)
 
     @operation
     def describe_namespace(self, request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
         """Read a namespace's properties."""
         identifier = parse_identifier(request.id)
-        return DescribeNamespaceResponse(properties=dict(self._namespace_properties(identifier)))
+        return models.DescribeNamespaceResponse(
+            properties=dict(self._namespace_properties(identifier))
+        )
 
     @operation
     def namespace_exists(self, request: NamespaceExistsRequest) -> NamespaceExistsResponse:
         """Succeed where the namespace exists; code 1 where it does not."""
         self._namespace_properties(parse_identifier(request.id))
-        return NamespaceExistsResponse()
+        return models.NamespaceExistsResponse()
 
     @operation
     def create_namespace(self, request: CreateNamespaceRequest) -> CreateNamespaceResponse:
@@ -384,15 +429,18 @@ class CatalogNamespace(TableOperations):
         properties = request.properties or {}
         try:
             stored = self._make_namespace(identifier, properties)
-        except NamespaceAlreadyExistsError:
+        except NamespaceAlreadyExistsError as taken:
             if mode is CreateMode.CREATE:
                 raise
-            if mode is CreateMode.EXIST_OK:
-                stored = self._namespace_properties(identifier)
-            else:
-                self._remove_namespace(identifier, cascade=False)
-                stored = self._make_namespace(identifier, properties)
-        return CreateNamespaceResponse(properties=dict(stored))
+            try:
+                if mode is CreateMode.EXIST_OK:
+                    stored = self._namespace_properties(identifier)
+                else:
+                    self._remove_namespace(identifier, cascade=False)
+                    stored = self._make_namespace(identifier, properties)
+            except NamespaceNotFoundError:
+                raise taken from None  # by a table, or it went meanwhile
+        return models.CreateNamespaceResponse(properties=dict(stored))
 
     @operation
     def drop_namespace(self, request: DropNamespaceRequest) -> DropNamespaceResponse:
@@ -402,20 +450,28 @@ class CatalogNamespace(TableOperations):
         behavior = parse_mode(request.behavior, DropBehavior.RESTRICT, "behavior")
         if behavior is DropBehavior.CASCADE and not self.capabilities.cascade:
             raise UnsupportedError("DropNamespace: this catalog has no Cascade; empty it first")
+        self._require_removable(identifier)
         try:
             properties = self._remove_namespace(identifier, behavior is DropBehavior.CASCADE)
         except NamespaceNotFoundError:
             if mode is DropMode.FAIL and not self.capabilities.idempotent_drop:
                 raise
             properties = {}
-        return DropNamespaceResponse(properties=dict(properties))
+        return models.DropNamespaceResponse(properties=dict(properties))
+
+    def _require_removable(self, identifier: Identifier) -> None:
+        if identifier in self.capabilities.permanent:
+            raise InvalidInputError(
+                f"namespace {format_identifier(identifier)} cannot be dropped or overwritten: the "
+                "catalog needs it"
+            )
 
     @operation
     def alter_namespace(self, request: AlterNamespaceRequest) -> AlterNamespaceResponse:
         """Set and unset properties of a namespace."""
         changed, removed = _changes(request.set_properties, request.unset_properties)
         properties = self._alter_namespace(parse_identifier(request.id), changed, removed)
-        return AlterNamespaceResponse(properties=dict(properties))
+        return models.AlterNamespaceResponse(properties=dict(properties))
 
     # --- listing tables
 
@@ -423,14 +479,16 @@ class CatalogNamespace(TableOperations):
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the Lance tables of a namespace, in order, page by page."""
         parent = parse_identifier(request.id)
+        # The entry after the page says whether there is a next one.
+        wanted = None if request.limit is None else request.limit + 1
         page, token = page_of(
-            lambda after: self._listed_tables(parent, after, request.include_declared),
+            lambda after: self._listed_tables(parent, after, request.include_declared, wanted),
             of=["ListTables", parent, request.include_declared],
             key=str,
             page_token=request.page_token,
             limit=request.limit,
         )
-        return ListTablesResponse(tables=page, page_token=token)
+        return models.ListTablesResponse(tables=page, page_token=token)
 
     @operation
     def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
@@ -447,25 +505,30 @@ class CatalogNamespace(TableOperations):
             limit=request.limit,
         )
         tables = [join_identifier(identifier, delimiter) for identifier in page]
-        return ListTablesResponse(tables=tables, page_token=token)
+        return models.ListTablesResponse(tables=tables, page_token=token)
 
     def _listed_tables(
-        self, parent: Identifier, after: str | None, include_declared: bool
+        self,
+        parent: Identifier,
+        after: str | None,
+        include_declared: bool,
+        wanted: int | None = None,
     ) -> Iterator[str]:
         if not self.capabilities.holds_tables(len(parent)):
             self._namespace_properties(parent)
             return
-        names = self._table_names(parent, after)
         if include_declared:
-            yield from names
+            yield from self._first_table_names(parent, after, wanted)
             return
-        for name in names:
-            if self._is_listed_with_data((*parent, name)):
+        for name, look_up in self._lookups(parent, self._table_names(parent, after)):
+            if self._is_listed_with_data((*parent, name), look_up):
                 yield name
 
-    def _is_listed_with_data(self, identifier: Identifier) -> bool:
+    def _is_listed_with_data(
+        self, identifier: Identifier, look_up: Callable[[], TableEntry]
+    ) -> bool:
         try:
-            return self._has_data(self._table(identifier))
+            return self._has_data(look_up())
         except TableNotFoundError:
             return False  # it went between listing and loading
         except Exception as error:
@@ -510,7 +573,7 @@ class CatalogNamespace(TableOperations):
             )
         entry = self._find(identifier)
         storage = self._storage(entry)
-        answer = DescribeTableResponse(
+        answer = models.DescribeTableResponse(
             table=identifier[-1],
             namespace=list(identifier[:-1]),
             location=entry.location,
@@ -524,6 +587,8 @@ class CatalogNamespace(TableOperations):
             answer.table_uri = table_uri(entry.location)
         if request.check_declared:
             answer.is_only_declared = not self._has_data(entry)
+        if not chosen:
+            answer.schema = self._known_schema(entry)
         if request.load_detailed_metadata or chosen:
             from ..tables.describe import fill_details
 
@@ -541,14 +606,18 @@ class CatalogNamespace(TableOperations):
                 raise TableNotFoundError(
                     f"table {format_identifier(entry.id)} has no version {request.version}"
                 )
-        return TableExistsResponse()
+        return models.TableExistsResponse()
 
     @operation
     def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
         """Put a table into the catalog without data."""
         identifier = parse_identifier(request.id)
+        if request.location == "":
+            raise InvalidInputError(
+                f"DeclareTable {format_identifier(identifier)}: the location is empty; leave it out"
+            )
         entry = self._add_table(identifier, request.location, request.properties or {})
-        return DeclareTableResponse(
+        return models.DeclareTableResponse(
             location=entry.location,
             storage_options=dict(self._storage(entry).options) or None,
             properties=_plain_properties(entry.properties),
@@ -567,11 +636,14 @@ class CatalogNamespace(TableOperations):
         properties = request.properties or {}
         try:
             entry = self._adopt_table(identifier, request.location, properties)
-        except TableAlreadyExistsError:
+        except TableAlreadyExistsError as taken:
             if mode is RegisterMode.CREATE:
                 raise
-            entry = self._replace_table(identifier, request.location, properties)
-        return RegisterTableResponse(
+            try:
+                entry = self._replace_table(identifier, request.location, properties)
+            except TableNotFoundError:
+                raise taken from None  # by a namespace, or it went meanwhile
+        return models.RegisterTableResponse(
             location=entry.location, properties=_plain_properties(entry.properties)
         )
 
@@ -594,6 +666,8 @@ class CatalogNamespace(TableOperations):
         A table that is declared and has no data yet is filled. Mode Overwrite replaces rows,
         schema and properties in one commit, so that readers never find the table missing; older
         versions of the dataset stay until they are cleaned up.
+
+        A context entry ``header.x-lance-table-location`` must be where the table is or goes.
         """
         from ..tables.write import create
 
@@ -604,21 +678,28 @@ class CatalogNamespace(TableOperations):
             STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
         }
         reader = to_reader(data)
-        added = False
+        added = held = False
         try:
-            entry = self._add_table(identifier, None, properties)
+            entry = self._add_table_for(identifier, properties, reader.schema)
             added = True
         except TableAlreadyExistsError:
             entry = self._table_in_the_way(identifier)
-            if self._has_data(entry):
+            held = self._has_data(entry)
+            if held:
                 if mode is CreateMode.CREATE:
                     raise
                 if mode is CreateMode.EXIST_OK:
+                    _refuse_other_location(entry, request)
                     return self._created(entry, None)
         try:
-            version = create(self._storage(entry), reader, overwrite=mode is CreateMode.OVERWRITE)
-        except BaseException:
-            if added:
+            _refuse_other_location(entry, request)
+            if added:  # a table that was deregistered may have left its data at the location
+                held = self._has_data(entry)
+            overwrite = mode is CreateMode.OVERWRITE
+            with nullcontext() if held else self._filling(entry):
+                version = create(self._storage(entry), reader, overwrite=overwrite)
+        except BaseException as error:
+            if added and (held or not self._is_filled_by_other(error)):
                 self._withdraw_table(entry)
             raise
         self._data_written(entry)
@@ -627,6 +708,12 @@ class CatalogNamespace(TableOperations):
             if gone or properties:
                 entry = evolve(entry, properties=self._alter_table(entry, properties, gone))
         return self._created(entry, version)
+
+    def _is_filled_by_other(self, error: BaseException) -> bool:
+        """Say whether writing failed because someone else writes the table's first rows."""
+        if not isinstance(error, LanceNamespaceError):
+            error = self.translate(error, "") if isinstance(error, Exception) else error
+        return isinstance(error, TableAlreadyExistsError | ConcurrentModificationError)
 
     def _table_in_the_way(self, identifier: Identifier) -> TableEntry:
         """Look up the table that was in the way of a new one."""
@@ -637,6 +724,10 @@ class CatalogNamespace(TableOperations):
                 f"table {format_identifier(identifier)} cannot be created: its storage is occupied "
                 "by a table that was deregistered; register that one, or choose another name"
             ) from error
+        except InvalidInputError as error:
+            raise TableAlreadyExistsError(
+                f"table {format_identifier(identifier)} cannot be created: {error.message}"
+            ) from error
 
     def _created(self, entry: TableEntry, version: int | None) -> CreateTableResponse:
         storage = self._storage(entry)
@@ -644,7 +735,7 @@ class CatalogNamespace(TableOperations):
             from ..tables.dataset import latest_version
 
             version = latest_version(storage)
-        return CreateTableResponse(
+        return models.CreateTableResponse(
             location=entry.location,
             version=version,
             storage_options=dict(storage.options) or None,
@@ -657,7 +748,7 @@ class CatalogNamespace(TableOperations):
         identifier = parse_identifier(request.id)
         entry = self._find(identifier)
         self._remove_table(entry)
-        return DeregisterTableResponse(
+        return models.DeregisterTableResponse(
             id=list(identifier),
             location=entry.location,
             properties=_plain_properties(entry.properties),
@@ -669,7 +760,7 @@ class CatalogNamespace(TableOperations):
         identifier = parse_identifier(request.id)
         entry = self._find(identifier)
         self._drop_table(entry)
-        return DropTableResponse(
+        return models.DropTableResponse(
             id=list(identifier),
             location=entry.location,
             properties=_plain_properties(entry.properties),
@@ -689,11 +780,18 @@ class CatalogNamespace(TableOperations):
             )
         if parent != identifier[:-1] and not self.capabilities.rename_across:
             raise UnsupportedError("RenameTable: this catalog cannot move tables across namespaces")
+        within = self.capabilities.rename_within
+        if parent[:within] != identifier[:within]:
+            raise UnsupportedError(
+                f"RenameTable: this catalog cannot move a table out of "
+                f"{format_identifier(identifier[:within])}; register it in "
+                f"{format_identifier(parent)}, then deregister it"
+            )
         entry = self._find(identifier)
         if new == identifier:
             raise TableAlreadyExistsError(f"table {format_identifier(new)} has that name already")
         self._rename_table(entry, new)
-        return RenameTableResponse()
+        return models.RenameTableResponse()
 
     @operation
     def alter_table(self, request: AlterTableRequest) -> AlterTableResponse:
@@ -701,10 +799,10 @@ class CatalogNamespace(TableOperations):
         changed, removed = _changes(request.set_properties, request.unset_properties)
         entry = self._find(parse_identifier(request.id))
         properties = self._alter_table(entry, changed, removed)
-        return AlterTableResponse(properties=_plain_properties(properties))
+        return models.AlterTableResponse(properties=_plain_properties(properties))
 
 
-_NOT_ON_ROOT = frozenset({"CreateNamespace", "DropNamespace", "AlterNamespace"})
+_NOT_ON_GIVEN = frozenset({"CreateNamespace", "DropNamespace", "AlterNamespace"})
 
 
 def _require_lowercase(operation: str, names: Sequence[str]) -> None:
@@ -731,6 +829,20 @@ def not_a_lance_table(identifier: Identifier) -> InvalidInputError:
     return InvalidInputError(
         f"table {format_identifier(identifier)} is not a Lance table: it has no {TABLE_TYPE}={LANCE}"
     )
+
+
+def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:
+    """Refuse rows for another place than the table's (code 13)."""
+    wanted = (request.context or {}).get("header.x-lance-table-location")
+    if wanted and _plain_path(wanted) != _plain_path(entry.location):
+        raise InvalidInputError(
+            f"CreateTable {format_identifier(entry.id)}: the table's place is {entry.location}, not "
+            f"{wanted}; leave x-lance-table-location out, or register the table at that place"
+        )
+
+
+def _plain_path(location: str) -> str:
+    return location.removeprefix("file://").rstrip("/")
 
 
 def namespace_not_found(identifier: Identifier) -> NamespaceNotFoundError:

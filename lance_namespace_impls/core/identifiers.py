@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from lance_namespace_client._transport import DEFAULT_DELIMITER, join_identifier
+from lance_namespace_client._identifier import DEFAULT_DELIMITER, join_identifier
 from lance_namespace_client.errors import InvalidInputError
 
 __all__ = [
@@ -64,5 +64,7 @@ def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifie
 
 
 def format_identifier(identifier: Sequence[str], delimiter: str = DEFAULT_DELIMITER) -> str:
-    """Write an identifier for a message; unlike `join_identifier` it never fails."""
-    return delimiter.join(identifier) if identifier else "the root namespace"
+    """Write an identifier for a message, on one line; unlike `join_identifier` it never fails."""
+    if not identifier:
+        return "the root namespace"
+    return delimiter.join(n if n.isprintable() else ascii(n)[1:-1] for n in identifier)

@@ -18,11 +18,13 @@ def absolute(path: str) -> str:
     """Make a directory path independent of the current directory; a URI stays as it is.
 
     Raises:
-        InvalidInputError: code 13, it is empty or holds a NUL.
+        InvalidInputError: code 13, it is empty, holds a NUL, or is a URI that names no place.
     """
     if not path or "\0" in path:
         raise InvalidInputError(f"the directory path {path!r} is empty or holds a NUL character")
     if "://" in path:
+        if not path.partition("://")[2].strip("/"):
+            raise InvalidInputError(f"the URI {path!r} names no bucket or directory")
         return path.rstrip("/")
     return os.path.abspath(os.path.expanduser(path))
 
@@ -41,5 +43,13 @@ def default_location(root: str, names: Sequence[str]) -> str:
 
     Returns:
         ``{root}/{names joined by /}``, each name percent-encoded.
+
+    Raises:
+        InvalidInputError: code 13, a name is ``.`` or ``..``, which leads elsewhere.
     """
+    for name in names:
+        if name in (".", ".."):
+            raise InvalidInputError(
+                f"name {name!r} cannot be part of a default location; give a location, or a name"
+            )
     return "/".join([root.rstrip("/"), *(quote(name, safe="") for name in names)])

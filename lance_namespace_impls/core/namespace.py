@@ -10,7 +10,7 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 
 from .config import Config, redact
-from .errors import from_system_failure
+from .errors import from_system_failure, scrub
 from .identifiers import format_identifier, parse_identifier
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Namespace(LanceNamespace):
 
     def namespace_id(self) -> str:
         """Tell this namespace from others: its impl and its properties without the secrets."""
-        shown = redact(self.properties)
+        secrets = self.config.secrets()
+        shown = {k: scrub(v, secrets) for k, v in redact(self.properties).items()}
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
     def close(self) -> None:
@@ -74,7 +75,7 @@ class Namespace(LanceNamespace):
         while True:
             page = self.list_namespaces(_page_request(id, token, page_size))
             yield from page.namespaces
-            if (token := page.page_token) is None:
+            if not (token := page.page_token):
                 return
 
     def iter_tables(
@@ -99,7 +100,7 @@ class Namespace(LanceNamespace):
             request = _page_request(id, token, page_size)
             page = self.list_tables({**request, "include_declared": include_declared})
             yield from page.tables
-            if (token := page.page_token) is None:
+            if not (token := page.page_token):
                 return
 
     def open_table(self, id: Sequence[str], *, version: int | str | None = None) -> Any:

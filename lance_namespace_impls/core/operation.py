@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from lance_namespace_client._model import Model, RequestLike
-from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
-from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError, error_for
+from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Operation
 
 from .identifiers import format_identifier, parse_identifier
 
@@ -34,6 +34,10 @@ Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
 Rest = ParamSpec("Rest")
 
+# What an operation without the code says instead: a tag or branch that is not there is a missing
+# version, a missing version a missing table, a column or schema that does not fit wrong input.
+_WIDER = {8: 11, 22: 11, 11: 4, 12: 20, 20: 13}
+
 _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
 
 
@@ -44,7 +48,7 @@ def operation(
 
     The request arrives as its model whatever it was given as; its identifier is checked; an
     operation that the backend declares unsupported answers code 0; and every failure leaves as
-    a `LanceNamespaceError`.
+    a `LanceNamespaceError` of a code that the operation has.
     """
     row = _BY_METHOD[method.__name__]
 
@@ -61,13 +65,25 @@ def operation(
             raise UnsupportedError(f"{row.name} is not supported: {reason}")
         try:
             return method(self, coerced, *args, **kwargs)
-        except LanceNamespaceError:
+        except LanceNamespaceError as error:
+            if (other := _listed(error, row)) is not error:
+                raise other from error
             raise
         except Exception as error:
             identifier = getattr(coerced, "id", None)
             what = row.name
             if identifier:
                 what += f" {format_identifier(parse_identifier(identifier))}"
-            raise self.translate(error, what) from error
+            raise _listed(self.translate(error, what), row) from error
 
     return cast("Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]", call)
+
+
+def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:
+    """Give an error a code that its operation may answer with."""
+    code = int(error.code)
+    while code not in row.codes and code not in COMMON_CODES and code in _WIDER:
+        code = _WIDER[code]
+    if code == error.code:
+        return error
+    return error_for(code, error.message, detail=error.detail, instance=error.instance)

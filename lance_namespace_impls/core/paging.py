@@ -10,7 +10,6 @@ Source: protocol semantics, "Paging".
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -69,7 +68,7 @@ def _read_token(token: str | None, fingerprint: str) -> Any:
     try:
         text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
         found, last = json.loads(text)
-    except (ValueError, TypeError, binascii.Error, UnicodeError):
+    except (ValueError, TypeError, RecursionError):
         raise InvalidInputError(
             f"page token {token[:40]!r} is not one of ours; start again without a token"
         ) from None

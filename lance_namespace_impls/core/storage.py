@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import field, frozen
@@ -19,8 +19,8 @@ class TableStorage:
     location: str
     """Root of the dataset: a path or URI, without a trailing slash."""
     options: Mapping[str, str]
-    session: Any = field(default=None, eq=False)
-    """A ``lance.Session`` whose caches the datasets share; None opens without one."""
+    session: Callable[[], Any] = field(default=lambda: None, eq=False)
+    """Gives the ``lance.Session`` whose caches the datasets share; None opens without one."""
 
     def __repr__(self) -> str:
         return f"TableStorage({self.location!r}, {redact(self.options)!r})"

@@ -6,37 +6,11 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from lance_namespace_client import models
 from lance_namespace_client._arrow import to_reader
 from lance_namespace_client.errors import UnsupportedError
-from lance_namespace_client.models import (
-    AlterTableAddColumnsResponse,
-    AlterTableAlterColumnsResponse,
-    AlterTableDropColumnsResponse,
-    AnalyzeTableQueryPlanResponse,
-    BatchDeleteTableVersionsResponse,
-    CountTableRowsResponse,
-    CreateTableBranchResponse,
-    CreateTableIndexResponse,
-    CreateTableScalarIndexResponse,
-    CreateTableTagResponse,
-    DeleteTableBranchResponse,
-    DeleteTableTagResponse,
-    DescribeTableVersionResponse,
-    DropTableIndexResponse,
-    ExplainTableQueryPlanResponse,
-    GetTableTagVersionResponse,
-    InsertIntoTableResponse,
-    ListTableBranchesResponse,
-    ListTableIndicesResponse,
-    ListTableTagsResponse,
-    ListTableVersionsResponse,
-    RestoreTableResponse,
-    UpdateFieldMetadataResponse,
-    UpdateTableSchemaMetadataResponse,
-    UpdateTableTagResponse,
-)
 
-from ..core.identifiers import Identifier, parse_identifier
+from ..core.identifiers import Identifier, format_identifier, parse_identifier
 from ..core.modes import InsertMode, parse_mode
 from ..core.namespace import Namespace
 from ..core.operation import operation
@@ -50,41 +24,66 @@ if TYPE_CHECKING:
     from lance_namespace_client.errors import LanceNamespaceError
     from lance_namespace_client.models import (
         AlterTableAddColumnsRequest,
+        AlterTableAddColumnsResponse,
         AlterTableAlterColumnsRequest,
+        AlterTableAlterColumnsResponse,
         AlterTableDropColumnsRequest,
+        AlterTableDropColumnsResponse,
         AnalyzeTableQueryPlanRequest,
+        AnalyzeTableQueryPlanResponse,
         BatchDeleteTableVersionsRequest,
+        BatchDeleteTableVersionsResponse,
         CountTableRowsRequest,
+        CountTableRowsResponse,
         CreateTableBranchRequest,
+        CreateTableBranchResponse,
         CreateTableIndexRequest,
+        CreateTableIndexResponse,
+        CreateTableScalarIndexResponse,
         CreateTableTagRequest,
+        CreateTableTagResponse,
         DeleteFromTableRequest,
         DeleteFromTableResponse,
         DeleteTableBranchRequest,
+        DeleteTableBranchResponse,
         DeleteTableTagRequest,
+        DeleteTableTagResponse,
         DescribeTableIndexStatsRequest,
         DescribeTableIndexStatsResponse,
         DescribeTableVersionRequest,
+        DescribeTableVersionResponse,
         DropTableIndexRequest,
+        DropTableIndexResponse,
         ExplainTableQueryPlanRequest,
+        ExplainTableQueryPlanResponse,
         GetTableStatsRequest,
         GetTableStatsResponse,
         GetTableTagVersionRequest,
+        GetTableTagVersionResponse,
         InsertIntoTableRequest,
+        InsertIntoTableResponse,
         ListTableBranchesRequest,
+        ListTableBranchesResponse,
         ListTableIndicesRequest,
+        ListTableIndicesResponse,
         ListTableTagsRequest,
+        ListTableTagsResponse,
         ListTableVersionsRequest,
+        ListTableVersionsResponse,
         MergeInsertIntoTableRequest,
         MergeInsertIntoTableResponse,
         QueryTableRequest,
         RestoreTableRequest,
+        RestoreTableResponse,
         TableVersion,
         UpdateFieldMetadataRequest,
+        UpdateFieldMetadataResponse,
         UpdateTableRequest,
         UpdateTableResponse,
         UpdateTableSchemaMetadataRequest,
+        UpdateTableSchemaMetadataResponse,
         UpdateTableTagRequest,
+        UpdateTableTagResponse,
     )
 
 __all__ = ["NO_COUNTERPART", "TableOperations"]
@@ -150,7 +149,7 @@ class TableOperations(Namespace):
         mode = parse_mode(request.mode, InsertMode.APPEND)
         dataset = self._open(request.id, branch=request.branch)
         rows = insert(dataset, to_reader(data), mode)
-        return InsertIntoTableResponse(num_inserted_rows=rows, version=int(dataset.version))
+        return models.InsertIntoTableResponse(num_inserted_rows=rows, version=int(dataset.version))
 
     @operation
     def merge_insert_into_table(
@@ -182,13 +181,16 @@ class TableOperations(Namespace):
         from .query import scan
 
         dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return scan(dataset, request)
+        what = f"QueryTable {format_identifier(request.id or ())}"
+        return scan(dataset, request, lambda error: self.translate(error, what))
 
     @operation
     def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:
         """Count the rows of a table that fit a predicate."""
         dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return CountTableRowsResponse(count=dataset.count_rows(filter=request.predicate or None))
+        return models.CountTableRowsResponse(
+            count=dataset.count_rows(filter=request.predicate or None)
+        )
 
     @operation
     def explain_table_query_plan(
@@ -201,7 +203,7 @@ class TableOperations(Namespace):
         branch = request.branch or query.branch
         dataset = self._open(request.id, version=query.version, branch=branch)
         plan = scanner(dataset, query).explain_plan(request.verbose)
-        return ExplainTableQueryPlanResponse(plan=plan)
+        return models.ExplainTableQueryPlanResponse(plan=plan)
 
     @operation
     def analyze_table_query_plan(
@@ -211,7 +213,9 @@ class TableOperations(Namespace):
         from .query import scanner
 
         dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return AnalyzeTableQueryPlanResponse(analysis=scanner(dataset, request).analyze_plan())
+        return models.AnalyzeTableQueryPlanResponse(
+            analysis=scanner(dataset, request).analyze_plan()
+        )
 
     @operation
     def get_table_stats(self, request: GetTableStatsRequest) -> GetTableStatsResponse:
@@ -231,7 +235,7 @@ class TableOperations(Namespace):
 
         dataset = self._open(request.id, branch=request.branch)
         add(dataset, request.new_columns)
-        return AlterTableAddColumnsResponse(version=int(dataset.version))
+        return models.AlterTableAddColumnsResponse(version=int(dataset.version))
 
     @operation
     def alter_table_alter_columns(
@@ -242,7 +246,7 @@ class TableOperations(Namespace):
 
         dataset = self._open(request.id, branch=request.branch)
         alter(dataset, request.alterations)
-        return AlterTableAlterColumnsResponse(version=int(dataset.version))
+        return models.AlterTableAlterColumnsResponse(version=int(dataset.version))
 
     @operation
     def alter_table_drop_columns(
@@ -253,7 +257,7 @@ class TableOperations(Namespace):
 
         dataset = self._open(request.id, branch=request.branch)
         drop(dataset, request.columns)
-        return AlterTableDropColumnsResponse(version=int(dataset.version))
+        return models.AlterTableDropColumnsResponse(version=int(dataset.version))
 
     @operation
     def update_field_metadata(
@@ -264,7 +268,7 @@ class TableOperations(Namespace):
 
         dataset = self._open(request.id, branch=request.branch)
         fields = field_metadata(dataset, request.updates)
-        return UpdateFieldMetadataResponse(version=int(dataset.version), fields=fields)
+        return models.UpdateFieldMetadataResponse(version=int(dataset.version), fields=fields)
 
     @operation
     def update_table_schema_metadata(
@@ -273,7 +277,7 @@ class TableOperations(Namespace):
         """Add to the metadata of a table's schema and give all of it."""
         dataset = self._open(request.id, branch=request.branch)
         metadata = dataset.update_schema_metadata(request.metadata or {})
-        return UpdateTableSchemaMetadataResponse(metadata=dict(metadata))
+        return models.UpdateTableSchemaMetadataResponse(metadata=dict(metadata))
 
     # --- indices
 
@@ -283,7 +287,7 @@ class TableOperations(Namespace):
         from .indices import create
 
         create(self._open(request.id, branch=request.branch), request)
-        return CreateTableIndexResponse()
+        return models.CreateTableIndexResponse()
 
     @operation
     def create_table_scalar_index(
@@ -293,7 +297,7 @@ class TableOperations(Namespace):
         from .indices import create_scalar
 
         create_scalar(self._open(request.id, branch=request.branch), request)
-        return CreateTableScalarIndexResponse()
+        return models.CreateTableScalarIndexResponse()
 
     @operation
     def list_table_indices(self, request: ListTableIndicesRequest) -> ListTableIndicesResponse:
@@ -308,7 +312,7 @@ class TableOperations(Namespace):
             page_token=request.page_token,
             limit=request.limit,
         )
-        return ListTableIndicesResponse(indexes=page, page_token=token)
+        return models.ListTableIndicesResponse(indexes=page, page_token=token)
 
     @operation
     def describe_table_index_stats(
@@ -326,7 +330,7 @@ class TableOperations(Namespace):
         from .indices import drop
 
         drop(self._open(request.id, branch=request.branch), request.index_name)
-        return DropTableIndexResponse()
+        return models.DropTableIndexResponse()
 
     # --- tags
 
@@ -343,7 +347,9 @@ class TableOperations(Namespace):
             page_token=request.page_token,
             limit=request.limit,
         )
-        return ListTableTagsResponse(tags={name: found[name] for name in page}, page_token=token)
+        return models.ListTableTagsResponse(
+            tags={name: found[name] for name in page}, page_token=token
+        )
 
     @operation
     def get_table_tag_version(
@@ -353,7 +359,7 @@ class TableOperations(Namespace):
         from .refs import tag
 
         found = tag(self._open(request.id), request.tag)
-        return GetTableTagVersionResponse(version=found.version, branch=found.branch)
+        return models.GetTableTagVersionResponse(version=found.version, branch=found.branch)
 
     @operation
     def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
@@ -361,7 +367,7 @@ class TableOperations(Namespace):
         from .refs import create_tag
 
         create_tag(self._open(request.id), request.tag, request.version, request.branch)
-        return CreateTableTagResponse()
+        return models.CreateTableTagResponse()
 
     @operation
     def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
@@ -369,7 +375,7 @@ class TableOperations(Namespace):
         from .refs import update_tag
 
         update_tag(self._open(request.id), request.tag, request.version, request.branch)
-        return UpdateTableTagResponse()
+        return models.UpdateTableTagResponse()
 
     @operation
     def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
@@ -377,7 +383,7 @@ class TableOperations(Namespace):
         from .refs import delete_tag
 
         delete_tag(self._open(request.id), request.tag)
-        return DeleteTableTagResponse()
+        return models.DeleteTableTagResponse()
 
     # --- branches
 
@@ -394,7 +400,7 @@ class TableOperations(Namespace):
             page_token=request.page_token,
             limit=request.limit,
         )
-        return ListTableBranchesResponse(
+        return models.ListTableBranchesResponse(
             branches={name: found[name] for name in page}, page_token=token
         )
 
@@ -405,7 +411,7 @@ class TableOperations(Namespace):
 
         dataset = self._open(request.id)
         create_branch(dataset, request.name, request.from_branch, request.from_version)
-        return CreateTableBranchResponse()
+        return models.CreateTableBranchResponse()
 
     @operation
     def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
@@ -413,7 +419,7 @@ class TableOperations(Namespace):
         from .refs import delete_branch
 
         delete_branch(self._open(request.id), request.name)
-        return DeleteTableBranchResponse()
+        return models.DeleteTableBranchResponse()
 
     # --- versions
 
@@ -444,7 +450,7 @@ class TableOperations(Namespace):
             page_token=request.page_token,
             limit=request.limit,
         )
-        return ListTableVersionsResponse(versions=page, page_token=token)
+        return models.ListTableVersionsResponse(versions=page, page_token=token)
 
     @operation
     def describe_table_version(
@@ -457,7 +463,7 @@ class TableOperations(Namespace):
         dataset = self._open(request.id)
         require_branch(dataset, request.branch)
         found = describe(dataset, request.version, request.branch)
-        return DescribeTableVersionResponse(version=found)
+        return models.DescribeTableVersionResponse(version=found)
 
     @operation
     def batch_delete_table_versions(
@@ -467,7 +473,9 @@ class TableOperations(Namespace):
         from .versions import delete
 
         dataset = self._open(request.id, branch=request.branch)
-        return BatchDeleteTableVersionsResponse(deleted_count=delete(dataset, request.ranges))
+        return models.BatchDeleteTableVersionsResponse(
+            deleted_count=delete(dataset, request.ranges)
+        )
 
     @operation
     def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
@@ -475,4 +483,4 @@ class TableOperations(Namespace):
         from .versions import restore
 
         restore(self._open(request.id), request.version, request.branch)
-        return RestoreTableResponse()
+        return models.RestoreTableResponse()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lance_namespace_client.errors import InvalidInputError
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["scan", "scanner"]
 
 # pylance reads up to 2 GiB ahead by default; a server answers many clients at once.
-READ_AHEAD_BYTES = 64 << 20
+READ_AHEAD_BYTES = 32 << 20
 BATCH_ROWS = 8192
-BATCH_BYTES = 8 << 20
+BATCH_BYTES = 4 << 20
 
 
 def scanner(dataset: Any, request: Query) -> Any:
@@ -53,14 +53,25 @@ def scanner(dataset: Any, request: Query) -> Any:
     return dataset.scanner(**{key: value for key, value in wanted.items() if value is not None})
 
 
-def scan(dataset: Any, request: Query) -> pa.RecordBatchReader:
-    """Run a query; the rows come a batch at a time as they are read."""
+def scan(
+    dataset: Any, request: Query, translate: Callable[[Exception], Exception]
+) -> pa.RecordBatchReader:
+    """Run a query; the rows come a batch at a time as they are read.
+
+    Args:
+        dataset: a ``lance.LanceDataset``.
+        request: the query.
+        translate: makes a protocol error of a failure while rows are read.
+    """
     import pyarrow as pa
 
     reader = scanner(dataset, request).to_reader()
 
     def batches() -> Iterator[pa.RecordBatch]:
-        yield from reader
+        try:
+            yield from reader
+        except Exception as error:
+            raise translate(error) from error
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
 

@@ -1,0 +1,309 @@
+"""HTTP for the backends that speak it: options, a pooled client, and retries."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import attrs
+import httpx
+from httpx_retries import Retry, RetryTransport
+
+from lance_namespace_client._transport import HEADER_NAME, HEADER_VALUE
+from lance_namespace_client.errors import InvalidInputError
+
+from .config import Config, option, prefix_option
+from .errors import first_line
+
+__all__ = ["HttpConfig", "Retries", "check_uri", "new_client", "send"]
+
+METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+# The request cannot have reached the server.
+NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+# The server may have carried the request out.
+OUTCOME_UNKNOWN: Final = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
+# The first pause is a random part of twice this, the next of twice as much, and so on.
+BACKOFF_SECONDS: Final = 0.25
+STREAMED: Final = "streamed"
+
+
+@attrs.define(kw_only=True)
+class HttpConfig(Config):
+    """The properties of every backend that is reached over HTTP."""
+
+    auth_token: str | None = option(
+        default=None,
+        also=("token",),
+        secret=True,
+        doc="bearer token, sent as 'Authorization: Bearer ...'",
+    )
+    headers: dict[str, str] = prefix_option(
+        "headers.", also=("header.",), doc="headers of every request"
+    )
+    connect_timeout: float = option(
+        default=10.0, unit="seconds", doc="longest wait for a connection"
+    )
+    read_timeout: float = option(
+        default=60.0, unit="seconds", doc="longest wait for the next part of an answer"
+    )
+    max_retries: int = option(
+        default=3, doc="how often a request is sent again where that is safe; 0 turns it off"
+    )
+    max_retry_wait: float = option(
+        default=30.0,
+        unit="seconds",
+        doc="longest pause before a request is sent again; where the server asks for a longer one, "
+        "its answer is the result",
+    )
+    max_connections: int = option(default=100, doc="most connections open at once")
+    tls_verify: bool = option(
+        default=True, also=("tls.verify",), doc="whether the server's certificate is checked"
+    )
+    ca_bundle: str | None = option(
+        default=None,
+        also=("tls.ssl_ca_cert",),
+        doc="file or folder of the authorities that may sign the server's certificate",
+    )
+    client_cert: str | None = option(
+        default=None, also=("tls.cert_file",), doc="file of the client's own certificate (mTLS)"
+    )
+    client_key: str | None = option(
+        default=None,
+        also=("tls.key_file",),
+        doc="file of the key of client_cert, where it is not in the same file",
+    )
+    proxy: str | None = option(
+        default=None,
+        secret=True,
+        doc="URL of an HTTP proxy; HTTP_PROXY, HTTPS_PROXY and NO_PROXY count unless given",
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse values that cannot be meant (code 13)."""
+        for name in ("connect_timeout", "read_timeout", "max_retry_wait", "max_connections"):
+            if not getattr(self, name) > 0:
+                raise InvalidInputError(f"{self.impl}: property {name!r} must be above 0")
+        if self.max_retries < 0:
+            raise InvalidInputError(f"{self.impl}: property 'max_retries' must be 0 or more")
+        sent = {f"headers.{name}": value for name, value in self.headers.items()}
+        for key, value in {**sent, "auth_token": self.auth_token or ""}.items():
+            self.check_header(key, value)
+
+    def timeout(self) -> httpx.Timeout:
+        """Give the waits as the HTTP library takes them, in seconds."""
+        return httpx.Timeout(
+            connect=self.connect_timeout,
+            read=self.read_timeout,
+            write=self.read_timeout,
+            pool=self.connect_timeout,
+        )
+
+    def check_header(self, key: str, value: str) -> None:
+        """Refuse what cannot be sent as a header, without showing the value (code 13)."""
+        if HEADER_NAME.fullmatch(key.removeprefix("headers.")) is None:
+            raise InvalidInputError(f"{self.impl}: {key!r} does not end in the name of a header")
+        if HEADER_VALUE.fullmatch(value) is None:
+            raise InvalidInputError(
+                f"{self.impl}: property {key!r} holds more than printable ASCII"
+            )
+
+
+def check_uri(impl: str, uri: str, key: str = "uri") -> str:
+    """Take the address of a server, from the property `key`; give it without a trailing slash.
+
+    Raises:
+        InvalidInputError: code 13, it is not an ``http://`` or ``https://`` address, or has
+            credentials, a query or a fragment in it.
+    """
+    try:
+        parts = urlsplit(uri)
+        named = parts.hostname is not None and (parts.port is None or parts.port > 0)
+    except ValueError as error:
+        raise InvalidInputError(f"{impl}: property {key!r} is not an address: {error}") from None
+    if "@" in parts.netloc:
+        raise InvalidInputError(
+            f"{impl}: property {key!r} holds credentials; give them as 'auth_token' or "
+            "'headers.Authorization', which are kept out of messages"
+        )
+    if parts.scheme not in ("http", "https") or not named:
+        raise InvalidInputError(
+            f"{impl}: property {key!r} must be like http://host:2333, not {uri!r}"
+        )
+    if parts.query or parts.fragment:
+        raise InvalidInputError(f"{impl}: property {key!r} must end with its path: {uri!r}")
+    return uri.rstrip("/")
+
+
+def new_client(
+    config: HttpConfig, uri: str, headers: Mapping[str, str] | None = None
+) -> httpx.Client:
+    """Build the client of one server.
+
+    Args:
+        config: timeouts, TLS, headers and the rest.
+        uri: address of the server.
+        headers: headers of every request, below those of `config`.
+
+    Raises:
+        InvalidInputError: code 13, a certificate cannot be read or the proxy is not an address.
+    """
+    sent = httpx.Headers(headers)
+    if config.auth_token is not None:
+        sent["Authorization"] = f"Bearer {config.auth_token}"
+    sent.update(config.headers)
+    try:
+        transport = httpx.HTTPTransport(
+            verify=_tls(config, uri),
+            proxy=config.proxy or _proxy_of_environment(uri),
+            limits=httpx.Limits(max_connections=config.max_connections),
+        )
+    except (ValueError, httpx.InvalidURL, ImportError) as error:
+        # The proxy's address may hold a password, and the library's message the address.
+        raise InvalidInputError(
+            f"{config.impl}: property 'proxy' is not the URL of a proxy ({type(error).__name__})"
+        ) from None
+    return httpx.Client(
+        transport=RetryTransport(_WholeAnswers(transport), Retry(total=0)),
+        headers=sent,
+        timeout=config.timeout(),
+        trust_env=False,
+    )
+
+
+def _tls(config: HttpConfig, uri: str) -> ssl.SSLContext:
+    if not uri.startswith("https:"):
+        # Loading the authorities takes longer than a whole call; this context trusts nobody.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    try:
+        if config.ca_bundle is None:
+            context = httpx.create_ssl_context(verify=config.tls_verify)
+        elif os.path.isdir(config.ca_bundle):
+            context = ssl.create_default_context(capath=config.ca_bundle)
+        else:
+            context = ssl.create_default_context(cafile=config.ca_bundle)
+        if not config.tls_verify:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if config.client_cert is not None:
+            context.load_cert_chain(config.client_cert, config.client_key)
+    except OSError as error:
+        raise InvalidInputError(
+            f"{config.impl}: the certificates (ca_bundle, client_cert, client_key) cannot be "
+            f"loaded: {first_line(error)}"
+        ) from error
+    return context
+
+
+def _proxy_of_environment(uri: str) -> str | None:
+    parts = urlsplit(uri)
+    if parts.hostname is None or proxy_bypass(parts.hostname):
+        return None
+    proxies = getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
+
+
+class _WholeAnswers(httpx.BaseTransport):
+    """Reads answers to their end where retries can see it, so that one cut short counts as failed.
+
+    Answers that are streamed are handed on as they come; failures are small and read whole.
+    """
+
+    def __init__(self, transport: httpx.BaseTransport) -> None:
+        self._transport = transport
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self._transport.handle_request(request)
+        if response.is_error or STREAMED not in request.extensions:
+            try:
+                response.read()
+            except BaseException:
+                response.close()
+                raise
+        return response
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+class _AskedToWaitLongerError(Exception):
+    """The server wants a longer pause than this client makes; its answer is the result."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        super().__init__("the server asks for a longer pause")
+        self.response = response
+
+
+class _Retry(Retry):
+    """Never sends again earlier than the server asks."""
+
+    def sleep(self, response: httpx.Response | Exception) -> None:
+        if isinstance(response, httpx.Response):
+            asked = response.headers.get("Retry-After", "")
+            try:
+                too_long = self.parse_retry_after(asked) > self.max_backoff_wait
+            except ValueError:
+                too_long = False
+            if too_long:
+                raise _AskedToWaitLongerError(response)
+        super().sleep(response)
+
+
+class _RetryUnsent(_Retry):
+    """Takes every answer as the result."""
+
+    def is_retryable_status_code(self, status_code: int) -> bool:
+        return False
+
+
+class Retries:
+    """When a request may be sent again; pauses grow, with jitter, and keep to Retry-After.
+
+    Args:
+        config: how often, and the longest pause.
+    """
+
+    def __init__(self, config: HttpConfig) -> None:
+        common: dict[str, Any] = {
+            "total": config.max_retries,
+            "allowed_methods": METHODS,
+            "backoff_factor": BACKOFF_SECONDS,
+            "max_backoff_wait": config.max_retry_wait,
+        }
+        self.repeatable: Retry = _Retry(
+            **common, status_forcelist=(429, 502, 503, 504), retry_on_exceptions=OUTCOME_UNKNOWN
+        )
+        """For a request that does no harm when it is carried out twice."""
+        self.unprocessed: Retry = _Retry(
+            **common, status_forcelist=(429,), retry_on_exceptions=NOT_SENT
+        )
+        """For a change: only where the server cannot have carried it out."""
+        self.unsent: Retry = _RetryUnsent(**common, retry_on_exceptions=NOT_SENT)
+        """For a body that can be produced once: only where no byte of it was handed out."""
+
+
+def send(
+    client: httpx.Client, request: httpx.Request, retry: Retry, *, stream: bool = False
+) -> httpx.Response:
+    """Send a request, and again where `retry` allows.
+
+    Args:
+        client: from `new_client`.
+        request: from ``client.build_request``.
+        retry: one of `Retries`.
+        stream: whether a good answer is left to be read by the caller, who closes it.
+
+    Raises:
+        httpx.RequestError: the last try had no answer, or one that was cut short.
+    """
+    request.extensions["retry"] = retry
+    if stream:
+        request.extensions[STREAMED] = True
+    try:
+        return client.send(request, stream=stream)
+    except _AskedToWaitLongerError as error:
+        error.response.request = request
+        return error.response

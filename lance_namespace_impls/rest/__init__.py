@@ -1,0 +1,8 @@
+"""A namespace behind a server that speaks the Lance REST protocol.
+
+Source: the general specification, "Lance REST Namespace".
+"""
+
+from .namespace import RestConfig, RestNamespace
+
+__all__ = ["RestConfig", "RestNamespace"]

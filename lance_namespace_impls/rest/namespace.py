@@ -1,0 +1,144 @@
+"""The REST backend: the generated client with configuration, retries and redacted errors."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import attrs
+
+from lance_namespace_client import rest
+from lance_namespace_client._model import Model
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_client.operations import Body
+
+from ..core.capabilities import Capabilities
+from ..core.config import option
+from ..core.errors import scrub
+from ..core.http import HttpConfig, Retries, check_uri, new_client, send
+from ..core.identifiers import DEFAULT_DELIMITER
+from ..core.namespace import Namespace
+
+if TYPE_CHECKING:
+    import httpx
+
+    from lance_namespace_client.operations import Operation
+
+__all__ = ["RestConfig", "RestNamespace"]
+
+Request = TypeVar("Request", bound=Model)
+Response = TypeVar("Response")
+
+
+@attrs.define(kw_only=True)
+class RestConfig(HttpConfig):
+    """Properties of a namespace behind a REST server."""
+
+    impl: ClassVar[str] = "rest"
+
+    uri: str = option(doc="address of the server, such as http://localhost:2333")
+    delimiter: str = option(
+        default=DEFAULT_DELIMITER, doc="joins the names of an identifier on a route"
+    )
+    api_key: str | None = option(default=None, secret=True, doc="API key, sent as 'x-api-key'")
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse values that cannot be meant (code 13)."""
+        super().__attrs_post_init__()
+        self.uri = check_uri(self.impl, self.uri)
+        self.check_header("api_key", self.api_key or "")
+        if not self.delimiter:
+            raise InvalidInputError("rest: property 'delimiter' must not be empty")
+
+
+class RestNamespace(Namespace, rest.RestNamespace):
+    """A namespace behind a REST server; every operation is forwarded to it.
+
+    A call that may be repeated without harm is sent again where the connection fails, times out
+    or is cut, and after HTTP status 429, 502, 503 and 504; any other only where the server cannot
+    have carried it out. After the last try a server that does not answer is
+    `ServiceUnavailableError` (code 17), one that wants fewer calls `ThrottlingError` (21).
+
+    ``storage.*`` properties are added to the storage options that the server gives, whose own
+    values win: so a client brings the credentials that a server keeps to itself.
+
+    Source: the general specification, "Lance REST Namespace".
+    """
+
+    config_type = RestConfig
+    config: RestConfig
+    # What the catalog behind the server can do is for the server to say; nothing is refused here.
+    capabilities = Capabilities(namespace_depth=None, cascade=True, rename_across=True)
+
+    def __init__(self, config: RestConfig) -> None:
+        api_key = {"x-api-key": config.api_key} if config.api_key is not None else None
+        Namespace.__init__(self, config)
+        rest.RestNamespace.__init__(
+            self, new_client(config, config.uri, api_key), config.uri, delimiter=config.delimiter
+        )
+        self._retries = Retries(config)
+
+    def close(self) -> None:
+        """Close the connections; a call after it is refused (code 13)."""
+        self._client.close()
+
+    def _send(
+        self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
+    ) -> httpx.Response:
+        if self._client.is_closed:
+            raise InvalidInputError(f"{operation.name}: this namespace is closed; connect again")
+        if operation.body is Body.ARROW:
+            retry = self._retries.unsent
+        elif operation.repeatable:
+            retry = self._retries.repeatable
+        else:
+            retry = self._retries.unprocessed
+        return send(self._client, request, retry, stream=stream)
+
+    def _exchange(
+        self,
+        operation: Operation[Request, Response],
+        request: Request,
+        rows: Iterator[bytes] | None,
+    ) -> Response:
+        try:
+            return super()._exchange(operation, request, rows)
+        except LanceNamespaceError as error:
+            self._redact(error, request)
+            raise
+
+    def _redact(self, error: LanceNamespaceError, request: Any) -> None:
+        """Take secrets out of a failure, should the server repeat what it was sent."""
+        secrets = set(self.config.secrets())
+        if request.identity is not None:
+            secrets |= {s for s in (request.identity.api_key, request.identity.auth_token) if s}
+        error.message = scrub(error.message, secrets)
+        error.args = (error.message,)
+        if error.detail is not None:
+            error.detail = scrub(error.detail, secrets)
+
+    def _answer(
+        self, operation: Operation[Request, Response], request: Request, response: httpx.Response
+    ) -> Response:
+        answer = super()._answer(operation, request, response)
+        if self.config.storage and hasattr(answer, "storage_options"):
+            answer.storage_options = {**self.config.storage, **(answer.storage_options or {})}
+        return answer
+
+
+class _HideStorageOptions(logging.Filter):
+    """Keeps storage options, which are query parameters of CreateTable, out of the HTTP log."""
+
+    _VALUE = re.compile(r"(storage_options=)[^&\s'\")]+")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if "storage_options=" in text:
+            record.msg, record.args = self._VALUE.sub(r"\1***", text), ()
+        return True
+
+
+for _name in ("httpx", "httpx_retries.transport"):
+    logging.getLogger(_name).addFilter(_HideStorageOptions())

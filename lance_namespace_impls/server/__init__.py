@@ -1,0 +1,21 @@
+"""Any namespace behind the Lance REST protocol.
+
+>>> from lance_namespace_impls import connect
+>>> from lance_namespace_impls.server import serve
+>>> serve(connect("dir", {"path": "/data/lance"}))  # doctest: +SKIP
+
+Source: the general specification, "Lance REST Namespace".
+"""
+
+try:
+    from .app import create_app
+    from .run import serve, serving
+except ModuleNotFoundError as error:
+    package = (error.name or "").partition(".")[0]
+    if package not in ("starlette", "uvicorn"):
+        raise
+    raise ImportError(
+        f"the server needs {package}: pip install 'lance-namespace-kit[server]'", name=package
+    ) from error
+
+__all__ = ["create_app", "serve", "serving"]

@@ -1,0 +1,124 @@
+"""From what an operation gives to HTTP."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from lance_namespace_client._arrow import file_chunks, to_reader
+from lance_namespace_client._transport import HEADER_NAME, HEADER_PREFIX, HEADER_VALUE
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.operations import Body, Operation
+
+from ..core.config import is_secret_key
+from .requests import JSON_TYPE, OWN_HEADERS
+
+__all__ = ["Reply", "error_reply", "gather", "reply"]
+
+FILE_TYPE = "application/vnd.apache.arrow.file"
+CHUNK_BYTES = 1 << 20
+
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+class Reply(NamedTuple):
+    """An HTTP answer."""
+
+    status: int
+    headers: RawHeaders
+    body: bytes
+    rest: Iterator[bytes] | None = None
+    """What follows `body`, read as it is sent."""
+
+
+def reply(operation: Operation[Any, Any], answer: Any, *, vend_secrets: bool) -> Reply:
+    """Write the answer of an operation.
+
+    Args:
+        operation: the operation.
+        answer: its response model, or a ``pyarrow.RecordBatchReader``.
+        vend_secrets: whether storage options may carry credentials.
+
+    Raises:
+        LanceNamespaceError: the first rows cannot be read.
+    """
+    if operation.answer is Body.ARROW:
+        return _rows(operation, answer)
+    answer = operation.response_type.coerce(answer)
+    headers, context = _split_context(answer.context)
+    if operation.answer is Body.NONE:
+        return Reply(operation.status, [(b"content-length", b"0"), *headers], b"")
+    if operation.answer is Body.FIELD:
+        data = getattr(answer, operation.answer_field or "")
+    else:
+        data = answer.to_dict()
+        data.pop("context", None)
+        if context:
+            data["context"] = context
+        if "storage_options" in data and not vend_secrets:
+            _withhold_secrets(data)
+    return json_reply(operation.status, data, headers)
+
+
+def json_reply(status: int, data: Any, headers: RawHeaders) -> Reply:
+    """Write a JSON answer, in ASCII, which no text can break."""
+    body = _to_json(data).encode("ascii")
+    return Reply(status, [*_body_headers(JSON_TYPE, len(body)), *headers], body)
+
+
+def error_reply(error: LanceNamespaceError, headers: RawHeaders | None = None) -> Reply:
+    """Write a failure with the HTTP status of its class."""
+    sent = list(headers or ())
+    retry_after = getattr(error, "retry_after", None)
+    if retry_after is not None and math.isfinite(retry_after):
+        sent.append((b"retry-after", b"%d" % max(0, math.ceil(retry_after))))
+    if error.http_status == 401:
+        sent.append((b"www-authenticate", b"Bearer"))
+    return json_reply(error.http_status, error.to_dict(), sent)
+
+
+def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
+    """Take chunks together to a size that is worth sending; say whether more follow."""
+    parts: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size >= CHUNK_BYTES:
+            return b"".join(parts) if len(parts) > 1 else chunk, True
+    return b"".join(parts), False
+
+
+def _rows(operation: Operation[Any, Any], answer: Any) -> Reply:
+    chunks = file_chunks(to_reader(answer))
+    body, more = gather(chunks)
+    if more:
+        return Reply(operation.status, [(b"content-type", FILE_TYPE.encode())], body, chunks)
+    return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
+
+
+def _body_headers(content_type: str, length: int) -> RawHeaders:
+    return [(b"content-type", content_type.encode()), (b"content-length", b"%d" % length)]
+
+
+def _split_context(context: dict[str, str] | None) -> tuple[RawHeaders, dict[str, str]]:
+    """Part the entries of a context that become headers from those that stay in the body."""
+    headers: RawHeaders = []
+    stays: dict[str, str] = {}
+    for key, value in (context or {}).items():
+        name = key.removeprefix(HEADER_PREFIX).lower()
+        if not key.startswith(HEADER_PREFIX) or HEADER_VALUE.fullmatch(value) is None:
+            stays[key] = value
+        elif name not in OWN_HEADERS and HEADER_NAME.fullmatch(name) is not None:
+            headers.append((name.encode("ascii"), value.encode("ascii")))
+    return headers, stays
+
+
+def _withhold_secrets(data: dict[str, Any]) -> None:
+    kept = {k: v for k, v in data.pop("storage_options").items() if not is_secret_key(k)}
+    if kept:
+        data["storage_options"] = kept

@@ -1,0 +1,253 @@
+"""From HTTP to the request of an operation: route, query, headers and body."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qsl
+
+from lance_namespace_client._model import Model
+from lance_namespace_client._transport import HEADER_PREFIX, STREAM_TYPE
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.operations import Body, Operation, Parameter
+
+from ..core.identifiers import DEFAULT_DELIMITER, format_identifier, split_identifier
+from .routes import Endpoint, decode
+
+__all__ = ["Headers", "check_content_type", "read_request"]
+
+JSON_TYPE = "application/json"
+PROPERTIES_HEADER = "x-lance-table-properties"
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}")
+# These are about one hop, its body or who is calling; all others reach the operation as context.
+OWN_HEADERS = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "authorization",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-type",
+        "cookie",
+        "date",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "server",
+        "set-cookie",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "user-agent",
+        "www-authenticate",
+        "x-api-key",
+        PROPERTIES_HEADER,
+    }
+)
+
+
+class Headers(dict[str, str]):
+    """Request headers by lower-case name; of a repeated one the last counts."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        super().__init__(
+            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw
+        )
+
+    def identity(self, other: Any) -> Any:
+        """Give the caller's credentials; those in the headers win over `other` from the body."""
+        api_key = self.get("x-api-key")
+        scheme, _, token = self.get("authorization", "").partition(" ")
+        auth_token = token.strip() if scheme.lower() == "bearer" else None
+        if api_key is None and auth_token is None:
+            return other
+        found = dict(other) if isinstance(other, dict) else {}
+        if api_key is not None:
+            found["api_key"] = api_key
+        if auth_token is not None:
+            found["auth_token"] = auth_token
+        return found
+
+    def context(self) -> dict[str, str]:
+        """Give what travels on with the call: entries ``header.<name>``."""
+        return {HEADER_PREFIX + k: v for k, v in self.items() if k not in OWN_HEADERS}
+
+
+def check_content_type(endpoint: Endpoint, headers: Headers) -> None:
+    """Refuse a body of another kind than the operation takes; a missing type is the right one.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    given = headers.get("content-type")
+    if not given:
+        return
+    wanted = STREAM_TYPE if endpoint.operation.body is Body.ARROW else JSON_TYPE
+    if given.partition(";")[0].strip().lower() != wanted:
+        raise InvalidInputError(
+            f"{endpoint.operation.name}: the body must be {wanted}, not {given!r}: "
+            "set the header Content-Type"
+        )
+
+
+def read_request(
+    endpoint: Endpoint,
+    segments: tuple[str, ...],
+    query_string: bytes,
+    headers: Headers,
+    body: bytes,
+) -> Model:
+    """Build the request of an operation.
+
+    Args:
+        endpoint: how the operation was called.
+        segments: path segments that stand for fields, percent-encoded.
+        query_string: the query as it was sent.
+        headers: the request's headers.
+        body: the JSON body; empty where there is none or the body is rows.
+
+    Raises:
+        InvalidInputError: code 13, something cannot be read, or a field is given twice with
+            different values.
+    """
+    operation = endpoint.operation
+    values = _from_body(endpoint, headers, body)
+    query = _from_query(operation, query_string)
+    delimiter = query.pop("delimiter", None)
+    _take_path(endpoint, segments, query, delimiter or DEFAULT_DELIMITER, values)
+    for parameter in operation.query:
+        text = query.get(parameter.name)
+        if text is not None:
+            _put(operation, values, parameter.field, _typed(operation, parameter, text), "query")
+        elif parameter.required and values.get(parameter.field) is None:
+            raise InvalidInputError(f"{operation.name} needs the parameter {parameter.name!r}")
+    if PROPERTIES_HEADER in headers and operation.body is Body.ARROW:
+        parameter = Parameter("properties", "properties", "object")
+        properties = _typed(operation, parameter, headers[PROPERTIES_HEADER])
+        _put(operation, values, "properties", properties, f"header {PROPERTIES_HEADER}")
+    context = headers.context()
+    if delimiter is not None and "id" not in operation.path_fields:
+        # What names no object may still answer with identifiers.
+        context["delimiter"] = delimiter
+    if context:
+        values["context"] = _joined(operation, values.get("context"), context)
+    values["identity"] = headers.identity(values.get("identity"))
+    request: Model = operation.request_type.from_dict(values)
+    return request
+
+
+def _from_body(endpoint: Endpoint, headers: Headers, body: bytes) -> dict[str, Any]:
+    operation = endpoint.operation
+    if not body.strip():
+        return {}
+    check_content_type(endpoint, headers)
+    try:
+        data = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{operation.name}: the body is not JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise InvalidInputError(f"{operation.name}: the body must be a JSON object")
+    if operation.body_field is not None and not endpoint.by_name:
+        return {operation.body_field: data}
+    if data.get("id") == "":
+        del data["id"]
+    return data
+
+
+def _from_query(operation: Operation[Any, Any], query_string: bytes) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, errors="strict")
+    except ValueError as error:
+        raise InvalidInputError(f"{operation.name}: the query cannot be read: {error}") from None
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if found.setdefault(name, value) != value:
+            raise InvalidInputError(
+                f"{operation.name}: query parameter {name!r} is given twice with different values"
+            )
+    if found.get("delimiter") == "":
+        raise InvalidInputError("the delimiter must not be empty")
+    return found
+
+
+def _take_path(
+    endpoint: Endpoint,
+    segments: tuple[str, ...],
+    query: dict[str, str],
+    delimiter: str,
+    values: dict[str, Any],
+) -> None:
+    """Take the fields of the path; a body of rows has no room for them, then they are in the query."""
+    operation = endpoint.operation
+    if not endpoint.by_name:
+        given = dict(zip(operation.path_fields, map(decode, segments), strict=True))
+    elif operation.body is Body.ARROW:
+        given = {name: query[name] for name in operation.path_fields if name in query}
+    else:
+        return
+    for name, text in given.items():
+        value = list(split_identifier(text, delimiter)) if name == "id" else text
+        _put(operation, values, name, value, "route")
+
+
+def _put(
+    operation: Operation[Any, Any], values: dict[str, Any], name: str, value: Any, where: str
+) -> None:
+    other = values.get(name)
+    if other is None:
+        values[name] = value
+    elif other != value:
+        shown = ""
+        if name == "id" and isinstance(other, list):
+            shown = f": {format_identifier(value)!r} and {other!r}"
+        raise InvalidInputError(
+            f"{operation.name}: {name} in the {where} and {name} elsewhere in the request differ"
+            f"{shown}; give it once"
+        )
+
+
+def _typed(operation: Operation[Any, Any], parameter: Parameter, text: str) -> Any:
+    """Read a query parameter as the type that the operation table gives it."""
+    try:
+        match parameter.type:
+            case "boolean":
+                return {"true": True, "false": False}[text.lower()]
+            case "integer":
+                if WHOLE_NUMBER.fullmatch(text) is None:
+                    raise ValueError(text)
+                return int(text)
+            case "number":
+                return float(text)
+            case "object":
+                found = json.loads(text)
+                if not isinstance(found, dict):
+                    raise ValueError(parameter.type)
+                return found
+            case _:
+                return text
+    except (KeyError, ValueError, RecursionError):
+        wanted = {
+            "boolean": "true or false",
+            "integer": "a whole number",
+            "number": "a number",
+            "object": "the text of a JSON object",
+        }[parameter.type]
+        shown = "" if parameter.type == "object" else f", not {text[:60]!r}"
+        raise InvalidInputError(
+            f"{operation.name}: parameter {parameter.name!r} must be {wanted}{shown}"
+        ) from None
+
+
+def _joined(operation: Operation[Any, Any], given: Any, own: dict[str, str]) -> Any:
+    """Put the entries from the headers on top of the context in the body."""
+    if given is None:
+        return own
+    if not isinstance(given, dict):
+        raise InvalidInputError(f"{operation.name}: context must be an object")
+    return {**given, **own}

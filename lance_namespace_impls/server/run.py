@@ -1,0 +1,149 @@
+"""Runs the server: in this process until it is told to stop, or in the background."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+from lance_namespace_client.namespace import LanceNamespace
+
+from ..core.errors import first_line
+from ..core.namespace import Namespace
+from .app import create_app
+
+__all__ = ["serve", "serving"]
+
+DEFAULT_PORT = 2333
+# Longer than clients keep an idle connection, so that it is they who close it.
+KEEP_ALIVE_SECONDS = 120
+STOP_SECONDS = 10
+
+
+def serve(
+    namespace: LanceNamespace,
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    *,
+    announce: Callable[[str], None] | None = None,
+    **options: Any,
+) -> None:
+    """Serve a namespace until SIGINT or SIGTERM, then close it.
+
+    Requests that are under way are given 10 seconds to end.
+
+    Args:
+        namespace: any namespace.
+        host: address to listen on; only this machine reaches the default one.
+        port: TCP port; 0 takes a free one.
+        announce: is told the server's address once it listens; one line on standard output
+            unless given.
+        options: as `create_app` has them.
+
+    Raises:
+        InvalidInputError: code 13, it cannot listen on that address.
+    """
+    say = announce if announce is not None else _print_address
+    try:
+        with _listen(host, port) as listener, _signals_stop_quietly():
+            server = _Server(create_app(namespace, **options), lambda: say(_address(listener)))
+            server.run([listener])
+    finally:
+        if isinstance(namespace, Namespace):
+            namespace.close()
+
+
+@contextlib.contextmanager
+def serving(namespace: LanceNamespace, **options: Any) -> Iterator[str]:
+    """Serve a namespace from a background thread on a free port of this machine.
+
+    The namespace is not closed.
+
+    Args:
+        namespace: any namespace.
+        options: as `create_app` has them.
+
+    Yields:
+        The server's address.
+
+    Raises:
+        ServiceUnavailableError: code 17, the server did not start.
+    """
+    started = threading.Event()
+    with _listen("127.0.0.1", 0) as listener:
+        server = _Server(create_app(namespace, **options), started.set)
+        thread = threading.Thread(target=server.run, args=([listener],), name="lance-ns-server")
+        thread.start()
+        try:
+            if not started.wait(STOP_SECONDS):
+                raise ServiceUnavailableError("the server did not start; its log says why")
+            yield _address(listener)
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, app: Starlette, on_started: Callable[[], None]) -> None:
+        self._on_started = on_started
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                timeout_graceful_shutdown=STOP_SECONDS,
+            )
+        )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_started()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        raise InvalidInputError(
+            f"cannot listen on {host}, port {port}: {first_line(error)}; choose another"
+        ) from error
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _print_address(address: str) -> None:
+    sys.stdout.write(f"Serving on {address} (stop with Ctrl+C)\n")
+    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _signals_stop_quietly() -> Iterator[None]:
+    """Let a stop by signal end as a normal return: uvicorn raises the signal again when done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ignore(number: int, frame: FrameType | None) -> None:
+        """The server has taken note of it already."""
+
+    before = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,16 @@
+"""Streams pass through the server without piling up in it; `benchmarks/memory_stream.py`, small."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from benchmarks.memory_stream import LIMIT_MIB, measure
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_a_stream_of_a_quarter_gibibyte():
+    taken, given = measure(0.25)
+    assert taken.grown_mib < LIMIT_MIB
+    assert given.grown_mib < LIMIT_MIB

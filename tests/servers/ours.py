@@ -1,0 +1,47 @@
+"""Our server as a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+
+__all__ = ["server_process"]
+
+SERVE = """
+import json, sys
+from lance_namespace_impls import connect_config
+from lance_namespace_impls.server import serve
+serve(connect_config(json.load(sys.stdin)), port=0)
+"""
+
+
+@contextlib.contextmanager
+def server_process(config: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a server on a free port; give its process and its address.
+
+    Args:
+        config: as for ``connect_config``; it travels on standard input, out of the process list.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        process.stdin.write(json.dumps(dict(config)))
+        process.stdin.close()
+        line = process.stdout.readline()
+        if not line:
+            raise RuntimeError("the server did not start; see its output above")
+        yield process, line.split()[2]
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(timeout=30)
+        process.stdout.close()

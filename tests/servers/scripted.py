@@ -1,0 +1,131 @@
+"""An HTTP server that plays a script: one entry a request, whatever is asked."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+__all__ = ["CUT", "SILENT", "Answer", "Asked", "Script", "scripted_server"]
+
+SILENT = "silent"
+"""The connection is closed without an answer."""
+
+
+class Answer(NamedTuple):
+    """What one request gets."""
+
+    status: int
+    body: Any = None
+    """Sent as JSON; bytes as they are."""
+    headers: tuple[str, ...] = ()
+    cut: int | None = None
+    """The connection is closed after that many bytes of the body."""
+
+
+CUT = Answer(200, {"tables": ["never whole"]}, cut=5)
+
+
+class Asked(NamedTuple):
+    """A request as it came."""
+
+    line: str
+    headers: dict[str, str]
+    body: bytes
+    at: float
+    """When it came, in seconds of a clock that never goes back."""
+    connection: int
+    """Which connection it came on."""
+
+
+class Script:
+    """The answers still to be given, and the requests that came."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self.answers: list[Answer | str] = []
+        self.asked: list[Asked] = []
+
+    def play(self, *answers: Answer | str) -> None:
+        self.answers = list(answers)
+        self.asked.clear()
+
+
+@contextlib.contextmanager
+def scripted_server() -> Iterator[Script]:
+    """Start the server on a free port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    script = Script(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    open_connections: list[socket.socket] = []
+    accepting = threading.Thread(target=_accept, args=(listener, script, open_connections))
+    accepting.start()
+    try:
+        yield script
+    finally:
+        _close(listener)
+        accepting.join()
+        for connection in open_connections:
+            _close(connection)
+
+
+def _close(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the other side may have closed it already
+        sock.shutdown(socket.SHUT_RDWR)
+    sock.close()
+
+
+def _accept(listener: socket.socket, script: Script, opened: list[socket.socket]) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:
+            return  # closed at the end of the test
+        opened.append(connection)
+        threading.Thread(target=_serve, args=(connection, script)).start()
+
+
+def _serve(connection: socket.socket, script: Script) -> None:
+    with connection, connection.makefile("rb") as file:
+        try:
+            while _serve_one(connection, file, script):
+                pass
+        except (OSError, ValueError):
+            return  # the client went away within its request
+
+
+def _serve_one(connection: socket.socket, file: Any, script: Script) -> bool:
+    """Take one request and play its answer; False where the connection ends."""
+    asked = _read(file)
+    if asked is None:
+        return False
+    script.asked.append(asked)
+    answer = script.answers.pop(0) if script.answers else Answer(500, {"error": "over", "code": 18})
+    if isinstance(answer, str):
+        return False
+    body = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+    lines = [f"HTTP/1.1 {answer.status} X", f"Content-Length: {len(body)}", *answer.headers]
+    connection.sendall("\r\n".join([*lines, "", ""]).encode() + body[: answer.cut])
+    return answer.cut is None
+
+
+def _read(file: Any) -> Asked | None:
+    line = file.readline().decode().strip()
+    if not line:
+        return None
+    headers: dict[str, str] = {}
+    while text := file.readline().decode().strip():
+        name, _, value = text.partition(":")
+        headers[name.lower()] = value.strip()
+    if headers.get("transfer-encoding") == "chunked":
+        body = b""
+        while size := int(file.readline(), 16):
+            body += file.read(size)
+            file.readline()
+        file.readline()
+    else:
+        body = file.read(int(headers.get("content-length", 0)))
+    return Asked(line, headers, body, time.monotonic(), threading.get_ident())

@@ -1,0 +1,274 @@
+"""The REST backend without a server: configuration, secrets, requests as they are sent."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import traceback
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+from lance_namespace_impls import connect, connect_config
+from lance_namespace_impls.rest import RestConfig, RestNamespace
+from tests.servers.scripted import Answer, scripted_server
+
+NOWHERE = "http://127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def server():
+    with scripted_server() as script:
+        yield script
+
+
+def test_properties_bare_and_prefixed():
+    namespace = connect_config(
+        {"impl": "rest", "rest.uri": "http://host:2333/base/", "rest.headers.X-A": "1"}
+    )
+    assert isinstance(namespace, RestNamespace)
+    assert namespace.config.uri == "http://host:2333/base"
+    assert namespace.config.headers == {"X-A": "1"}
+    assert namespace.config.delimiter == "$"
+    assert (namespace.config.connect_timeout, namespace.config.read_timeout) == (10.0, 60.0)
+    assert namespace.config.max_retries == 3
+
+
+@pytest.mark.parametrize(
+    ("properties", "hint"),
+    [
+        ({}, "'uri' is required"),
+        ({"uri": "localhost:2333"}, "http://"),
+        ({"uri": "ftp://host"}, "http://"),
+        ({"uri": "http://"}, "http://"),
+        ({"uri": "http://host:port"}, "not an address"),
+        ({"uri": "http://user:hunter2@host"}, "auth_token"),
+        ({"uri": "http://host?x=1"}, "end with its path"),
+        ({"uri": NOWHERE, "delimiter": ""}, "delimiter"),
+        ({"uri": NOWHERE, "connect_timeout": "0"}, "connect_timeout"),
+        ({"uri": NOWHERE, "read_timeout": "soon"}, "seconds"),
+        ({"uri": NOWHERE, "max_retries": "-1"}, "max_retries"),
+        ({"uri": NOWHERE, "retrys": "1"}, "not known"),
+        ({"uri": NOWHERE, "headers.bad name": "1"}, "name of a header"),
+        ({"uri": NOWHERE, "headers.x": "hunter2\n"}, "printable"),
+        ({"uri": NOWHERE, "auth_token": "hunter2\r\nx: y"}, "printable"),
+        ({"uri": NOWHERE, "api_key": "hunter2ü"}, "printable"),
+        ({"uri": NOWHERE, "proxy": "nonsense://user:hunter2@x"}, "proxy"),
+        ({"uri": "https://host", "ca_bundle": "/no/such/file"}, "ca_bundle"),
+        ({"uri": "https://host", "client_cert": "/no/such/file"}, "client_cert"),
+    ],
+)
+def test_properties_that_cannot_be_meant(properties, hint):
+    with pytest.raises(InvalidInputError, match=hint) as caught:
+        connect("rest", properties)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_secrets_are_not_shown():
+    namespace = connect(
+        "rest",
+        {
+            "uri": NOWHERE,
+            "auth_token": "hunter2",
+            "api_key": "hunter3",
+            "headers.Authorization": "Basic hunter4",
+            "proxy": "http://u:hunter5@127.0.0.1:1",
+            "storage.aws_secret_access_key": "hunter6",
+            "max_retries": "0",
+        },
+    )
+    shown = f"{namespace!r} {namespace.config!r} {namespace.namespace_id()}"
+    with pytest.raises(ServiceUnavailableError) as caught:
+        namespace.list_tables({})
+    shown += "".join(traceback.format_exception(caught.value))
+    assert "hunter" not in shown
+    assert NOWHERE in str(caught.value)
+
+
+def test_it_pickles_and_connects_anew(server):
+    server.play(Answer(200, {"tables": ["t"]}))
+    with connect("rest", {"uri": server.uri, "auth_token": "tok", "headers.x-a": "1"}) as first:
+        other = pickle.loads(pickle.dumps(first))
+    assert other.config == first.config
+    with other:
+        assert list(other.iter_tables()) == ["t"]
+    assert server.asked[0].headers["authorization"] == "Bearer tok"
+    assert server.asked[0].headers["x-a"] == "1"
+
+
+def test_a_closed_namespace_says_so():
+    with connect("rest", {"uri": NOWHERE}) as namespace:
+        pass
+    with pytest.raises(InvalidInputError, match="closed"):
+        namespace.list_tables({})
+
+
+def test_credentials_of_a_request_win_over_those_of_the_namespace(server):
+    server.play(Answer(200), Answer(200))
+    properties = {"uri": server.uri, "auth_token": "own", "api_key": "own", "header.X-A": "1"}
+    with connect("rest", properties) as namespace:
+        namespace.table_exists({"id": ["t"]})
+        namespace.table_exists(
+            {
+                "id": ["t"],
+                "identity": {"api_key": "other", "auth_token": "other"},
+                "context": {"header.x-a": "2"},
+            }
+        )
+    plain, given = (asked.headers for asked in server.asked)
+    assert (plain["authorization"], plain["x-api-key"], plain["x-a"]) == ("Bearer own", "own", "1")
+    assert (given["authorization"], given["x-api-key"]) == ("Bearer other", "other")
+    assert given["x-a"] == "2"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"context": {"header.x": "hunter2\n"}},
+        {"context": {"header.bad name": "x"}},
+        {"identity": {"auth_token": "hunter2\r\nx: y"}},
+    ],
+)
+def test_what_no_header_can_carry_is_refused(more):
+    with (
+        connect("rest", {"uri": NOWHERE}) as namespace,
+        pytest.raises(InvalidInputError) as caught,
+    ):
+        namespace.table_exists({"id": ["t"], **more})
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_text_that_is_not_unicode_is_refused():
+    with connect("rest", {"uri": NOWHERE}) as namespace:
+        for request in ({"id": ["\ud800"]}, {"id": ["t"], "tag": "\ud800"}):
+            with pytest.raises(InvalidInputError, match="Unicode"):
+                namespace.describe_table(request)
+
+
+def test_a_server_that_repeats_a_secret_is_not_quoted(server):
+    server.play(Answer(401, {"error": "token hunter2 is bad", "detail": "hunter2", "code": 16}))
+    with (
+        connect("rest", {"uri": server.uri, "auth_token": "hunter2"}) as namespace,
+        pytest.raises(Exception, match=r"token \*\*\* is bad") as caught,
+    ):
+        namespace.list_tables({})
+    assert caught.value.code == 16
+    assert caught.value.detail == "***"
+
+
+def test_storage_options_of_a_new_table_stay_out_of_log_and_errors(server, caplog):
+    server.play(Answer(404, b"<html>"))
+    request = {"id": ["t"], "storage_options": {"aws_secret_access_key": "hunter2"}}
+    with (
+        caplog.at_level(logging.DEBUG),
+        connect("rest", {"uri": server.uri}) as namespace,
+        pytest.raises(Exception, match="is this a Lance namespace server") as caught,
+    ):
+        namespace.create_table(request, pa.table({"a": [1]}))
+    assert "hunter2" in server.asked[0].line
+    assert "hunter2" not in str(caught.value)
+    assert "HTTP Request: POST" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
+def test_own_storage_options_complete_the_server_s(server):
+    server.play(
+        Answer(200, {"location": "s3://b/t", "storage_options": {"aws_region": "theirs"}}),
+        Answer(200, {"location": "s3://b/t"}),
+    )
+    properties = {"uri": server.uri, "storage.aws_region": "own", "storage.aws_access_key_id": "k"}
+    with connect("rest", properties) as namespace:
+        first = namespace.describe_table({"id": ["t"]}).storage_options
+        second = namespace.describe_table({"id": ["t"]}).storage_options
+    assert first == {"aws_region": "theirs", "aws_access_key_id": "k"}
+    assert second == {"aws_region": "own", "aws_access_key_id": "k"}
+
+
+def test_a_walk_ends_with_an_empty_page_token(server):
+    """The protocol has no empty token, yet there are servers that end a listing so."""
+    server.play(
+        Answer(200, {"tables": ["a"], "page_token": "next"}),
+        Answer(200, {"tables": ["b"], "page_token": ""}),
+    )
+    with connect("rest", {"uri": server.uri}) as namespace:
+        assert list(namespace.iter_tables()) == ["a", "b"]
+
+
+def test_the_delimiter_of_all_tables_can_be_chosen_per_call(server):
+    server.play(Answer(200, {"tables": []}), Answer(200, {"tables": []}))
+    with connect("rest", {"uri": server.uri}) as namespace:
+        namespace.list_all_tables({})
+        namespace.list_all_tables({"context": {"delimiter": "/"}})
+    assert [asked.line.split()[1] for asked in server.asked] == [
+        "/v1/table?delimiter=%24",
+        "/v1/table?delimiter=%2F",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (200, b"not json", 18),
+        (200, {"tables": 7}, 18),
+        (302, b"", 18),
+        (400, b"", 13),
+        (403, b"", 15),
+        (404, b"", 1),
+        (406, {"error": "no", "code": 0}, 0),
+        (500, {"error": "x", "code": 99}, 18),
+    ],
+)
+def test_answers_that_are_not_as_they_should_be(server, status, body, code):
+    server.play(Answer(status, body))
+    with (
+        connect("rest", {"uri": server.uri}) as namespace,
+        pytest.raises(Exception, match=r".") as caught,
+    ):
+        namespace.list_tables({})
+    assert caught.value.code == code
+
+
+def test_the_proxy_of_the_environment_is_used(monkeypatch, server):
+    monkeypatch.setenv("http_proxy", server.uri)
+    monkeypatch.setenv("no_proxy", "elsewhere.test")
+    server.play(Answer(200, {"tables": []}))
+    with connect("rest", {"uri": "http://catalog.test:1234"}) as namespace:
+        namespace.list_tables({})
+    assert server.asked[0].line.startswith("GET http://catalog.test:1234/v1/namespace/%24/")
+    with (
+        connect("rest", {"uri": "http://elsewhere.test:1", "max_retries": "0"}) as namespace,
+        pytest.raises(ServiceUnavailableError),
+    ):
+        namespace.list_tables({})
+    assert len(server.asked) == 1
+
+
+def test_rows_that_cannot_be_read_are_the_caller_s_fault(server):
+    def produce():
+        yield pa.record_batch({"a": [1]})
+        raise RuntimeError("the source dried up")
+
+    schema = pa.schema([("a", pa.int64())])
+    rows = pa.RecordBatchReader.from_batches(schema, produce())
+    with (
+        connect("rest", {"uri": server.uri}) as namespace,
+        pytest.raises(InvalidInputError, match="dried up"),
+    ):
+        namespace.create_table({"id": ["t"]}, rows)
+
+
+def test_every_property_is_described():
+    keys = {row["key"] for row in RestConfig.describe()}
+    assert {"uri", "delimiter", "auth_token", "api_key", "headers.*", "max_retries"} <= keys
+    secret = {row["key"] for row in RestConfig.describe() if row["secret"]}
+    assert secret == {"auth_token", "api_key", "proxy"}
+
+
+def test_tls_is_checked_unless_told_otherwise(tmp_path):
+    for verify, wanted in ((True, "CERT_REQUIRED"), (False, "CERT_NONE")):
+        with connect("rest", {"uri": "https://host", "tls_verify": verify}) as namespace:
+            transport = namespace._client._transport._sync_transport._transport
+            assert isinstance(transport, httpx.HTTPTransport)
+            assert transport._pool._ssl_context.verify_mode.name == wanted

@@ -1,0 +1,204 @@
+"""What is sent again, and what never is."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import ServiceUnavailableError, ThrottlingError
+from lance_namespace_impls import connect
+from lance_namespace_impls.core import http
+from tests.servers.scripted import CUT, SILENT, Answer, scripted_server
+
+GOOD = Answer(200, {"tables": ["t"]})
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch):
+    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with scripted_server() as script:
+        yield script
+
+
+@pytest.fixture
+def namespace(server):
+    properties = {"uri": server.uri, "max_retry_wait": "1.5", "read_timeout": "2"}
+    with connect("rest", properties) as connected:
+        yield connected
+
+
+@pytest.mark.parametrize("trouble", [SILENT, CUT, *map(Answer, (429, 502, 503, 504))], ids=str)
+def test_a_read_is_sent_again(server, namespace, trouble):
+    server.play(trouble, trouble, trouble, GOOD)
+    assert namespace.list_tables({}).tables == ["t"]
+    assert len(server.asked) == 4
+    assert len({asked.line for asked in server.asked}) == 1
+
+
+@pytest.mark.parametrize("trouble", [SILENT, CUT, *map(Answer, (500, 502, 503, 504))], ids=str)
+def test_a_change_is_not_sent_again(server, namespace, trouble):
+    server.play(trouble, GOOD)
+    with pytest.raises(Exception, match=r".") as caught:
+        namespace.drop_table({"id": ["t"]})
+    assert caught.value.code == (18 if trouble == Answer(500) else 17)
+    assert len(server.asked) == 1
+
+
+def test_a_change_that_was_turned_away_is_sent_again(server, namespace):
+    server.play(Answer(429), Answer(200, {"id": ["t"]}))
+    assert namespace.drop_table({"id": ["t"]}).id == ["t"]
+    assert len(server.asked) == 2
+
+
+def test_a_failure_that_stays_is_not_asked_about_again(server, namespace):
+    server.play(Answer(404, {"error": "gone", "code": 4}), GOOD)
+    with pytest.raises(Exception, match="gone"):
+        namespace.describe_table({"id": ["t"]})
+    server.play(Answer(500, {"error": "bug", "code": 18}), GOOD)
+    with pytest.raises(Exception, match="bug"):
+        namespace.list_tables({})
+    assert len(server.asked) == 1
+
+
+def test_tries_come_to_an_end(server, namespace):
+    server.play(*[Answer(503, {"error": "down", "code": 17})] * 9)
+    with pytest.raises(ServiceUnavailableError, match="down"):
+        namespace.list_tables({})
+    assert len(server.asked) == 4
+    server.play(*[Answer(429, b"", ("Retry-After: 0",))] * 9)
+    with pytest.raises(ThrottlingError) as caught:
+        namespace.list_tables({})
+    assert caught.value.retry_after == 0
+    assert len(server.asked) == 4
+
+
+def test_retries_can_be_turned_off(server):
+    server.play(Answer(503), GOOD)
+    with (
+        connect("rest", {"uri": server.uri, "max_retries": "0"}) as namespace,
+        pytest.raises(ServiceUnavailableError),
+    ):
+        namespace.list_tables({})
+    assert len(server.asked) == 1
+
+
+def test_retry_after_is_waited_for(server, namespace):
+    server.play(Answer(503, b"", ("Retry-After: 1",)), GOOD)
+    namespace.list_tables({})
+    first, second = server.asked
+    assert second.at - first.at >= 1
+
+
+def test_a_wait_that_is_too_long_is_the_caller_s_to_decide(server, namespace):
+    server.play(Answer(429, {"error": "slow", "code": 21}, ("Retry-After: 60",)), GOOD)
+    started = time.monotonic()
+    with pytest.raises(ThrottlingError, match="slow") as caught:
+        namespace.list_tables({})
+    assert caught.value.retry_after == 60
+    assert time.monotonic() - started < 1
+    assert len(server.asked) == 1
+    server.play(Answer(503, b"", ("Retry-After: Fri, 01 Jan 2100 00:00:00 GMT",)), GOOD)
+    with pytest.raises(ServiceUnavailableError) as late:
+        namespace.query_table({"id": ["t"], "k": 1, "vector": None})
+    assert late.value.retry_after > 1e9
+
+
+def test_pauses_grow_and_differ(monkeypatch, server, namespace):
+    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.25)
+    pauses = []
+    monkeypatch.setattr("httpx_retries.retry.time.sleep", pauses.append)
+    with connect("rest", {"uri": server.uri}) as other:
+        for _ in range(20):
+            server.play(*[Answer(503)] * 3, GOOD)
+            other.list_tables({})
+    by_try = [pauses[number::3] for number in range(3)]
+    for number, seen in enumerate(by_try):
+        assert max(seen) <= 0.5 * 2**number
+        assert len(set(seen)) > 10
+    assert sum(by_try[0]) < sum(by_try[2])
+
+
+def test_rows_are_sent_once(server, namespace):
+    for trouble in (Answer(429), Answer(503), SILENT):
+        server.play(trouble, GOOD)
+        with pytest.raises(Exception, match=r".") as caught:
+            namespace.insert_into_table({"id": ["t"]}, pa.table({"a": [1]}))
+        assert caught.value.code in (17, 21)
+        assert len(server.asked) == 1
+
+
+def test_rows_wait_for_a_server_that_is_not_up_yet(monkeypatch):
+    """No byte was handed out as long as there was no connection."""
+    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    produced = 0
+
+    def produce():
+        nonlocal produced
+        produced += 1
+        yield pa.record_batch({"a": [1]})
+
+    schema = pa.schema([("a", pa.int64())])
+    rows = pa.RecordBatchReader.from_batches(schema, produce())
+    properties = {"uri": f"http://127.0.0.1:{port}", "max_retries": "2"}
+    with connect("rest", properties) as namespace, pytest.raises(ServiceUnavailableError):
+        namespace.insert_into_table({"id": ["t"]}, rows)
+    assert produced == 0
+
+
+def test_an_answer_of_rows_is_asked_for_again_until_it_begins(server, namespace):
+    import lance_namespace_client._arrow as arrow
+
+    whole = b"".join(arrow.file_chunks(pa.table({"a": [1, 2]}).to_reader()))
+    server.play(Answer(503), SILENT, Answer(200, whole))
+    reader = namespace.query_table({"id": ["t"], "k": 1, "vector": None})
+    assert reader.read_all()["a"].to_pylist() == [1, 2]
+    assert len(server.asked) == 3
+
+
+def test_an_answer_of_rows_that_is_cut_is_a_failure(server, namespace):
+    import lance_namespace_client._arrow as arrow
+
+    whole = b"".join(arrow.file_chunks(pa.table({"a": list(range(1000))}).to_reader()))
+    for cut in (3, 8, 100, 4000, len(whole) - 5):
+        server.play(Answer(200, whole, cut=cut), Answer(200, whole))
+        with pytest.raises(Exception, match=r".") as caught:
+            namespace.query_table({"id": ["t"], "k": 1, "vector": None}).read_all()
+        assert caught.value.code in (17, 18)
+        assert len(server.asked) == 1
+
+
+def test_a_silent_server_runs_into_the_timeout():
+    with (
+        socket.create_server(("127.0.0.1", 0)) as deaf,
+        connect(
+            "rest",
+            {
+                "uri": f"http://127.0.0.1:{deaf.getsockname()[1]}",
+                "read_timeout": "0.2",
+                "max_retries": "1",
+            },
+        ) as namespace,
+    ):
+        started = time.monotonic()
+        with pytest.raises(ServiceUnavailableError):
+            namespace.list_tables({})
+        assert 0.4 <= time.monotonic() - started < 5
+
+
+def test_the_connection_is_used_again_after_rows(server, namespace):
+    import lance_namespace_client._arrow as arrow
+
+    whole = b"".join(arrow.file_chunks(pa.table({"a": [1, 2]}).to_reader()))
+    server.play(*[Answer(200, whole)] * 3)
+    for _ in range(3):
+        namespace.query_table({"id": ["t"], "k": 1, "vector": None}).read_all()
+    assert len({asked.connection for asked in server.asked}) == 1

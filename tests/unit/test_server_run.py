@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serve
+from tests.servers.echo import EchoNamespace
+from tests.servers.ours import server_process
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_process_in_order(tmp_path, number):
+    with server_process({"impl": "dir", "dir.path": str(tmp_path)}) as (process, uri):
+        with httpx.Client() as kept_alive:
+            assert kept_alive.get(f"{uri}/healthz").status_code == 200
+            process.send_signal(number)
+            assert process.wait(timeout=20) == 0
+        assert process.stdout is not None
+        assert process.stdout.read() == ""
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{uri}/healthz")
+
+
+def test_the_namespace_is_closed_and_the_handlers_are_back():
+    class Closing(EchoNamespace):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    namespace = Closing()
+    before = signal.getsignal(signal.SIGTERM)
+    addresses = []
+
+    def stop_at_once(uri):
+        addresses.append(uri)
+        signal.raise_signal(signal.SIGTERM)
+
+    serve(namespace, port=0, announce=stop_at_once)
+    assert namespace.closed
+    assert addresses[0].startswith("http://127.0.0.1:")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_ipv6_addresses_are_written_with_brackets():
+    addresses = []
+
+    def stop_at_once(uri):
+        addresses.append(uri)
+        signal.raise_signal(signal.SIGINT)
+
+    serve(EchoNamespace(), "::1", 0, announce=stop_at_once)
+    assert addresses[0].startswith("http://[::1]:")
+
+
+def test_a_taken_port_is_named():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(InvalidInputError, match=f"port {port}"):
+            serve(EchoNamespace(), port=port)
+    with pytest.raises(InvalidInputError, match="port 70000"):
+        serve(EchoNamespace(), port=70000)
+
+
+@pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
+def test_a_missing_extra_names_the_command_that_brings_it(missing):
+    code = f"import sys; sys.modules[{missing!r}] = None; import lance_namespace_impls.server"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "pip install 'lance-namespace-kit[server]'" in run.stderr
+
+
+def test_the_server_serves_what_it_was_given(tmp_path):
+    with (
+        server_process({"impl": "dir", "dir.path": str(tmp_path)}) as (_, uri),
+        connect("rest", {"uri": uri}) as client,
+    ):
+        client.declare_table({"id": ["t"]})
+        assert list(client.iter_tables()) == ["t"]

@@ -1,0 +1,615 @@
+"""The rules of the wire, against a namespace that shows what reached it."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import socket
+import threading
+import time
+from urllib.parse import quote
+
+import httpx
+import pyarrow as pa
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from lance_namespace_client.models import DescribeTableRequest
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import create_app, serving
+from tests.servers.echo import EchoNamespace, large_rows
+
+STREAM = "application/vnd.apache.arrow.stream"
+
+
+@pytest.fixture(scope="module")
+def echo():
+    return EchoNamespace()
+
+
+@pytest.fixture(scope="module")
+def uri(echo):
+    with serving(echo, max_json_bytes=1 << 16) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def http(uri):
+    with httpx.Client(base_url=uri) as client:
+        yield client
+
+
+@pytest.fixture
+def code_of(http):
+    """Send a request; give HTTP status and protocol code of the failure."""
+
+    def ask(method, path, **more):
+        response = http.request(method, path, **more)
+        return response.status_code, response.json().get("code")
+
+    return ask
+
+
+def ipc(rows=3, batches=1):
+    sink = io.BytesIO()
+    batch = pa.record_batch({"a": list(range(rows))})
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        for _ in range(batches):
+            writer.write_batch(batch)
+    return sink.getvalue()
+
+
+# --- identifiers
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/v1/table/a%24b/describe", ["a", "b"]),
+        ("/v1/table/a$b/describe", ["a", "b"]),
+        ("/v1/table/a.b/describe?delimiter=.", ["a", "b"]),
+        ("/v1/table/a%2Eb/describe?delimiter=%2E", ["a", "b"]),
+        ("/v1/table/a%2Fb%24c/describe", ["a/b", "c"]),
+        ("/v1/table/%2E%2E/describe", [".."]),
+        ("/v1/table/a+b%20c/describe", ["a+b c"]),
+        ("/v1/table/a%2524b/describe", ["a%24b"]),
+        ("/v1/table/a%C2%A7%C2%A7b/describe?delimiter=%C2%A7%C2%A7", ["a", "b"]),
+    ],
+)
+def test_route_identifiers(http, echo, path, names):
+    assert http.post(path).status_code == 200
+    assert echo.last().id == names
+
+
+@pytest.mark.parametrize("root", ["%24", "$", ""])
+def test_the_root_on_a_route(http, echo, root):
+    assert http.get(f"/v1/namespace/{root}/list").status_code == 200
+    assert echo.last().id == []
+
+
+names_without = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="$"), min_size=1
+)
+
+
+@settings(deadline=None)
+@given(st.lists(names_without, min_size=1, max_size=3))
+@example(["."])
+@example([".."])
+@example(["a.b", "c/d", "%2F", "+ +"])
+@example(["nul\0", "ä\n", "?", "#"])
+def test_any_name_survives_client_and_server(echo, uri_and_client, names):
+    answer = uri_and_client.describe_table({"id": names})
+    assert echo.last().id == names
+    assert [*(answer.namespace or []), answer.table] == names
+
+
+@pytest.fixture(scope="module")
+def uri_and_client(uri):
+    with connect("rest", {"uri": uri}) as namespace:
+        yield namespace
+
+
+def test_a_name_with_the_delimiter_is_refused_by_the_client_and_read_as_two_by_the_server(
+    uri, echo
+):
+    with connect("rest", {"uri": uri}) as client:
+        with pytest.raises(Exception, match="another 'delimiter'") as caught:
+            client.describe_table({"id": ["a$b"]})
+        assert caught.value.code == 13
+    with connect("rest", {"uri": uri, "delimiter": "::"}) as client:
+        client.describe_table({"id": ["a$b", "c"]})
+    assert echo.last().id == ["a$b", "c"]
+
+
+def test_the_server_refuses_a_route_identifier_that_cannot_mean_the_body_s(code_of):
+    # Its body says one name with the delimiter in it, its route can only say two.
+    assert code_of("POST", "/v1/table/a%24b/describe", json={"id": ["a$b"]}) == (400, 13)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/table/a%24%24b/describe",
+        "/v1/table/a%24/describe",
+        "/v1/table/a/describe?delimiter=",
+        "/v1/table/%FF/describe",
+    ],
+)
+def test_broken_route_identifiers(code_of, path):
+    assert code_of("POST", path) == (400, 13)
+
+
+def test_identifier_in_route_and_body(code_of, http, echo):
+    assert http.post("/v1/table/a$b/describe", json={"id": ["a", "b"]}).status_code == 200
+    assert http.post("/v1/table/a$b/describe", json={"id": None}).status_code == 200
+    assert echo.last().id == ["a", "b"]
+    response = http.post("/v1/table/a$b/describe", json={"id": ["a", "c"]})
+    assert response.status_code == 400
+    assert response.json()["code"] == 13
+    assert "a$b" in response.json()["error"]
+    assert code_of("POST", "/v1/table/t/describe", json={"id": []}) == (400, 13)
+
+
+def test_other_fields_of_the_path(http, code_of):
+    path = "/v1/table/t/index/i%2F1/stats"
+    assert http.post(path).json() == {"index_type": "i/1"}
+    assert http.post(path, json={"index_name": "i/1"}).status_code == 200
+    assert code_of("POST", path, json={"index_name": "i2"}) == (400, 13)
+
+
+# --- query parameters
+
+
+def test_typed_query_parameters(http, echo):
+    http.post("/v1/table/t/describe?with_table_uri=true&load_detailed_metadata=FALSE")
+    assert echo.last().with_table_uri is True
+    assert echo.last().load_detailed_metadata is False
+    http.get("/v1/namespace/$/table/list?limit=5&page_token=a%2Bb+c&include_declared=false")
+    assert (echo.last().limit, echo.last().page_token) == (5, "a+b c")
+    assert echo.last().include_declared is False
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "with_table_uri=1",
+        "with_table_uri=",
+        "with_table_uri=true&with_table_uri=false",
+        "delimiter=a&delimiter=b",
+        "check_declared=%ff",
+    ],
+)
+def test_bad_query_parameters(code_of, query):
+    assert code_of("POST", f"/v1/table/t/describe?{query}") == (400, 13)
+
+
+@pytest.mark.parametrize("limit", ["x", "1.5", "1_0", "", "9" * 30])
+def test_bad_numbers(code_of, limit):
+    assert code_of("GET", f"/v1/namespace/$/table/list?limit={limit}") == (400, 13)
+
+
+def test_a_flag_in_query_and_body_must_agree(http, code_of):
+    path = "/v1/table/t/describe?check_declared=true"
+    assert http.post(path, json={"check_declared": True}).status_code == 200
+    assert code_of("POST", path, json={"check_declared": False}) == (400, 13)
+    assert http.post(path + "&check_declared=true").status_code == 200
+
+
+def test_unknown_query_parameters_and_fields_are_passed_over(http):
+    assert http.post("/v1/table/t/describe?new=1", json={"newer": 2}).status_code == 200
+
+
+# --- bodies
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"{", b"[]", b"7", b'"x"', b"\xff", b"[" * 50_000, b'{"id": "t"}', b'{"version": -1}'],
+)
+def test_bodies_that_are_no_request(code_of, content):
+    headers = {"Content-Type": "application/json"}
+    assert code_of("POST", "/v1/table/t/describe", content=content, headers=headers) == (400, 13)
+
+
+@pytest.mark.parametrize("content", [b"", b"  \n", b"{}", b"null"])
+def test_an_empty_body_is_an_empty_request(http, echo, content):
+    response = http.post("/v1/table/t/describe", content=content)
+    assert response.status_code == (400 if content == b"null" else 200)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        (None, 200),
+        ("application/json", 200),
+        ("Application/JSON; charset=utf-8", 200),
+        ("text/plain", 400),
+        ("application/x-www-form-urlencoded", 400),
+        (STREAM, 400),
+    ],
+)
+def test_content_type_of_json(http, content_type, status):
+    headers = {"Content-Type": content_type} if content_type else {}
+    response = http.post("/v1/table/t/describe", content=b"{}", headers=headers)
+    assert response.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"), [(None, 200), (STREAM, 200), ("application/json", 400)]
+)
+def test_content_type_of_rows(http, content_type, status):
+    headers = {"Content-Type": content_type} if content_type else {}
+    response = http.post("/v1/table/t/create", content=ipc(), headers=headers)
+    assert response.status_code == status
+    assert status == 200 or response.json()["code"] == 13
+
+
+def test_a_json_body_has_a_limit(code_of, http, uri):
+    large = json.dumps({"context": {"x": "y" * (1 << 17)}}).encode()
+    assert code_of("POST", "/v1/table/t/describe", content=large) == (413, 13)
+    chunked = iter([large[:1000], large[1000:]])
+    assert code_of("POST", "/v1/table/t/describe", content=chunked) == (413, 13)
+    assert http.post("/v1/table/t/describe").status_code == 200
+
+
+def test_a_bare_field_goes_in_and_out(http, echo, code_of):
+    path = "/v1/table/t/schema_metadata/update?branch=dev"
+    assert http.post(path, json={"k": "v"}).json() == {"k": "v"}
+    assert (echo.last().id, echo.last().branch) == (["t"], "dev")
+    assert code_of("POST", path, json={"k": 1}) == (400, 13)
+    by_name = http.post("/UpdateTableSchemaMetadata", json={"id": ["t"], "metadata": {"k": "w"}})
+    assert by_name.json() == {"k": "w"}
+
+
+def test_answers_of_other_forms(http):
+    assert http.post("/v1/table/t/count_rows").json() == 7
+    exists = http.post("/v1/table/t/exists")
+    assert (exists.status_code, exists.content) == (200, b"")
+    assert http.post("/v1/materialized_view/v/refresh").status_code == 202
+
+
+def test_by_name_routes_take_everything_from_the_body(http, echo):
+    answer = http.post("/DescribeTable", json={"id": ["a", "b"], "version": 3})
+    assert answer.json()["version"] == 3
+    assert http.post("/GetTable", json={"id": ["a", "b"]}).json()["namespace"] == ["a"]
+    http.post("/ListTables", json={"id": "", "limit": 2})
+    assert (echo.last().id, echo.last().limit) == (None, 2)
+    assert http.post("/ListTables").status_code == 200
+
+
+def test_by_name_rows_take_everything_from_the_query(http, echo):
+    query = {"id": "a.b", "delimiter": ".", "mode": "overwrite", "properties": '{"k": "v"}'}
+    response = http.post("/CreateTable", params=query, content=ipc())
+    assert response.json()["properties"] == {"k": "v"}
+    assert (echo.last().id, echo.last().mode, echo.rows) == (["a", "b"], "overwrite", 3)
+
+
+def test_list_all_tables_gets_the_delimiter(http):
+    assert http.get("/v1/table?delimiter=.").json()["tables"] == ["."]
+    assert http.get("/v1/table").json()["tables"] == ["none"]
+    assert http.post("/ListAllTables?delimiter=_").json()["tables"] == ["_"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "3", '{"a": 1}'])
+def test_properties_of_a_new_table_are_json_text(code_of, text):
+    assert code_of("POST", "/v1/table/t/create", params={"properties": text}, content=ipc()) == (
+        400,
+        13,
+    )
+    headers = {"x-lance-table-properties": text}
+    assert code_of("POST", "/v1/table/t/create", headers=headers, content=ipc()) == (400, 13)
+
+
+def test_headers_of_create(http, echo, code_of):
+    headers = {"x-lance-table-properties": '{"k": "v"}', "x-lance-table-location": "/there"}
+    http.post("/v1/table/t/create", headers=headers, content=ipc())
+    assert echo.last().properties == {"k": "v"}
+    assert echo.last().context["header.x-lance-table-location"] == "/there"
+    assert code_of(
+        "POST",
+        "/v1/table/t/create",
+        headers=headers,
+        params={"properties": '{"k": "other"}'},
+        content=ipc(),
+    ) == (400, 13)
+
+
+# --- identity and context
+
+
+def test_credentials_in_headers_win_over_the_body(http, echo):
+    body = {"identity": {"api_key": "body", "auth_token": "body"}}
+    http.post("/v1/table/t/describe", json=body)
+    assert echo.last().identity.api_key == "body"
+    headers = {"x-api-key": "key", "Authorization": "bearer  token"}
+    http.post("/v1/table/t/describe", json=body, headers=headers)
+    assert echo.last().identity.api_key == "key"
+    assert echo.last().identity.auth_token == "token"
+    http.post("/v1/table/t/describe", json=body, headers={"Authorization": "Basic abc"})
+    assert echo.last().identity.auth_token == "body"
+    http.get("/v1/table", headers={"x-api-key": "key"})
+    assert echo.last().identity.api_key == "key"
+
+
+def test_headers_reach_the_context_and_come_back(uri, echo):
+    with connect("rest", {"uri": uri, "headers.x-static": "1", "api_key": "k"}) as client:
+        answer = client.describe_table(
+            DescribeTableRequest(id=["t"], context={"header.X-Dynamic": "2", "note": "3"})
+        )
+    context = echo.last().context
+    assert context["header.x-static"] == "1"
+    assert context["header.x-dynamic"] == "2"
+    assert context["note"] == "3"
+    hidden = {"header.host", "header.content-length", "header.x-api-key", "header.authorization"}
+    assert not hidden & set(context)
+    assert echo.last().identity.api_key == "k"
+    assert answer.context["header.x-echo"] == "yes"
+    assert answer.context["note"] == "kept"
+    assert answer.context["header.content-length"] != "7"
+
+
+@pytest.mark.parametrize("context", [[], "x", {"a": 1}])
+def test_a_context_that_is_none(code_of, context):
+    headers = {"x-anything": "1"}
+    assert code_of("POST", "/DescribeTable", json={"context": context}, headers=headers) == (
+        400,
+        13,
+    )
+
+
+# --- failures
+
+
+def test_failures_carry_code_detail_and_status(http):
+    response = http.post("/v1/table/gone/exists")
+    assert response.status_code == 404
+    assert response.json() == {
+        "error": "table gone does not exist",
+        "code": 4,
+        "detail": "looked twice",
+    }
+
+
+def test_what_a_namespace_does_not_offer_is_unsupported(code_of):
+    assert code_of("POST", "/v1/table/t/drop") == (406, 0)
+    assert code_of("POST", "/CreateNamespace") == (406, 0)
+
+
+def test_throttling_says_when_to_come_back(http):
+    response = http.post("/v1/table/busy/exists")
+    assert (response.status_code, response.json()["code"]) == (429, 21)
+    assert response.headers["retry-after"] == "2"
+
+
+def test_a_bug_shows_no_trace_and_is_in_the_log(http, caplog):
+    with caplog.at_level(logging.ERROR, "lance_namespace_impls.server"):
+        response = http.post("/v1/table/broken/exists", headers={"x-request-id": "r-1"})
+    assert (response.status_code, response.json()["code"]) == (500, 18)
+    assert response.json()["instance"] == "r-1"
+    assert "secret place" not in response.text
+    assert "Traceback" not in response.text
+    assert "r-1" in caplog.text
+    assert "secret place" in caplog.text
+    other = http.post("/v1/table/broken/exists").json()["instance"]
+    assert len(other) == 32
+
+
+def test_unknown_routes_and_wrong_methods(http):
+    response = http.post("/v1/table/t/descrbe")
+    assert (response.status_code, response.json()["code"]) == (404, 0)
+    assert "/v1/table/{id}/describe" in response.json()["error"]
+    assert http.get("/").json()["code"] == 0
+    response = http.get("/v1/table/t/describe")
+    assert (response.status_code, response.json()["code"]) == (405, 13)
+    assert response.headers["allow"] == "POST"
+    assert http.delete("/v1/table").headers["allow"] == "GET, HEAD"
+    assert http.put("/DescribeTable").status_code == 405
+
+
+def test_health_and_document(http):
+    assert http.get("/healthz").json() == {"status": "ok"}
+    document = http.get("/openapi.json")
+    assert document.json()["paths"]["/v1/table/{id}/describe"]
+    for path in ("/healthz", "/openapi.json", "/v1/table"):
+        response = http.head(path)
+        assert (response.status_code, response.content) == (200, b"")
+
+
+# --- secrets
+
+
+@pytest.mark.parametrize(
+    ("vends", "asks", "secret"),
+    [(False, None, False), (False, True, False), (True, None, True), (True, False, False)],
+)
+def test_storage_secrets_leave_only_where_the_server_vends_them(vends, asks, secret):
+    with serving(EchoNamespace(), vend_storage_options=vends) as uri:
+        options = httpx.post(f"{uri}/v1/table/t/describe", json={"vend_credentials": asks}).json()[
+            "storage_options"
+        ]
+    assert options["aws_region"] == "eu"
+    assert ("aws_secret_access_key" in options) is secret
+
+
+# --- rows in
+
+
+def test_rows_are_not_awaited_where_the_call_is_refused(uri, echo):
+    """The client learns of it while it still sends, and the next call goes through."""
+
+    def endless():
+        yield ipc()[:64]
+        for _ in range(200):
+            yield b"\0" * (1 << 20)
+
+    started = time.monotonic()
+    with httpx.Client(base_url=uri, timeout=30) as client:
+        response = client.post("/v1/table/t/create?mode=refuse", content=endless())
+        assert (response.status_code, response.json()["code"]) == (400, 13)
+        assert response.headers["connection"] == "close"
+        assert client.post("/v1/table/t/describe").status_code == 200
+    assert time.monotonic() - started < 20
+
+
+def test_a_small_rest_of_rows_keeps_the_connection(http):
+    response = http.post("/v1/table/t/create?mode=refuse", content=ipc())
+    assert response.status_code == 400
+    assert "connection" not in response.headers
+
+
+def test_a_client_that_asks_first_is_told_no_without_sending(uri):
+    host, port = uri.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(
+            b"POST /v1/table/t/create?limit=1&delimiter= HTTP/1.1\r\nHost: x\r\n"
+            b"Content-Type: text/plain\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n"
+        )
+        first = connection.recv(1000)
+    assert first.startswith(b"HTTP/1.1 400 ")
+    assert b"connection: close" in first.lower()
+
+
+@pytest.mark.parametrize("cut", [0, 3, 100, -50])
+def test_rows_that_break_off(code_of, cut):
+    whole = ipc(1000, 3)
+    assert code_of("POST", "/v1/table/t/create", content=whole[:cut]) == (400, 13)
+
+
+def test_a_client_that_leaves_within_its_rows_frees_the_server(uri, echo):
+    host, port = uri.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(
+            b"POST /v1/table/left/create HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
+            + ipc(1000, 3)[:5000]
+        )
+        wait_until(lambda: echo.requests and echo.last().id == ["left"])
+    wait_until(lambda: not any(_reads_rows(t) for t in threading.enumerate()))
+
+
+def _reads_rows(thread):
+    import sys
+    import traceback
+
+    frame = sys._current_frames().get(thread.ident)
+    return frame is not None and any("readinto" in f.name for f in traceback.extract_stack(frame))
+
+
+def wait_until(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_rows_are_held_back_until_they_are_read(uri, echo):
+    """A sender that is faster than the reader waits; nothing piles up in the server."""
+    sent = 0
+
+    def produce():
+        nonlocal sent
+        for number in range(64):
+            sent = number
+            yield pa.record_batch([pa.array([0] * (1 << 17), pa.int64())], names=["a"])
+
+    class Slow(EchoNamespace):
+        def create_table(self, request, data):
+            time.sleep(1)
+            self.sent_meanwhile = sent
+            return super().create_table(request, data)
+
+    slow = Slow()
+    schema = pa.schema([("a", pa.int64())])
+    with serving(slow) as address, connect("rest", {"uri": address}) as client:
+        client.create_table({"id": ["t"]}, pa.RecordBatchReader.from_batches(schema, produce()))
+    assert slow.rows == 64 << 17
+    assert slow.sent_meanwhile < 24  # of 64 MiB: 4 held by the server, the rest in socket buffers
+
+
+# --- rows out
+
+
+def test_a_small_answer_has_a_length(http, echo):
+    response = http.post("/v1/table/t/query", json={"k": 1, "vector": None})
+    assert response.headers["content-type"] == "application/vnd.apache.arrow.file"
+    assert int(response.headers["content-length"]) == len(response.content)
+    assert pa.ipc.open_file(response.content).read_all()["a"].to_pylist() == [1, 2, 3]
+
+
+def test_a_large_answer_is_streamed(http, echo, uri_and_client, monkeypatch):
+    monkeypatch.setattr(echo, "reader", large_rows(20))
+    response = http.post("/v1/table/t/query", json={"k": 1, "vector": None})
+    assert response.headers["transfer-encoding"] == "chunked"
+    assert pa.ipc.open_file(response.content).read_all().num_rows == 20 << 17
+    reader = uri_and_client.query_table({"id": ["t"], "k": 1, "vector": None})
+    assert [batch["a"][0].as_py() for batch in reader] == list(range(20))
+
+
+def test_a_failure_before_the_first_batch_is_a_failure(code_of, echo, monkeypatch):
+    monkeypatch.setattr(echo, "reader", large_rows(20, fail_at=0))
+    assert code_of("POST", "/v1/table/t/query", json={"k": 1, "vector": None}) == (400, 13)
+
+
+def test_a_failure_later_cuts_the_answer(echo, uri_and_client, caplog, monkeypatch):
+    monkeypatch.setattr(echo, "reader", large_rows(20, fail_at=9))
+    reader = uri_and_client.query_table({"id": ["t"], "k": 1, "vector": None})
+    with (
+        caplog.at_level(logging.ERROR, "lance_namespace_impls.server"),
+        pytest.raises(Exception, match=r"no answer from|broke off") as caught,
+    ):
+        reader.read_all()
+    assert caught.value.code in (17, 18)
+    wait_until(lambda: "batch 9 cannot be read" in caplog.text)
+    assert "QueryTable was cut" in caplog.text
+
+
+def test_a_client_that_leaves_within_the_answer_ends_the_query(uri, echo, monkeypatch):
+    closed = threading.Event()
+    inner = large_rows(100_000)
+
+    def produce():
+        reader = inner()
+
+        def batches():
+            try:
+                yield from reader
+            finally:
+                closed.set()
+
+        return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+    monkeypatch.setattr(echo, "reader", produce)
+    with httpx.stream("POST", f"{uri}/v1/table/t/query", json={"k": 1, "vector": None}) as response:
+        next(response.iter_raw())
+    assert closed.wait(10)
+
+
+# --- as a part of another application
+
+
+def test_below_another_application():
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    echo = EchoNamespace()
+    app = Starlette(routes=[Mount("/lance/v2", app=create_app(echo))])
+
+    async def ask():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://x/lance/v2") as client:
+            found = await client.post("/v1/table/a%2Fb/describe")
+            missing = await client.get("/v1/nothing")
+            return found.status_code, missing.status_code
+
+    import asyncio
+
+    assert asyncio.run(ask()) == (200, 404)
+    assert echo.last().id == ["a/b"]
+
+
+def test_page_tokens_and_names_with_every_ascii_sign(http, echo):
+    token = "".join(map(chr, range(1, 127)))
+    http.get(f"/v1/namespace/$/list?page_token={quote(token, safe='')}")
+    assert echo.last().page_token == token
