@@ -1,0 +1,183 @@
+"""The commands put together."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from . import browse, change, jobs
+from .failures import Report, Status, one_line
+from .session import with_output, with_session
+
+__all__ = ["app", "run"]
+
+
+class Command(TyperCommand):
+    """A command whose help groups its options under titles and ends with examples."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each group of parameters, the command's own first."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_argument = parameter.param_type_name == "argument"
+                title = getattr(parameter, "rich_help_panel", None)
+                title = title or ("Arguments" if is_argument else "Options")
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, a line each."""
+        _write_lines(formatter, "Examples", (self.epilog or "").splitlines())
+
+
+class Commands(TyperGroup):
+    """All commands; what goes wrong in one leaves as one line and a status."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Read the arguments before the command's name."""
+        report = Report(as_json="--json" in args, debug="--debug" in args)
+        with report.failures():
+            return super().make_context(info_name, args, parent, obj=report, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the command's arguments and run it."""
+        with ctx.obj.failures():
+            return super().invoke(ctx)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write what the exit statuses mean."""
+        statuses = [f"{status.value:>3}  {status.meaning}" for status in Status]
+        _write_lines(formatter, "Exit status", statuses)
+
+
+def _write_lines(formatter: Any, title: str, lines: list[str]) -> None:
+    with formatter.section(title):
+        for line in lines:
+            formatter.write(f"  {line}\n")
+
+
+app = typer.Typer(
+    name="lance-ns",
+    cls=Commands,
+    rich_markup_mode=None,  # plain help starts in half the time and reads well in a pipe
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _add(
+    command: Callable[..., None],
+    options: Callable[[Callable[..., None]], Callable[..., None]],
+    *examples: str,
+    name: str | None = None,
+) -> None:
+    app.command(name, cls=Command, epilog="\n".join(examples))(options(command))
+
+
+_add(
+    browse.ls,
+    with_session,
+    "lance-ns ls --impl dir -p path=/data/lance",
+    "lance-ns ls sales --profile prod --tables",
+    "lance-ns ls --all --json | jq -r '.tables[]'",
+)
+_add(
+    browse.describe,
+    with_session,
+    "lance-ns describe flights --details --impl dir -p path=/data/lance",
+    "lance-ns describe 'sales$orders' --profile prod --json",
+)
+_add(
+    change.create,
+    with_session,
+    "lance-ns create sales --profile prod --set owner=ana",
+    "lance-ns create flights --data flights.parquet --impl dir -p path=/data/lance",
+    "lance-ns create flights --data flights.csv --mode overwrite --profile prod",
+)
+_add(
+    change.declare,
+    with_session,
+    "lance-ns declare flights --impl dir -p path=/data/lance",
+    "lance-ns declare 'sales$orders' --location s3://lake/orders --profile prod",
+)
+_add(
+    change.drop,
+    with_session,
+    "lance-ns drop flights --impl dir -p path=/data/lance",
+    "lance-ns drop sales --namespace --behavior cascade --yes --profile prod",
+)
+_add(
+    jobs.import_files,
+    with_session,
+    "lance-ns import flights flights.csv --option nulls=NA --impl dir -p path=/data/lance",
+    "lance-ns import 'sales$orders' 'orders/*.parquet' --mode append --profile prod",
+    name="import",
+)
+_add(
+    jobs.serve,
+    with_session,
+    "lance-ns serve --impl dir -p path=/data/lance --port 2333",
+    "lance-ns serve --profile prod --host 0.0.0.0 --vend-storage-options",
+)
+_add(
+    browse.operations,
+    with_session,
+    "lance-ns operations --impl dir -p path=/data/lance",
+    "lance-ns operations --supported --profile prod",
+)
+_add(
+    browse.backends,
+    with_output,
+    "lance-ns backends",
+    "lance-ns backends dir",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"lance-ns {version('lance-namespace-kit')}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Lance tables in the catalog you already run.
+
+    Name the namespace with --impl and -p, with a profile, or in the environment: see the help of
+    a command, such as lance-ns ls --help.
+    """
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(Status.USAGE)
+
+
+def run() -> None:
+    """Run the command line of the process and exit with its status."""
+    warnings.showwarning = _show_warning
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's encoding lacks is shown escaped instead of failing.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    app(prog_name="lance-ns")
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"warning: {one_line(str(message))}\n")

@@ -1,0 +1,406 @@
+"""The commands that look at a catalog: ls, describe, operations and backends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+
+from .failures import UsageError
+from .output import Cell, Output, Styled
+from .session import Session
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import (
+        DescribeTableResponse,
+        JsonArrowDataType,
+        JsonArrowField,
+    )
+
+    from ..core.identifiers import Identifier
+    from ..core.namespace import Namespace
+
+__all__ = ["backends", "describe", "ls", "operations"]
+
+NAMESPACE = Styled("namespace", "blue")
+TABLE = Styled("table    ", "green")
+YES = Styled("yes", "green")
+NO = Styled("no", "dim")
+
+
+def ls(
+    session: Session,
+    id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The namespace; the root unless given.")
+    ] = None,
+    tables: Annotated[bool, typer.Option("--tables", "-t", help="Only tables.")] = False,
+    namespaces: Annotated[
+        bool, typer.Option("--namespaces", "-n", help="Only child namespaces.")
+    ] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", "-a", help="All tables of the whole catalog, by their IDs.")
+    ] = False,
+    with_data: Annotated[
+        bool,
+        typer.Option("--with-data", help="Leave out tables that are declared and have no data."),
+    ] = False,
+) -> None:
+    """List the child namespaces and the tables of a namespace."""
+    identifier = session.identifier(id)
+    if tables and namespaces:
+        raise UsageError("--tables and --namespaces leave nothing: give one of them, or neither")
+    if everything and (identifier or namespaces):
+        raise UsageError("--all lists the tables of the whole catalog: leave ID and -n out")
+    with session.connect() as namespace:
+        if everything:
+            found = _all_tables(namespace, session.delimiter, not with_data)
+            _show_names(session, identifier, None, found)
+            return
+        below = None if tables else namespace.iter_namespaces(identifier)
+        inside = namespace.iter_tables(identifier, include_declared=not with_data)
+        _show_names(session, identifier, below, None if namespaces else inside)
+
+
+def _show_names(
+    session: Session,
+    identifier: Identifier,
+    namespaces: Iterator[str] | None,
+    tables: Iterator[str] | None,
+) -> None:
+    output = session.output
+    if output.as_json:
+        output.listing(
+            id=list(identifier),
+            delimiter=session.delimiter,
+            namespaces=namespaces,
+            tables=tables,
+        )
+        return
+    both = namespaces is not None and tables is not None
+    count = 0
+    for kind, names in ((NAMESPACE, namespaces), (TABLE, tables)):
+        for name in names or ():
+            output.line(*((kind, "  ", name) if both else (name,)))
+            count += 1
+    if not count and output.on_terminal:
+        output.line(Styled("nothing here", "dim"))
+
+
+def _all_tables(namespace: Namespace, delimiter: str, include_declared: bool) -> Iterator[str]:
+    from ..core.identifiers import join_identifier, split_identifier
+
+    # A server joins the names with the delimiter that its client is configured with.
+    used = getattr(namespace.config, "delimiter", delimiter)
+    request = {"include_declared": include_declared, "context": {"delimiter": used}}
+    token: str | None = None
+    while True:
+        page = namespace.list_all_tables({**request, "page_token": token})
+        for name in page.tables:
+            yield (
+                name
+                if used == delimiter
+                else join_identifier(split_identifier(name, used), delimiter)
+            )
+        if (token := page.page_token) is None:
+            return
+
+
+def describe(
+    session: Session,
+    id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="What to describe; the root unless given.")
+    ] = None,
+    table: Annotated[bool, typer.Option("--table", help="It is a table.")] = False,
+    namespace: Annotated[bool, typer.Option("--namespace", help="It is a namespace.")] = False,
+    details: Annotated[
+        bool,
+        typer.Option("--details", "-d", help="Open the table: version, rows, fragments, schema."),
+    ] = False,
+    version: Annotated[
+        int | None, typer.Option("--version", metavar="NUMBER", help="That version, in detail.")
+    ] = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", metavar="NAME", help="That tag's version, in detail.")
+    ] = None,
+    branch: Annotated[
+        str | None, typer.Option("--branch", metavar="NAME", help="That branch, in detail.")
+    ] = None,
+) -> None:
+    """Show a table, or else the namespace of that name."""
+    identifier = session.identifier(id)
+    if table and namespace:
+        raise UsageError("--table and --namespace exclude each other: give one of them")
+    chosen = {"version": version, "tag": tag, "branch": branch}
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    with session.connect() as connection:
+        if namespace or not identifier:
+            _show_namespace(session, connection, identifier)
+        elif table or details or chosen:
+            _show_table(session, connection, identifier, details or bool(chosen), chosen)
+        else:
+            _show_either(session, connection, identifier)
+
+
+def _show_either(session: Session, namespace: Namespace, identifier: Identifier) -> None:
+    try:
+        _show_table(session, namespace, identifier, False, {})
+    except (TableNotFoundError, NamespaceNotFoundError, InvalidInputError, UnsupportedError) as no:
+        try:
+            _show_namespace(session, namespace, identifier)
+        except (NamespaceNotFoundError, InvalidInputError, UnsupportedError) as neither:
+            raise _better_of(no, neither) from neither
+
+
+def _better_of(as_table: LanceNamespaceError, as_namespace: LanceNamespaceError) -> Exception:
+    """Choose the error to show for a name that is neither a table nor a namespace."""
+    missing = isinstance(as_namespace, NamespaceNotFoundError)
+    if isinstance(as_table, TableNotFoundError | NamespaceNotFoundError):
+        if missing:
+            as_table.message += ", nor does a namespace of that name"
+        return as_table
+    if missing:
+        as_namespace.message += f"; as a table: {as_table.message}"
+        return as_namespace
+    return as_table
+
+
+def _show_namespace(session: Session, namespace: Namespace, identifier: Identifier) -> None:
+    found = namespace.describe_namespace({"id": list(identifier)})
+    output = session.output
+    if output.as_json:
+        output.document(
+            {
+                "kind": "namespace",
+                "id": list(identifier),
+                "properties": found.properties or {},
+            }
+        )
+        return
+    kind = Styled("namespace " if identifier else "", "bold")
+    output.line(kind, Styled(session.written(identifier), "bold blue"))
+    output.fields(dict(sorted((found.properties or {}).items())))
+
+
+def _show_table(
+    session: Session,
+    namespace: Namespace,
+    identifier: Identifier,
+    details: bool,
+    chosen: dict[str, Any],
+) -> None:
+    request = {"id": list(identifier), **chosen}
+    found = namespace.describe_table({"id": request["id"], "check_declared": details})
+    rows: int | None = None
+    if details and not found.is_only_declared:
+        found = namespace.describe_table(
+            {**request, "load_detailed_metadata": True, "with_table_uri": True}
+        )
+        rows = _count_rows(namespace, identifier, found, chosen.get("branch"))
+    _hide_secrets(found)
+    if session.output.as_json:
+        described = _every_field(found)
+        session.output.document(
+            {"kind": "table", "id": request["id"], "num_rows": rows, **described}
+        )
+    else:
+        _write_table(session.output, session.written(identifier), found, rows)
+
+
+def _count_rows(
+    namespace: Namespace,
+    identifier: Identifier,
+    described: DescribeTableResponse,
+    branch: str | None,
+) -> int | None:
+    """Count the rows of the version that was described; None where the catalog cannot."""
+    request: dict[str, Any] = {"id": list(identifier)}
+    request |= {"branch": branch} if branch else {"version": described.version}
+    try:
+        return namespace.count_table_rows(request).count
+    except UnsupportedError:
+        return None
+
+
+def _hide_secrets(found: DescribeTableResponse) -> None:
+    from ..core.config import redact
+
+    found.storage_options = found.storage_options and redact(found.storage_options)
+
+
+def _every_field(found: DescribeTableResponse) -> dict[str, Any]:
+    """Give the answer with a key for every field, null where it has none."""
+    import attrs
+
+    from lance_namespace_client.models import DescribeTableResponse
+
+    written = found.to_dict()
+    fields = attrs.fields(DescribeTableResponse)
+    keys = (field.name for field in fields if field.name != "context")
+    return {key: written.get(key) for key in keys}
+
+
+def _write_table(output: Output, name: str, found: DescribeTableResponse, rows: int | None) -> None:
+    output.line(Styled("table ", "bold"), Styled(name, "bold green"))
+    fields: dict[str, Cell] = {"location": found.location or ""}
+    if found.table_uri and found.table_uri != found.location:
+        fields["uri"] = found.table_uri
+    if found.is_only_declared:
+        fields["data"] = Styled("none yet: declared only", "yellow")
+    if found.version is not None:
+        fields["version"] = str(found.version)
+    if rows is not None:
+        fields["rows"] = f"{rows:,}"
+    if found.stats is not None:
+        fields["fragments"] = f"{found.stats.num_fragments:,}"
+        fields["deleted rows"] = f"{found.stats.num_deleted_rows:,}"
+    for title, entries in (
+        ("property", found.properties),
+        ("storage option", found.storage_options),
+        ("metadata", found.metadata),
+    ):
+        for key, value in sorted((entries or {}).items()):
+            fields[f"{title} {key}"] = value
+    output.fields(fields)
+    if found.schema is not None:
+        if not output.on_terminal:
+            output.line()
+        columns = [_column(field) for field in found.schema.fields]
+        output.table(("Column", "Type", "Nullable"), columns)
+
+
+def _column(field: JsonArrowField) -> tuple[Cell, ...]:
+    return (field.name, Styled(_type_name(field.type), "cyan"), YES if field.nullable else NO)
+
+
+def _type_name(type: JsonArrowDataType) -> str:
+    """Write an Arrow type the short way: ``fixed_size_list<float>[768]``."""
+    inner = type.fields or []
+    if type.type == "struct":
+        parts = ", ".join(f"{field.name}: {_type_name(field.type)}" for field in inner)
+    else:
+        parts = ", ".join(_type_name(field.type) for field in inner)
+    length = f"[{type.length}]" if type.length is not None else ""
+    return f"{type.type}<{parts}>{length}" if inner else f"{type.type}{length}"
+
+
+def operations(
+    session: Session,
+    supported: Annotated[
+        bool, typer.Option("--supported", help="Only those that it supports.")
+    ] = False,
+    routes: Annotated[
+        bool, typer.Option("--routes", help="Show the HTTP routes instead of what each does.")
+    ] = False,
+) -> None:
+    """Show which operations of the protocol the namespace supports."""
+    from lance_namespace_client.operations import OPERATIONS
+
+    with session.connect() as namespace:
+        listed = set(namespace.list_operations({}).operations)
+    rows = [(row, not listed.isdisjoint(row.names)) for row in OPERATIONS.values()]
+    unknown = sorted(listed.difference(*(row.names for row, _ in rows)))
+    shown = [(row, yes) for row, yes in rows if yes or not supported]
+    if session.output.as_json:
+        document = [
+            {
+                "name": row.name,
+                "supported": yes,
+                "tag": row.tag,
+                "method": row.http_method,
+                "path": row.path,
+                "summary": row.summary,
+                "codes": list(row.codes),
+            }
+            for row, yes in shown
+        ]
+        session.output.document({"operations": document, "unknown": unknown})
+        return
+    session.output.table(
+        ("Operation", "Supported", "Route" if routes else "What it does"),
+        [
+            (
+                Styled(row.name, "bold" if yes else "dim"),
+                YES if yes else NO,
+                f"{row.http_method:<4} {row.path}" if routes else row.summary,
+            )
+            for row, yes in shown
+        ],
+    )
+    if unknown:
+        session.output.line("not in this version of the protocol: ", ", ".join(unknown))
+    if session.output.on_terminal:
+        count = sum(yes for _, yes in rows)
+        session.output.line(Styled(f"{count} of {len(rows)} operations supported", "dim"))
+
+
+def backends(
+    output: Output,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One implementation; all unless given.")
+    ] = None,
+) -> None:
+    """List the implementations and the properties that each takes."""
+    from .. import registry
+
+    found: dict[str, type[Namespace] | InvalidInputError] = {}
+    if name is not None:
+        found[name] = registry.load(name)
+    else:
+        found |= {impl: _loaded(impl) for impl in sorted(registry.implementations())}
+    if output.as_json:
+        output.document({"backends": {impl: _backend(cls) for impl, cls in found.items()}})
+        return
+    for number, (impl, cls) in enumerate(found.items()):
+        if number and not output.on_terminal:
+            output.line()
+        if isinstance(cls, InvalidInputError):
+            output.line(Styled(impl, "bold"), "  ", Styled(cls.message, "red"))
+            continue
+        output.line(Styled(impl, "bold"), "  ", Styled(_class_name(cls), "dim"))
+        rows = [_property(row) for row in _required_first(cls.config_type.describe())]
+        output.table(("Property", "Type", "Default", "What it is"), rows)
+
+
+def _loaded(impl: str) -> type[Namespace] | InvalidInputError:
+    """Load an implementation; one that cannot be loaded is shown with the reason."""
+    from .. import registry
+
+    try:
+        return registry.load(impl)
+    except InvalidInputError as error:
+        return error
+
+
+def _backend(cls: type[Namespace] | InvalidInputError) -> dict[str, Any]:
+    if isinstance(cls, InvalidInputError):
+        return {"class": None, "properties": None, "error": cls.message}
+    return {"class": _class_name(cls), "properties": cls.config_type.describe(), "error": None}
+
+
+def _class_name(cls: type[Namespace]) -> str:
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _required_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: not row["required"])
+
+
+def _property(row: dict[str, Any]) -> tuple[Cell, ...]:
+    kind = row["type"] + (f" ({row['unit']})" if row["unit"] else "")
+    default = Styled("required", "yellow") if row["required"] else _default(row["default"])
+    return (row["key"], kind, default, row["doc"] + (" (secret)" if row["secret"] else ""))
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)

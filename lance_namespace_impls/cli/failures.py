@@ -1,0 +1,219 @@
+"""How a failure leaves the command: one line on stderr, and an exit status.
+
+Source: protocol semantics, "Errors".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+import typer
+
+from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
+
+__all__ = [
+    "MissingPackageError",
+    "Report",
+    "Status",
+    "UsageError",
+    "needs",
+    "one_line",
+    "status_of",
+]
+
+
+class Status(IntEnum):
+    """Exit status of ``lance-ns``; each member's `meaning` stands in the help."""
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> Status:
+        """Make a status with its meaning."""
+        status = int.__new__(cls, value)
+        status._value_ = value
+        status.meaning = meaning
+        return status
+
+    OK = 0, "done"
+    NOT_DONE = 1, "not done: the answer was no, or a package is missing"
+    USAGE = 2, "the command line or the configuration file is wrong"
+    NOT_FOUND = 3, "something is not there"
+    EXISTS = 4, "something is there already"
+    INVALID = 5, "the input is refused"
+    DENIED = 6, "not allowed, or not logged in"
+    UNAVAILABLE = 7, "not reachable or overloaded; try again later"
+    UNSUPPORTED = 8, "this catalog cannot do it"
+    CONFLICT = 9, "not empty, changed meanwhile, or in a wrong state"
+    INTERNAL = 10, "failed inside; --debug shows where"
+    INTERRUPTED = 130, "interrupted (Ctrl-C)"
+    BROKEN_PIPE = 141, "nobody reads the output any more"
+
+
+_STATUS = {
+    ErrorCode.UNSUPPORTED: Status.UNSUPPORTED,
+    ErrorCode.NAMESPACE_NOT_EMPTY: Status.CONFLICT,
+    ErrorCode.INVALID_INPUT: Status.INVALID,
+    ErrorCode.CONCURRENT_MODIFICATION: Status.CONFLICT,
+    ErrorCode.PERMISSION_DENIED: Status.DENIED,
+    ErrorCode.UNAUTHENTICATED: Status.DENIED,
+    ErrorCode.SERVICE_UNAVAILABLE: Status.UNAVAILABLE,
+    ErrorCode.INTERNAL: Status.INTERNAL,
+    ErrorCode.INVALID_TABLE_STATE: Status.CONFLICT,
+    ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR: Status.INVALID,
+    ErrorCode.THROTTLING: Status.UNAVAILABLE,
+}
+
+
+def status_of(code: ErrorCode) -> Status:
+    """Give the exit status of an error code; a code of no family is `Status.INTERNAL`."""
+    if code.name.endswith("_NOT_FOUND"):
+        return Status.NOT_FOUND
+    if code.name.endswith("_ALREADY_EXISTS"):
+        return Status.EXISTS
+    return _STATUS.get(code, Status.INTERNAL)
+
+
+class UsageError(Exception):
+    """The command line or the configuration file is wrong; the message says what to write."""
+
+
+class MissingPackageError(Exception):
+    """A command needs a package that is not installed."""
+
+
+@contextmanager
+def needs(command: str, extra: str) -> Iterator[None]:
+    """Say which extra to install where an import of a command fails.
+
+    Args:
+        command: the command, such as ``serve``.
+        extra: the extra of this distribution that brings what it imports.
+
+    Raises:
+        MissingPackageError: a package is not installed.
+    """
+    try:
+        yield
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "lance_namespace_impls", "lance_namespace_client"):
+            raise
+        raise MissingPackageError(
+            f"lance-ns {command} needs {package}: pip install 'lance-namespace-kit[{extra}]'"
+        ) from error
+
+
+def one_line(text: str) -> str:
+    """Give a text on one line, with nothing in it that steers a terminal."""
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
+class Report:
+    """Turns what goes wrong in a run into a line on stderr and an exit status.
+
+    Args:
+        as_json: whether the line is a JSON object.
+        debug: whether the traceback is shown as well.
+    """
+
+    def __init__(self, *, as_json: bool, debug: bool) -> None:
+        self.as_json = as_json
+        self.debug = debug
+        self.secrets: frozenset[str] = frozenset()
+        """Values that must not be shown."""
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Report a failure of what runs inside, and exit with its status."""
+        try:
+            yield
+            sys.stdout.flush()
+        except (typer.Exit, typer.Abort):
+            raise
+        except KeyboardInterrupt:
+            raise typer.Exit(Status.INTERRUPTED) from None
+        except BrokenPipeError:
+            _let_go_of_output()
+            raise typer.Exit(Status.BROKEN_PIPE) from None
+        except LanceNamespaceError as error:
+            raise self._exit(error, status_of(error.code), error.message, error.code) from error
+        except MissingPackageError as error:
+            raise self._exit(error, Status.NOT_DONE, str(error)) from error
+        except UsageError as error:
+            raise self._exit(error, Status.USAGE, str(error)) from error
+        except _UsageOfTyper as error:
+            raise self._exit(error, Status.USAGE, _usage_message(error)) from error
+        except Exception as error:
+            message = _unforeseen(error)
+            raise self._exit(error, Status.INTERNAL, message, ErrorCode.INTERNAL) from error
+
+    def _exit(
+        self, error: Exception, status: Status, message: str, code: ErrorCode | None = None
+    ) -> typer.Exit:
+        name = _name(code) if code is not None else None
+        message = self._without_secrets(message)
+        if self.debug:
+            shown = "".join(traceback.format_exception(error))
+            sys.stderr.write(self._without_secrets(shown))
+        if self.as_json:
+            detail = getattr(error, "detail", None)
+            document = {
+                "error": message,
+                "code": None if code is None else int(code),
+                "name": name,
+                "detail": detail and self._without_secrets(detail),
+                "instance": getattr(error, "instance", None),
+                "status": int(status),
+            }
+            line = json.dumps(document)
+        else:
+            head = "error" if code is None else f"error {int(code)} {name}"
+            line = f"{head}: {one_line(message)}"
+        try:
+            sys.stderr.write(line + "\n")
+            sys.stderr.flush()
+        except BrokenPipeError:
+            _let_go_of_output()
+        return typer.Exit(status)
+
+    def _without_secrets(self, text: str) -> str:
+        for secret in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return text
+
+
+# Typer does not export the class of its own usage errors, only one below it.
+_UsageOfTyper: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+def _usage_message(error: Exception) -> str:
+    message: str = error.format_message() if hasattr(error, "format_message") else str(error)
+    message = message.strip().rstrip(".")
+    context: typer.Context | None = getattr(error, "ctx", None)
+    if context is None:
+        return message
+    return f"{message[:1].lower()}{message[1:]}; see {context.command_path} --help"
+
+
+def _unforeseen(error: Exception) -> str:
+    text = str(error) or "no message"
+    return f"{type(error).__name__}: {text} (--debug shows where)"
+
+
+def _name(code: ErrorCode) -> str:
+    return "".join(part.title() for part in code.name.split("_"))
+
+
+def _let_go_of_output() -> None:
+    """Point stdout and stderr at nothing, so that the interpreter's last flush succeeds."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nothing, stream.fileno())
+    os.close(nothing)

@@ -1,0 +1,177 @@
+"""The commands that run for a while: serve and import."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import sys
+from typing import Annotated
+
+import typer
+
+from .failures import needs
+from .output import Styled, progress
+from .session import Session, key_values
+
+__all__ = ["import_files", "serve"]
+
+PORT = 2333
+
+
+def import_files(
+    session: Session,
+    id: Annotated[str, typer.Argument(metavar="ID", help="The table, its names joined.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES...",
+            help="CSV, JSON (an object a line) or Parquet files, folders, or patterns such as "
+            "'data/*.csv'; paths or URIs.",
+        ),
+    ],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="FORMAT", help="csv, json or parquet, where names do not tell."
+        ),
+    ] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            "--mode",
+            metavar="MODE",
+            help="create (fails where the table is there), append, overwrite (rows and columns, "
+            "in one commit) or exist_ok (leaves it).",
+        ),
+    ] = "create",
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="KEY=VALUE",
+            help="How to read the files, such as delimiter=';', header=false, nulls=NA or "
+            "types='zip: string'; give it again for each.",
+        ),
+    ] = None,
+    cores: Annotated[
+        int | None,
+        typer.Option(
+            "--cores",
+            metavar="NUMBER",
+            min=1,
+            help="Worker processes at once; all cores unless given.",
+        ),
+    ] = None,
+) -> None:
+    """Import files into a table as a Spark job on this machine."""
+    with needs("import", "spark"):
+        import pyspark  # noqa: F401 - the modules below report its absence in their own way
+
+        from ..spark.ingest import import_files as run_import
+        from ..spark.session import local_session
+    identifier = session.identifier(id)
+    name = session.written(identifier)
+    chosen = key_values(options, "--option")
+    with session.connect() as namespace:  # finds what is wrong with it before Spark starts
+        properties = namespace.properties
+    with progress(f"import {name}") as bar:
+        bar.update(0, None, "starting Spark")
+        spark = local_session(app_name=f"lance-ns import {name}", cores=cores)
+        try:
+            result = run_import(
+                spark,
+                impl=session.impl,
+                properties=properties,
+                table=identifier,
+                sources=files,
+                format=format,
+                mode=mode,
+                options=chosen,
+                progress=lambda done, total, rows: bar.update(done, total, f"{rows:,} rows"),
+            )
+        finally:
+            spark.stop()
+    if session.output.as_json:
+        session.output.document(
+            {
+                "kind": "table",
+                "id": list(identifier),
+                "location": result.location,
+                "version": result.version,
+                "rows": result.rows,
+                "files": result.files,
+                "fragments": result.fragments,
+                "seconds": round(result.seconds, 3),
+            }
+        )
+        return
+    session.output.line(f"table {name}: {result.rows:,} rows imported")
+    session.output.fields(
+        {
+            "location": result.location,
+            "version": str(result.version),
+            "files read": f"{result.files:,}",
+            "fragments": f"{result.fragments:,}",
+            "seconds": f"{result.seconds:.1f}",
+        }
+    )
+
+
+def serve(
+    session: Session,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on; 0.0.0.0 is every network.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int,
+        typer.Option(
+            "--port", metavar="NUMBER", min=0, max=65535, help="TCP port; 0 takes a free one."
+        ),
+    ] = PORT,
+    vend_storage_options: Annotated[
+        bool,
+        typer.Option(
+            "--vend-storage-options",
+            help="Send clients the secrets among the storage options, so that they can read and "
+            "write the data themselves.",
+        ),
+    ] = False,
+) -> None:
+    """Serve the namespace over the Lance REST protocol.
+
+    Ctrl-C and SIGTERM end it, once the requests under way are answered.
+    """
+    with needs("serve", "server"):
+        from ..server import serve as run_server
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    if not _is_loopback(host):
+        sys.stderr.write(
+            f"warning: the server asks nobody who they are: whoever reaches {host} can read and "
+            "change this namespace\n"
+        )
+    namespace = session.connect()
+
+    def announce(address: str) -> None:
+        if session.output.as_json:
+            session.output.document({"url": address, "impl": session.impl})
+        else:
+            where = Styled(address, "bold cyan")
+            session.output.line("Serving ", _shown(session), " on ", where, " (stop with Ctrl-C)")
+        sys.stdout.flush()
+
+    run_server(namespace, host, port, announce=announce, vend_storage_options=vend_storage_options)
+
+
+def _shown(session: Session) -> str:
+    """Write which namespace it is, without secrets."""
+    from ..core.config import redact
+
+    given = redact({key: str(value) for key, value in session.properties.items()})
+    return " ".join([session.impl, *(f"{key}={value}" for key, value in given.items())])
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,187 @@
+"""What a command says: rich on a terminal, plain columns in a pipe, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from .failures import needs, one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
+
+__all__ = ["Cell", "Output", "Progress", "Styled", "progress"]
+
+
+class Styled(NamedTuple):
+    """A text with a rich style, which a pipe does not see."""
+
+    text: str
+    style: str
+
+
+Cell: TypeAlias = str | Styled
+GAP = "  "
+
+
+class Output:
+    """Writes the answer of a command to stdout.
+
+    Args:
+        as_json: whether the answer is one JSON document.
+    """
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self._console = _console(sys.stdout) if sys.stdout.isatty() and not as_json else None
+
+    @property
+    def on_terminal(self) -> bool:
+        """Whether somebody reads along."""
+        return self._console is not None
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        """Write the one JSON document."""
+        sys.stdout.write(json.dumps(document, indent=2) + "\n")
+
+    def listing(self, **entries: Any) -> None:
+        """Write the one JSON document; an iterator in it is written as it goes, a line an item.
+
+        Nothing is written before the first item of each iterator is known, so that a listing
+        that fails at once leaves stdout empty.
+        """
+        entries = {k: _begun(v) if isinstance(v, Iterator) else v for k, v in entries.items()}
+        separator = "{"
+        for key, value in entries.items():
+            sys.stdout.write(f"{separator}\n  {json.dumps(key)}: ")
+            if isinstance(value, Iterator):
+                _write_array(value)
+            else:
+                sys.stdout.write(json.dumps(value))
+            separator = ","
+        sys.stdout.write("\n}\n")
+
+    def line(self, *cells: Cell) -> None:
+        """Write one line; it is never cut or folded."""
+        if self._console is None:
+            sys.stdout.write("".join(_plain(cell) for cell in cells) + "\n")
+        else:
+            text = self._text("").join(self._text(cell) for cell in cells)
+            self._console.print(text, soft_wrap=True)
+
+    def fields(self, fields: Mapping[str, Cell]) -> None:
+        """Write names and values, a line each."""
+        width = max(map(len, fields), default=0)
+        for name, value in fields.items():
+            self.line("  ", Styled(name.ljust(width), "cyan"), GAP, value)
+
+    def table(
+        self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, nowrap: int = 1
+    ) -> None:
+        """Write a table; no cell is cut.
+
+        Args:
+            headers: names of the columns.
+            rows: the cells.
+            nowrap: how many columns, from the left, keep their full width on a narrow terminal.
+        """
+        if self._console is None:
+            _write_columns([headers, *rows])
+            return
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
+        for number, header in enumerate(headers):
+            table.add_column(header, overflow="fold", no_wrap=number < nowrap)
+        for row in rows:
+            table.add_row(*(self._text(cell) for cell in row))
+        self._console.print(table)
+
+    def _text(self, cell: Cell) -> Text:
+        from rich.text import Text
+
+        return Text(_plain(cell), style=cell.style if isinstance(cell, Styled) else "")
+
+
+def _plain(cell: Cell) -> str:
+    text = cell.text if isinstance(cell, Styled) else cell
+    return text if text.isprintable() else "".join(_escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else ascii(character)[1:-1]
+
+
+def _write_columns(rows: Sequence[Sequence[Cell]]) -> None:
+    texts = [[_plain(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    for row in texts:
+        cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        sys.stdout.write(GAP.join(cells).rstrip() + "\n")
+
+
+def _begun(items: Iterator[Any]) -> Iterator[Any]:
+    """Take the first item now, so that a failure shows before anything is written."""
+    for first in items:
+        return chain([first], items)
+    return iter(())
+
+
+def _write_array(items: Iterable[Any]) -> None:
+    separator = ""
+    sys.stdout.write("[")
+    for item in items:
+        sys.stdout.write(f"{separator}\n    {json.dumps(item)}")
+        separator = ","
+    sys.stdout.write("\n  ]" if separator else "]")
+
+
+def _console(stream: Any) -> Console:
+    with needs("on a terminal", "cli"):
+        from rich.console import Console
+
+    return Console(file=stream, highlight=False)
+
+
+class Progress:
+    """A bar on stderr."""
+
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar = bar
+        self._task = task
+
+    def update(self, done: int, total: int | None, note: str) -> None:
+        """Show how far the work is.
+
+        Args:
+            done: units of work done.
+            total: units of work in all; None where it is not known.
+            note: what else to say, such as a number of rows.
+        """
+        if self._bar is not None:
+            self._bar.update(self._task, completed=done, total=total, note=note)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Progress]:
+    """Show a bar while the work inside runs; on a terminal only."""
+    if not sys.stderr.isatty():
+        yield Progress(None, None)
+        return
+    from rich import progress as rich_progress
+
+    columns = (
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.TaskProgressColumn(),
+        rich_progress.TextColumn("{task.fields[note]}"),
+        rich_progress.TimeElapsedColumn(),
+    )
+    with rich_progress.Progress(*columns, console=_console(sys.stderr), transient=True) as bar:
+        yield Progress(bar, bar.add_task(one_line(what), total=None, note=""))

@@ -1,0 +1,86 @@
+"""The configuration file of ``lance-ns``: a TOML table for each profile.
+
+A profile holds ``impl`` and the properties of that implementation. ``${NAME}`` in a value is the
+environment variable of that name, so that no secret has to stand in the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .failures import UsageError
+
+__all__ = ["default_path", "read_profile"]
+
+DEFAULT_PROFILE = "default"
+VARIABLE = re.compile(r"\$\{(\w+)\}")
+
+
+def default_path() -> Path:
+    """Give the place of the configuration file where none is named."""
+    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(base).expanduser() / "lance-ns" / "config.toml"
+
+
+def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
+    """Read one profile: ``impl`` and the properties, dotted keys joined.
+
+    Args:
+        path: the configuration file.
+        name: the profile; unless given, the one called ``default``.
+
+    Returns:
+        the profile, or None where `name` is None and the file has no default profile.
+
+    Raises:
+        UsageError: the file cannot be read, has no such profile, or the profile is no table, has
+            no ``impl``, or names an environment variable that is not set.
+    """
+    try:
+        profiles = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not TOML: {error}") from error
+    profile = profiles.get(name or DEFAULT_PROFILE)
+    if profile is None:
+        if name is None:
+            return None
+        known = ", ".join(sorted(profiles)) or "none"
+        raise UsageError(f"{path} has no profile {name!r}; it has {known}")
+    where = f"{path}: profile {name or DEFAULT_PROFILE!r}"
+    if not isinstance(profile, Mapping):
+        raise UsageError(f"{where} must be a table, [{name or DEFAULT_PROFILE}]")
+    flat = {key: _expand(value, f"{where}, {key}") for key, value in _flatten(profile).items()}
+    if not flat.get("impl"):
+        raise UsageError(f'{where} has no impl; write impl = "dir" or another')
+    return flat
+
+
+def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Join the keys of nested tables: TOML reads ``storage.region = …`` as a table."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _expand(value: Any, where: str) -> Any:
+    if not isinstance(value, str):
+        return value
+
+    def variable(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in os.environ:
+            raise UsageError(f"{where}: the environment variable {name} is not set")
+        return os.environ[name]
+
+    return VARIABLE.sub(variable, value)

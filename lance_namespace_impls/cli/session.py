@@ -1,0 +1,242 @@
+"""Which namespace a command works on, and the options that say so."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .failures import Report, UsageError
+from .output import Output
+from .profiles import default_path, read_profile
+
+if TYPE_CHECKING:
+    from ..core.identifiers import Identifier
+    from ..core.namespace import Namespace
+
+__all__ = ["Session", "key_values", "with_output", "with_session"]
+
+CONNECTION = "Connection"
+GENERAL = "General"
+
+Impl = Annotated[
+    str | None,
+    typer.Option(
+        "--impl",
+        metavar="NAME",
+        help="Implementation: dir, rest or another (see lance-ns backends), or module:Class. "
+        "[env: LANCE_NS_IMPL, with LANCE_NS_PROPERTIES='key=value …']",
+        rich_help_panel=CONNECTION,
+    ),
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property",
+        "-p",
+        metavar="KEY=VALUE",
+        help="A property of the implementation, such as path=/data; give it again for each.",
+        rich_help_panel=CONNECTION,
+    ),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Profile of the configuration file; 'default' unless --impl is given. "
+        "[env: LANCE_NS_PROFILE]",
+        rich_help_panel=CONNECTION,
+    ),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Configuration file, TOML. [env: LANCE_NS_CONFIG; default: "
+        "~/.config/lance-ns/config.toml]",
+        rich_help_panel=CONNECTION,
+    ),
+]
+Delimiter = Annotated[
+    str,
+    typer.Option(
+        "--delimiter",
+        metavar="TEXT",
+        help="What joins the names of an ID. [env: LANCE_NS_DELIMITER]",
+        envvar="LANCE_NS_DELIMITER",
+        show_envvar=False,
+        rich_help_panel=CONNECTION,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="One JSON document on stdout; errors as JSON on stderr.",
+        rich_help_panel=GENERAL,
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Show the traceback of a failure too.", rich_help_panel=GENERAL),
+]
+
+
+@dataclass(frozen=True)
+class Session:
+    """The namespace that a command works on, and how it answers."""
+
+    impl: str
+    properties: Mapping[str, Any]
+    delimiter: str
+    output: Output
+    report: Report
+
+    def connect(self) -> Namespace:
+        """Connect to the namespace; a context manager.
+
+        Raises:
+            InvalidInputError: code 13, as `lance_namespace_impls.connect`.
+        """
+        from lance_namespace_impls import connect
+        from lance_namespace_impls.core.config import is_secret_key
+
+        given = {str(value) for key, value in self.properties.items() if is_secret_key(key)}
+        self.report.secrets = frozenset(text for text in given if len(text) > 2)
+        namespace = connect(self.impl, self.properties)
+        self.report.secrets |= namespace.config.secrets()
+        return namespace
+
+    def identifier(self, text: str | None) -> Identifier:
+        """Take an ID of the command line; nothing, or the delimiter alone, is the root.
+
+        Raises:
+            InvalidInputError: code 13, a name in it is empty.
+        """
+        from lance_namespace_impls.core.identifiers import split_identifier
+
+        return split_identifier(text or "", self.delimiter)
+
+    def written(self, identifier: Identifier) -> str:
+        """Write an identifier for people."""
+        from lance_namespace_impls.core.identifiers import format_identifier
+
+        return format_identifier(identifier, self.delimiter)
+
+
+def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
+    """Take the values of an option that is given as ``KEY=VALUE``.
+
+    The value is never part of a message, since it may be a secret.
+
+    Raises:
+        UsageError: one has no ``=``, no key, or a key is given twice.
+    """
+    found: dict[str, str] = {}
+    for number, pair in enumerate(pairs or (), start=1):
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{option}: number {number} is not of the form KEY=VALUE")
+        if key in found:
+            raise UsageError(f"{option}: {key} is given twice")
+        found[key] = value
+    return found
+
+
+def with_output(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that needs no namespace the options ``--json`` and ``--debug``.
+
+    Its first parameter is the `Output`.
+    """
+    return _with_options(command, _output)
+
+
+def with_session(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say which namespace it works on.
+
+    Its first parameter is the `Session`.
+    """
+    return _with_options(command, _open)
+
+
+def _output(report: Report, *, as_json: Json = False, debug: Debug = False) -> Output:
+    return Output(as_json=as_json)
+
+
+def _open(
+    report: Report,
+    *,
+    impl: Impl = None,
+    property: Properties = None,
+    profile: Profile = None,
+    config: ConfigFile = None,
+    delimiter: Delimiter = "$",
+    as_json: Json = False,
+    debug: Debug = False,
+) -> Session:
+    chosen = _choose(impl, profile, config) | key_values(property, "--property")
+    name = chosen.pop("impl")
+    return Session(str(name), chosen, delimiter, Output(as_json=as_json), report)
+
+
+def _choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:
+    """Find the implementation: the command line's, else the environment's, else the file's.
+
+    Each of them stands alone, so that properties of one namespace never reach another.
+    """
+    if impl is not None and profile is not None:
+        raise UsageError("--impl and --profile each name a namespace: give one of them")
+    if impl is not None:
+        return {"impl": impl}
+    environment = os.environ
+    profile = profile or environment.get("LANCE_NS_PROFILE") or None
+    if profile is None and environment.get("LANCE_NS_IMPL"):
+        return {"impl": environment["LANCE_NS_IMPL"]} | _environment_properties()
+    named = config or environment.get("LANCE_NS_CONFIG")
+    path = Path(named) if named else default_path()
+    found = read_profile(path, profile) if named or profile or path.exists() else None
+    if found is None:
+        raise UsageError(
+            "no namespace is named: give --impl NAME or --profile NAME, or set LANCE_NS_IMPL"
+        )
+    return found
+
+
+def _environment_properties() -> dict[str, str]:
+    try:
+        pairs = shlex.split(os.environ.get("LANCE_NS_PROPERTIES", ""))
+    except ValueError as error:
+        raise UsageError(f"LANCE_NS_PROPERTIES cannot be read: {error}") from error
+    return key_values(pairs, "LANCE_NS_PROPERTIES")
+
+
+def _with_options(command: Callable[..., None], build: Callable[..., Any]) -> Callable[..., None]:
+    """Put the options that `build` takes behind the parameters of a command.
+
+    What `build` makes of the run's `Report` and their values is the command's first argument.
+    """
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    shared = list(inspect.signature(build, eval_str=True).parameters.values())[1:]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [
+        inspect.Parameter("context", keyword, annotation=typer.Context),
+        *(parameter.replace(kind=keyword) for parameter in (*own, *shared)),
+    ]
+
+    @functools.wraps(command)
+    def run(*, context: typer.Context, **given: Any) -> None:
+        settings = {parameter.name: given.pop(parameter.name) for parameter in shared}
+        command(build(context.obj, **settings), **given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

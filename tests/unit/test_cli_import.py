@@ -1,0 +1,127 @@
+"""lance-ns import: once with Spark, and what surrounds the job without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import lance
+import pytest
+from typer.testing import CliRunner
+
+from lance_namespace_client.errors import TableSchemaValidationError
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.cli.failures import Status
+from lance_namespace_impls.spark import ingest, session
+
+MAIN = "from lance_namespace_impls.cli import main; main()"
+SECONDS = 300
+
+
+class Spark:
+    """Stands for a session; knows whether it was stopped."""
+
+    stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch) -> Spark:
+    started = Spark()
+    monkeypatch.setattr(session, "local_session", lambda **_: started)
+    return started
+
+
+def test_import_runs_on_spark(tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / f"part{number}.csv").write_text(f"n;name\n{number};a\n{number}0;NA\n")
+    options = ("--impl", "dir", "-p", f"path={tmp_path / 'lake'}", "--json")
+    reading = ("--option", "delimiter=;", "--option", "nulls=NA", "--cores", "1")
+    found = subprocess.run(
+        [sys.executable, "-c", MAIN, "import", "t", str(tmp_path / "*.csv"), *reading, *options],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert found.returncode == Status.OK, found.stderr
+    document = json.loads(found.stdout)
+    assert document["rows"] == 4
+    assert document["files"] == 2
+    assert document["location"] == str(tmp_path / "lake" / "t.lance")
+    rows = lance.dataset(document["location"]).to_table().sort_by("n").to_pylist()
+    assert rows == [
+        {"n": 1, "name": "a"},
+        {"n": 2, "name": "a"},
+        {"n": 10, "name": None},
+        {"n": 20, "name": None},
+    ]
+
+
+def test_import_hands_everything_to_the_job(
+    tmp_path: Path, spark: Spark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: dict[str, Any] = {}
+
+    def job(session: Any, **given: Any) -> ingest.ImportResult:
+        given.pop("progress")(1, 2, 1000)
+        called.update(given, session=session)
+        return ingest.ImportResult(
+            table=("t",),
+            location="/lake/t.lance",
+            version=3,
+            rows=12345,
+            files=2,
+            fragments=4,
+            seconds=1.25,
+        )
+
+    monkeypatch.setattr(ingest, "import_files", job)
+    options = ["--impl", "dir", "-p", f"path={tmp_path}", "-p", "storage.secret_key=hidden"]
+    extra = ["--mode", "append", "--format", "csv", "--option", "delimiter=;"]
+    result = CliRunner().invoke(app, ["import", "t", "a.csv", "b.csv", *extra, *options])
+    assert result.exit_code == Status.OK, result.output
+    assert called["session"] is spark
+    assert called["impl"] == "dir"
+    assert called["properties"]["path"] == str(tmp_path)
+    assert called["properties"]["storage.secret_key"] == "hidden"
+    assert called["table"] == ("t",)
+    assert called["sources"] == ["a.csv", "b.csv"]
+    assert (called["mode"], called["format"]) == ("append", "csv")
+    assert called["options"] == {"delimiter": ";"}
+    assert "table t: 12,345 rows imported\n" in result.stdout
+    assert "  fragments   4\n" in result.stdout
+    assert spark.stopped
+
+
+def test_a_failed_job_stops_spark_and_says_why(
+    tmp_path: Path, spark: Spark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def job(*_: Any, **__: Any) -> None:
+        raise TableSchemaValidationError("a.csv: column n: not a number")
+
+    monkeypatch.setattr(ingest, "import_files", job)
+    options = ["--impl", "dir", "-p", f"path={tmp_path}"]
+    result = CliRunner().invoke(app, ["import", "t", "a.csv", *options])
+    assert result.exit_code == Status.INVALID
+    assert result.stderr == ("error 20 TableSchemaValidationError: a.csv: column n: not a number\n")
+    assert spark.stopped
+
+
+def test_a_wrong_namespace_is_refused_before_spark_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(**_: Any) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(session, "local_session", start)
+    result = CliRunner().invoke(app, ["import", "t", "a.csv", "--impl", "dir", "-p", "pth=x"])
+    assert result.exit_code == Status.INVALID
+    assert "property 'pth' is not known" in result.stderr
