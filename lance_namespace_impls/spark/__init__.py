@@ -1,0 +1,35 @@
+"""Spark: Lance tables of any namespace as DataFrames, and imports of files into them.
+
+>>> from lance_namespace_impls.spark import local_session
+>>> spark = local_session()  # doctest: +SKIP
+>>> spark.read.format("lance_namespace").options(impl="dir", root="/data/lance").load("flights")
+... # doctest: +SKIP
+
+Needs the extra: ``pip install 'lance-namespace-kit[spark]'``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .failures import protocol_error_in
+    from .ingest import ImportResult, import_files
+    from .session import local_session
+
+__all__ = ["ImportResult", "import_files", "local_session", "protocol_error_in"]
+
+_HOME = {
+    "ImportResult": "ingest",
+    "import_files": "ingest",
+    "local_session": "session",
+    "protocol_error_in": "failures",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,0 +1,451 @@
+"""The Spark data source ``lance_namespace``: tables of any namespace as DataFrames.
+
+>>> spark.read.format("lance_namespace").options(impl="dir", root="/data/lance").load("flights")
+... # doctest: +SKIP
+
+Every option that is not one of `TableOptions` is a property of the namespace, bare or with the
+impl as prefix. Rows cross to Spark as Arrow record batches, both ways.
+
+Source: PySpark's Python Data Source API.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceArrowWriter,
+    DataSourceReader,
+    InputPartition,
+    WriterCommitMessage,
+)
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+)
+
+from ..core.identifiers import Identifier, parse_identifier, split_identifier
+from ..registry import connect_config
+from .failures import coded
+from .options import known_options, name_list, option, read_options, whole_number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.datasource import Filter
+    from pyspark.sql.types import StructType
+
+    from .writing import Target, WritePlan
+
+__all__ = ["LanceNamespaceDataSource", "TableOptions", "split_table_name"]
+
+FORMAT = "lance_namespace"
+BATCH_ROWS = 8192
+BATCH_BYTES = 8 << 20
+PARTITION_BYTES = 128 << 20
+# pylance reads up to 2 GiB ahead by default, and Spark runs one reader a core.
+READ_AHEAD_BYTES = 128 << 20
+
+
+@frozen(kw_only=True)
+class TableOptions:
+    """What the data source itself takes; all other options are properties of the namespace."""
+
+    table: str | None = option(
+        doc="the table, where it is not the argument of load() or save()",
+    )
+    delimiter: str | None = option(
+        doc="what joins the names of the table's identifier; else it is written as in Spark SQL",
+    )
+    version: int | None = option(read=whole_number(1), doc="version to read, else the latest")
+    tag: str | None = option(doc="tag of the version to read")
+    columns: tuple[str, ...] | None = option(
+        read=name_list, doc="columns to read, with commas between them, else all"
+    )
+    batch_rows: int | None = option(
+        read=whole_number(1), doc="most rows in one batch on the way to Spark, else up to 8192"
+    )
+    splits: int | None = option(
+        read=whole_number(1), doc="most tasks to read with, else by size and by the machine's cores"
+    )
+    types: str | None = option(
+        doc="Arrow types of columns of a new table, such as 'vector:float32[768]'"
+    )
+    rows_per_file: int = option(1 << 20, read=whole_number(1), doc="most rows in one data file")
+
+
+def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
+    """Read the identifier of a table from text.
+
+    Args:
+        text: with a delimiter: the names, joined by it. Without one: as in Spark SQL, names
+            joined by dots, a name with a dot in backticks.
+        delimiter: what joins the names.
+
+    Raises:
+        InvalidInputError: code 13, a name is empty or a backtick has no partner.
+    """
+    if delimiter is not None:
+        return split_identifier(text, delimiter)
+    parts = re.findall(r"(?:`((?:[^`]|``)+)`|([^`.]+))(\.|$)", text)
+    written = sum(
+        len(quoted) + 2 * bool(quoted) + len(bare) + len(dot) for quoted, bare, dot in parts
+    )
+    if written != len(text) or not parts or parts[-1][2]:
+        raise InvalidInputError(
+            f"table {text!r} is not an identifier: write names with dots between them, and a name "
+            "with a dot in backticks, or set the option 'delimiter'"
+        )
+    return parse_identifier([quoted.replace("``", "`") or bare for quoted, bare, _ in parts])
+
+
+def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str]]:
+    """Part the options of the data source from the properties of the namespace.
+
+    ``path`` is what load() and save() were called with, and the table; with an option ``table``
+    it is a property of the namespace.
+
+    Raises:
+        InvalidInputError: code 13, there is no table or no impl, or an option has a bad value.
+    """
+    known = known_options(TableOptions)
+    own = {key: value for key, value in given.items() if key in known}
+    properties = {key: value for key, value in given.items() if key not in known}
+    if "table" not in own and "path" in properties:
+        own["table"] = properties.pop("path")
+    options = read_options(TableOptions, own, FORMAT)
+    if not options.table:
+        raise InvalidInputError(
+            f"{FORMAT}: no table is named: write load('name'), or set the option 'table'"
+        )
+    if options.version is not None and options.tag is not None:
+        raise InvalidInputError(f"{FORMAT}: give one of the options 'version' and 'tag'")
+    return options, properties
+
+
+class LanceNamespaceDataSource(DataSource):
+    """Reads and writes a Lance table through a namespace.
+
+    A DataFrame reads the version that was the latest when it was loaded, whatever is written
+    afterwards.
+    """
+
+    _pinned: Pinned | None = None
+
+    @classmethod
+    def name(cls) -> str:
+        """Give the name of the format."""
+        return FORMAT
+
+    def schema(self) -> StructType:
+        """Look the table up and give its columns.
+
+        Raises:
+            InvalidInputError: code 13, a bad option or property.
+            TableNotFoundError: code 4.
+            TableVersionNotFoundError: code 11.
+            TableColumnNotFoundError: code 12, one of the option ``columns``.
+            InvalidTableStateError: code 19, the table has no data.
+            UnsupportedError: code 0, a column has a type that Spark does not have.
+        """
+        from .columns import to_spark_schema
+
+        with self._coded("reading"):
+            self._pinned = self._pin()
+            return to_spark_schema(self._pinned.schema)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Give what reads the table, or those of its columns that a schema of the user's names.
+
+        Raises:
+            TableColumnNotFoundError: code 12, the table has no such column.
+            TableSchemaValidationError: code 20, a column is of another type.
+        """
+        with self._coded("reading"):
+            pinned = self._pinned or self._pin()
+            return LanceReader(pinned.of_columns(schema), schema, self._options)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
+        """Plan a write; a table that is not there is put into the catalog.
+
+        Raises:
+            InvalidInputError: code 13, a bad option or property.
+            NamespaceNotFoundError: code 1.
+            TableSchemaValidationError: code 20, the rows do not fit the table.
+        """
+        from .columns import lance_schema
+        from .writing import Mode, plan_write
+
+        with self._coded("writing"):
+            plan = plan_write(
+                self._target(),
+                lance_schema(schema, self._options.types),
+                Mode.OVERWRITE if overwrite else Mode.APPEND,
+                makes_table=True,
+                rows_per_file=self._options.rows_per_file,
+            )
+            assert plan is not None  # only EXIST_OK has nothing to do
+            return LanceWriter(plan)
+
+    @property
+    def _options(self) -> TableOptions:
+        return split_options(self.options)[0]
+
+    def _coded(self, doing: str) -> Any:
+        return coded(f"{doing} {self.options.get('table') or self.options.get('path')}")
+
+    def _target(self) -> Target:
+        from .writing import Target
+
+        options, properties = split_options(self.options)
+        identifier = split_table_name(str(options.table), options.delimiter)
+        try:
+            return Target(namespace=connect_config(properties), table=identifier)
+        except InvalidInputError as error:
+            if "'path' is required" not in error.message:
+                raise
+            raise InvalidInputError(
+                f"{error.message}. Spark takes the option 'path' for the argument of load() and "
+                "save(): write 'root' for it, or name the table with the option 'table'"
+            ) from error
+
+    def _pin(self) -> Pinned:
+        from ..tables.dataset import open_dataset
+
+        options, target = self._options, self._target()
+        storage = target.storage()
+        chosen = options.version if options.version is not None else options.tag
+        dataset = open_dataset(storage, version=chosen)
+        schema = dataset.scanner(
+            columns=list(options.columns) if options.columns else None,
+            blob_handling="all_binary",
+        ).projected_schema
+        return Pinned(
+            target=target, location=storage.location, version=int(dataset.version), schema=schema
+        )
+
+
+@frozen(kw_only=True)
+class Pinned:
+    """One version of a table, and the columns of it that are read."""
+
+    target: Target
+    location: str
+    version: int
+    schema: pa.Schema
+
+    def of_columns(self, wanted: StructType) -> Pinned:
+        """Give the columns of a Spark schema alone.
+
+        Raises:
+            TableColumnNotFoundError: code 12, the table has no such column.
+            TableSchemaValidationError: code 20, a column is of another type.
+        """
+        import pyarrow as pa
+        from attrs import evolve
+
+        from .columns import spark_arrow_schema, to_spark_schema
+
+        missing = [name for name in wanted.names if name not in self.schema.names]
+        if missing:
+            raise TableColumnNotFoundError(
+                f"{self.target.name} has no column {', '.join(missing)}; it has "
+                f"{', '.join(self.schema.names)}"
+            )
+        schema = pa.schema([self.schema.field(name) for name in wanted.names])
+        own = to_spark_schema(schema)
+        for field, given in zip(own, wanted, strict=True):
+            asked, there = (
+                spark_arrow_schema(type(own)([f])).field(0).type for f in (given, field)
+            )
+            if asked != there:
+                raise TableSchemaValidationError(
+                    f"{self.target.name}: column {field.name} is {field.dataType.simpleString()}, "
+                    f"not {given.dataType.simpleString()}; read it so and cast it in Spark"
+                )
+        return evolve(self, schema=schema)
+
+    def open(self) -> Any:
+        """Open the dataset at that version, with credentials from the namespace.
+
+        Raises:
+            ConcurrentModificationError: code 14, the table is elsewhere now.
+            TableVersionNotFoundError: code 11, the version was cleaned up.
+        """
+        from ..tables.dataset import open_dataset
+
+        return open_dataset(self.target.storage_at(self.location), version=self.version)
+
+
+class FragmentPartition(InputPartition):
+    """Fragments that one task reads."""
+
+    def __init__(self, fragments: Sequence[int]) -> None:
+        super().__init__(tuple(fragments))
+
+
+class _Pushes:
+    """The `pushFilters` of a reader.
+
+    Spark refuses a reader that overrides that method where its setting
+    ``spark.sql.python.filterPushdown.enabled`` is off. This reader does without then, so the
+    method presents itself as the one that is not overridden; where the setting is on, it is called.
+    """
+
+    __func__ = staticmethod(DataSourceReader.pushFilters)
+
+    def __init__(self, reader: LanceReader) -> None:
+        self._reader = reader
+
+    def __call__(self, filters: list[Filter]) -> Iterator[Filter]:
+        return self._reader.push(filters)
+
+
+class LanceReader(DataSourceReader):
+    """Reads one version of a table, a group of fragments a task.
+
+    Args:
+        pinned: the version and the columns.
+        schema: the columns as Spark has them.
+        options: batch size and number of tasks.
+    """
+
+    def __init__(self, pinned: Pinned, schema: StructType, options: TableOptions) -> None:
+        from .columns import spark_arrow_schema
+
+        self._pinned = pinned
+        self._target_schema = spark_arrow_schema(schema)
+        self._options = options
+        self._batch_rows = options.batch_rows or BATCH_ROWS
+        self._filters: list[str] = []
+        self.pushFilters = _Pushes(self)  # type: ignore[method-assign]
+
+    def push(self, filters: Sequence[Filter]) -> Iterator[Filter]:
+        """Take the filters that Lance can apply; give back those that Spark must apply."""
+        from .filters import to_lance
+
+        for filter in filters:
+            pushed = to_lance(filter, self._pinned.schema)
+            if pushed is not None:
+                self._filters.append(f"({pushed.sql})")
+            if pushed is None or not pushed.exact:
+                yield filter
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Group the fragments: neighbours together, groups of about one size."""
+        with self._coded():
+            fragments = self._pinned.open().get_fragments()
+            sizes = [_size(fragment) for fragment in fragments]
+            rows = sum(fragment.metadata.physical_rows for fragment in fragments)
+            if self._options.batch_rows is None and rows:
+                self._batch_rows = max(64, min(BATCH_ROWS, BATCH_BYTES * rows // (sum(sizes) + 1)))
+            tasks = self._options.splits or max(os.cpu_count() or 1, sum(sizes) // PARTITION_BYTES)
+            return [
+                FragmentPartition([fragments[index].fragment_id for index in group])
+                for group in group_by_size(sizes, tasks)
+            ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read fragments, on a worker."""
+        from .columns import batches_of_bounded_size, cast_batch
+
+        if partition.value is None:
+            return  # a table without fragments
+        with self._coded():
+            dataset = self._pinned.open()
+            scanner = dataset.scanner(
+                columns=self._pinned.schema.names,
+                filter=" AND ".join(self._filters) or None,
+                fragments=[dataset.get_fragment(number) for number in partition.value],
+                batch_size=self._batch_rows,
+                io_buffer_size=READ_AHEAD_BYTES,
+                blob_handling="all_binary",
+            )
+            for batch in scanner.to_batches():
+                cast = cast_batch(batch, self._target_schema, cut_fractions=True)
+                yield from batches_of_bounded_size(cast)
+
+    def _coded(self) -> Any:
+        target = self._pinned.target
+        return coded(f"reading {target.name}", target.namespace.config.secrets())
+
+
+def _size(fragment: Any) -> int:
+    """Give the bytes of a fragment's files, or a guess where they are not on record."""
+    known = [file.file_size_bytes for file in fragment.data_files()]
+    return sum(known) if all(known) else fragment.metadata.physical_rows * 64
+
+
+def group_by_size(sizes: Sequence[int], groups: int) -> list[list[int]]:
+    """Part a sequence into at most so many runs of about one size; give the indices of each.
+
+    >>> group_by_size([5, 5, 5, 5], 2)
+    [[0, 1], [2, 3]]
+    """
+    parts: list[list[int]] = [[] for _ in range(min(groups, len(sizes)))]
+    total, before = sum(sizes) or 1, 0
+    for index, size in enumerate(sizes):
+        middle = before + size / 2
+        parts[min(len(parts) - 1, int(middle * len(parts) / total))].append(index)
+        before += size
+    return [part for part in parts if part]
+
+
+@frozen
+class WrittenFragments(WriterCommitMessage):
+    """What one task wrote."""
+
+    fragments: Sequence[Mapping[str, Any]]
+
+
+class LanceWriter(DataSourceArrowWriter):
+    """Writes rows on the workers and makes them the table's in one commit.
+
+    Args:
+        plan: what is to be written.
+    """
+
+    def __init__(self, plan: WritePlan) -> None:
+        self._plan = plan
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFragments:
+        """Write the rows of one task, on a worker."""
+        from .columns import cast_batch
+        from .writing import write_rows
+
+        with self._coded():
+            batches = (cast_batch(batch, self._plan.schema) for batch in iterator)
+            return WrittenFragments(write_rows(self._plan, batches))
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Make the rows of all tasks the table's."""
+        from .writing import commit
+
+        with self._coded():
+            commit(self._plan, _fragments(messages))
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Take back what the tasks wrote that did not fail; a task that failed leaves nothing."""
+        from .writing import abort
+
+        with self._coded():
+            abort(self._plan, _fragments(messages))
+
+    def _coded(self) -> Any:
+        target = self._plan.target
+        return coded(f"writing {target.name}", target.namespace.config.secrets())
+
+
+def _fragments(messages: Sequence[WriterCommitMessage | None]) -> list[Mapping[str, Any]]:
+    return [
+        fragment
+        for message in messages
+        if isinstance(message, WrittenFragments)
+        for fragment in message.fragments
+    ]

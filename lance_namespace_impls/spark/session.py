@@ -1,0 +1,80 @@
+"""Builds a local Spark session that is ready for Lance tables."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .extra import require_pyspark
+from .java import use_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["local_session"]
+
+_SETTINGS = {
+    # The driver and its workers talk on this machine only.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    # A timestamp with a zone is a moment; shown in UTC it does not depend on the machine.
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    # One machine has few cores: Spark's 200 shuffle partitions would be all overhead.
+    "spark.sql.shuffle.partitions": "8",
+}
+
+
+def local_session(
+    app_name: str = "lance-namespace-kit",
+    cores: int | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """Start Spark in this process, with the data source ``lance_namespace`` registered.
+
+    Java is found by `lance_namespace_impls.spark.java`. If a session is running already, it is
+    given back with the data source registered and those of the settings applied that can change.
+
+    Args:
+        app_name: name of the application, as Spark shows it.
+        cores: worker processes at once; as many as the machine has cores unless given.
+        settings: Spark settings on top of the defaults here, such as ``spark.driver.memory``.
+
+    Raises:
+        InvalidInputError: code 13, PySpark or Java is missing; the message says what to install.
+    """
+    require_pyspark()
+    from pyspark.sql import SparkSession
+
+    from .datasource import LanceNamespaceDataSource
+
+    if SparkSession.getActiveSession() is None:
+        use_java()
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName(app_name).master(f"local[{cores or '*'}]")
+    logging = Path(__file__).with_name("log4j2.properties").as_uri()
+    warehouse = os.path.join(tempfile.gettempdir(), f"spark-warehouse-{os.getuid()}")
+    chosen = {
+        **_SETTINGS,
+        "spark.sql.warehouse.dir": warehouse,
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging}",
+        **(settings or {}),
+    }
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    with warnings.catch_warnings():
+        # pylance warns of every fork; the child here becomes the JVM at once.
+        warnings.filterwarnings("ignore", message="lance is not fork-safe")
+        session = builder.getOrCreate()
+    session.dataSource.register(LanceNamespaceDataSource)
+    return session

@@ -1,0 +1,381 @@
+"""Writes a table from several processes as one change.
+
+The driver plans (`plan_write`), each worker writes rows (`write_rows`), the driver makes the table
+hold them all at once (`commit`) or takes them back (`abort`). What travels between them is text.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    LanceNamespaceError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    TableSchemaValidationError,
+    UnsupportedError,
+)
+
+from ..core.identifiers import format_identifier
+from ..core.storage import TableStorage
+from ..tables.dataset import exists, open_dataset
+from .columns import check_fits
+from .failures import protocol_error
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import DescribeTableResponse
+
+    from ..core.namespace import Namespace
+
+__all__ = [
+    "Fragments",
+    "Mode",
+    "Target",
+    "WritePlan",
+    "abort",
+    "commit",
+    "plan_write",
+    "write_rows",
+]
+
+ROWS_PER_FILE = 1 << 20
+COMMIT_RETRIES = 20
+
+Fragments = Sequence[Mapping[str, Any]]
+"""New fragments of a dataset, each as pylance's JSON object."""
+
+
+class Mode(Enum):
+    """What a write does about a table that is there, or is not."""
+
+    CREATE = "Create"
+    """Make the table; code 5 where it is there."""
+    EXIST_OK = "ExistOk"
+    """Make the table; leave one that is there as it is."""
+    APPEND = "Append"
+    """Add rows; code 4 where there is no table."""
+    OVERWRITE = "Overwrite"
+    """Replace rows and schema in one commit; make the table where there is none."""
+
+
+@frozen(kw_only=True)
+class Target:
+    """A table as a namespace has it; workers look it up again, for credentials of their own."""
+
+    namespace: Namespace
+    table: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The table in messages."""
+        return f"table {format_identifier(self.table)}"
+
+    def look(self) -> tuple[TableStorage, bool]:
+        """Ask the namespace where the table is, and whether it has data or is only declared.
+
+        Raises:
+            TableNotFoundError: code 4.
+            UnsupportedError: code 0, the namespace keeps the table's versions itself.
+        """
+        answer = self._describe(check_declared=True)
+        return self._storage(answer), not answer.is_only_declared
+
+    def storage(self) -> TableStorage:
+        """Ask the namespace where the table is.
+
+        Raises:
+            TableNotFoundError: code 4.
+            UnsupportedError: code 0, the namespace keeps the table's versions itself.
+        """
+        return self._storage(self._describe())
+
+    def storage_at(self, location: str) -> TableStorage:
+        """Ask the namespace how the table is reached, which must be where it was.
+
+        Raises:
+            ConcurrentModificationError: code 14, it is elsewhere now.
+        """
+        storage = self.storage()
+        if storage.location != location:
+            raise ConcurrentModificationError(
+                f"{self.name} moved from {location} to {storage.location} meanwhile; try again"
+            )
+        return storage
+
+    def _describe(self, **more: Any) -> DescribeTableResponse:
+        answer = self.namespace.describe_table({"id": list(self.table), **more})
+        if answer.managed_versioning:
+            raise UnsupportedError(
+                f"{self.name}: its namespace keeps its versions itself, which Spark jobs cannot do yet"
+            )
+        return answer
+
+    def _storage(self, answer: DescribeTableResponse) -> TableStorage:
+        options = {**self.namespace.config.storage, **(answer.storage_options or {})}
+        return TableStorage(location=str(answer.location), options=options)
+
+
+@frozen(kw_only=True)
+class WritePlan:
+    """What a write is going to do."""
+
+    target: Target
+    location: str
+    read_version: int
+    """Version that the write builds on; 0 where there is no dataset yet."""
+    appends: bool
+    declared: bool
+    """Whether this write put the table into the catalog."""
+    schema: pa.Schema
+    """Schema of the rows as they are written."""
+    rows_per_file: int = ROWS_PER_FILE
+
+
+def plan_write(
+    target: Target,
+    schema: pa.Schema,
+    mode: Mode,
+    *,
+    makes_table: bool = False,
+    rows_per_file: int = ROWS_PER_FILE,
+) -> WritePlan | None:
+    """Look at the table, put it into the catalog where it is new, and say what is to be done.
+
+    Args:
+        target: the table.
+        schema: schema of the rows; they are cast to the table's where they are added to it.
+        mode: what to do about a table that is there.
+        makes_table: whether APPEND makes a table that is not there.
+        rows_per_file: most rows in one data file.
+
+    Returns:
+        the plan; None where the mode is EXIST_OK and the table has data.
+
+    Raises:
+        NamespaceNotFoundError: code 1.
+        TableNotFoundError: code 4, the mode is APPEND and does not make the table.
+        TableAlreadyExistsError: code 5, the mode is CREATE.
+        TableSchemaValidationError: code 20, the rows do not fit the table.
+    """
+    check_columns(schema, target.name)
+    declared = False
+    try:
+        storage, has_data = target.look()
+    except TableNotFoundError:
+        if mode is Mode.APPEND and not makes_table:
+            raise
+        declared = _declare(target, mode)
+        storage, has_data = target.look()
+    version, written = 0, schema
+    if has_data:
+        if mode is Mode.CREATE:
+            raise TableAlreadyExistsError(
+                f"{target.name} already exists; append to it, overwrite it or take another name"
+            )
+        if mode is Mode.EXIST_OK:
+            return None
+        dataset = open_dataset(storage)
+        version = int(dataset.version)
+        if mode is not Mode.OVERWRITE:
+            check_fits(schema, dataset.schema, target.name)
+            written = dataset.schema
+    return WritePlan(
+        target=target,
+        location=storage.location,
+        read_version=version,
+        appends=has_data and mode is not Mode.OVERWRITE,
+        declared=declared,
+        schema=written,
+        rows_per_file=rows_per_file,
+    )
+
+
+def _declare(target: Target, mode: Mode) -> bool:
+    """Put a table into the catalog; False where someone else did so meanwhile."""
+    try:
+        target.namespace.declare_table({"id": list(target.table)})
+    except TableAlreadyExistsError as error:
+        if mode is Mode.CREATE:
+            raise
+        try:
+            target.look()
+        except TableNotFoundError:
+            raise error from None
+        return False
+    return True
+
+
+def check_columns(schema: pa.Schema, what: str) -> None:
+    """Refuse a schema that Lance cannot store (code 20)."""
+    if not schema.names:
+        raise TableSchemaValidationError(f"{what}: there are no columns to write")
+    for name in schema.names:
+        if schema.names.count(name) > 1:
+            raise TableSchemaValidationError(f"{what}: there are two columns {name!r}")
+        if not name or "." in name:
+            raise TableSchemaValidationError(
+                f"{what}: Lance has no columns of the name {name!r}; rename it to one without a dot"
+            )
+
+
+def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
+    """Write rows to storage; the table does not show them before `commit`.
+
+    Args:
+        plan: the plan.
+        batches: the rows, in the plan's schema.
+
+    Raises:
+        ConcurrentModificationError: code 14, the table went elsewhere meanwhile.
+    """
+    from lance.fragment import write_fragments
+
+    storage = plan.target.storage_at(plan.location)
+    mode = "append" if plan.appends else "overwrite" if plan.read_version else "create"
+    rows = _Rows(plan.schema, batches)
+    try:
+        fragments = write_fragments(
+            rows.reader(),
+            storage.location,
+            schema=plan.schema,
+            mode=mode,
+            max_rows_per_file=plan.rows_per_file,
+            storage_options=dict(storage.options) or None,
+        )
+    except Exception as error:
+        # pylance tells of a failure to read the rows in its own words.
+        if rows.failure is not None:
+            raise rows.failure from error
+        raise protocol_error(
+            error, f"writing {plan.target.name}", plan.target.namespace.config.secrets()
+        ) from error
+    return [fragment.to_json() for fragment in fragments]
+
+
+class _Rows:
+    """Hands record batches on and keeps the failure of what makes them."""
+
+    def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+        self.failure: Exception | None = None
+        self._schema = schema
+        self._batches = batches
+
+    def reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(self._schema, self._each())
+
+    def _each(self) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._batches
+        except Exception as error:
+            self.failure = error
+            raise
+
+
+def commit(plan: WritePlan, fragments: Fragments) -> int:
+    """Make the table hold the rows that were written; give its new version.
+
+    Rows are added whatever else was added meanwhile. Rows are replaced only where nothing changed
+    since the plan.
+
+    Raises:
+        ConcurrentModificationError: code 14, the table was changed meanwhile in a way that this
+            change does not fit; it is as the other left it, and what was written is deleted.
+    """
+    import lance
+
+    found = [lance.FragmentMetadata.from_json(json.dumps(fragment)) for fragment in fragments]
+    storage = plan.target.storage_at(plan.location)
+    if plan.appends:
+        if not found:
+            return plan.read_version
+        operation: Any = lance.LanceOperation.Append(found)
+        retries = COMMIT_RETRIES
+    else:
+        # Without retries pylance refuses to overwrite any version but the one that was read.
+        operation = lance.LanceOperation.Overwrite(plan.schema, found)
+        retries = 0
+    try:
+        dataset = lance.LanceDataset.commit(
+            plan.location,
+            operation,
+            read_version=plan.read_version,
+            storage_options=dict(storage.options) or None,
+            max_retries=retries,
+        )
+    except Exception as error:
+        failure = _commit_failure(plan, storage, error)
+        if isinstance(failure, ConcurrentModificationError):
+            delete_files(plan, fragments)
+        raise failure from error
+    return int(dataset.version)
+
+
+def _commit_failure(
+    plan: WritePlan, storage: TableStorage, error: Exception
+) -> LanceNamespaceError:
+    failure = protocol_error(
+        error, f"committing to {plan.target.name}", plan.target.namespace.config.secrets()
+    )
+    overtaken = plan.read_version == 0 and exists(storage)
+    if overtaken or isinstance(failure, ConcurrentModificationError):
+        since = f"version {plan.read_version}" if plan.read_version else "it was found without data"
+        return ConcurrentModificationError(
+            f"{plan.target.name} was changed by someone else since {since}, so nothing was written; "
+            "look at it and try again"
+        )
+    return failure
+
+
+def abort(plan: WritePlan, fragments: Fragments) -> None:
+    """Take back what was written: the data files, and the table if this write declared it.
+
+    Nothing is deleted that a version of the table holds, should the commit have taken effect
+    after all.
+    """
+    storage = plan.target.storage()
+    if exists(storage):
+        held = _files_since(storage, plan.read_version)
+        delete_files(plan, [f for f in fragments if held.isdisjoint(_files(f))])
+        return
+    delete_files(plan, fragments)
+    if plan.declared:
+        plan.target.namespace.drop_table({"id": list(plan.target.table)})
+
+
+def _files_since(storage: TableStorage, version: int) -> set[str]:
+    """Give the data files of every version after `version`."""
+    dataset = open_dataset(storage)
+    held: set[str] = set()
+    for found in dataset.versions():
+        if found["version"] > version:
+            fragments = open_dataset(storage, version=found["version"]).get_fragments()
+            held.update(file.path for fragment in fragments for file in fragment.data_files())
+    return held
+
+
+def delete_files(plan: WritePlan, fragments: Fragments) -> None:
+    """Delete the data files of fragments that no version holds."""
+    from ..directory.filesystem import Directory
+
+    storage = plan.target.storage()
+    files = [name for fragment in fragments for name in _files(fragment)]
+    try:
+        data = Directory(f"{plan.location.rstrip('/')}/data", storage.options)
+        for name in files:
+            data.unmark(name)
+    except Exception as error:  # noqa: BLE001 what failed before is what the caller must see
+        failure = protocol_error(error, f"{plan.target.name}: unused data files cannot be deleted")
+        left = f"{failure.message}; they are at {plan.location}/data: {', '.join(files)}"
+        warnings.warn(left, stacklevel=2)
+
+
+def _files(fragment: Mapping[str, Any]) -> list[str]:
+    return [file["path"] for file in fragment["files"]]

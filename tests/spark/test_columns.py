@@ -1,0 +1,135 @@
+"""Columns between Lance and Spark, without Spark's engine."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    FloatType,
+    LongType,
+    StructType,
+    VariantType,
+    YearMonthIntervalType,
+)
+
+from lance_namespace_client.errors import (
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+    UnsupportedError,
+)
+from lance_namespace_impls.spark import columns
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.decimal256(50, 2),
+        pa.month_day_nano_interval(),
+        pa.struct([("inner", pa.decimal256(50, 2))]),
+        pa.list_(pa.decimal256(50, 2)),
+    ],
+    ids=str,
+)
+def test_a_type_that_spark_lacks_is_refused_with_its_column(kind: pa.DataType) -> None:
+    with pytest.raises(UnsupportedError, match=r"column price.*'columns'"):
+        columns.to_spark_schema(pa.schema([("price", kind)]))
+
+
+def test_nulls_where_the_table_takes_none() -> None:
+    target = pa.schema([pa.field("a", pa.int64(), nullable=False)])
+    with pytest.raises(TableSchemaValidationError, match="column a"):
+        columns.cast_batch(pa.record_batch({"a": [1, None]}), target)
+    with pytest.raises(TableSchemaValidationError, match="column a"):
+        columns.cast_batch(pa.record_batch({"b": [1]}), target)
+
+
+def test_a_value_that_does_not_fit_names_its_column() -> None:
+    target = pa.schema([("small", pa.int8())])
+    with pytest.raises(TableSchemaValidationError, match=r"column small.*300"):
+        columns.cast_batch(pa.record_batch({"small": [300]}), target)
+
+
+def test_fractions_are_cut_only_on_the_way_out() -> None:
+    batch = pa.record_batch({"t": pa.array([1_500], pa.timestamp("ns"))})
+    target = pa.schema([("t", pa.timestamp("us"))])
+    assert columns.cast_batch(batch, target, cut_fractions=True)["t"].cast("int64").to_pylist() == [
+        1
+    ]
+    with pytest.raises(TableSchemaValidationError, match="would lose data"):
+        columns.cast_batch(batch, target)
+
+
+def test_large_batches_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "BATCH_BYTES", 800)
+    batch = pa.record_batch({"a": range(1000)})
+    parts = list(columns.batches_of_bounded_size(batch))
+    assert max(part.nbytes for part in parts) <= 800
+    assert pa.Table.from_batches(parts).to_batches()[0].schema == batch.schema
+    assert [value for part in parts for value in part["a"].to_pylist()] == list(range(1000))
+    assert list(columns.batches_of_bounded_size(batch.slice(0, 0))) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "table"),
+    [
+        (pa.int64(), pa.int8()),
+        (pa.float64(), pa.decimal128(5, 2)),
+        (pa.list_(pa.float64()), pa.list_(pa.float16(), 2)),
+        (pa.string(), pa.dictionary(pa.int8(), pa.large_string())),
+        (pa.binary(), pa.uuid()),
+        (pa.string(), pa.json_()),
+        (pa.null(), pa.int64()),
+        (pa.struct([("a", pa.int8())]), pa.struct([("a", pa.int64()), ("b", pa.int8())])),
+        (pa.map_(pa.string(), pa.int8()), pa.map_(pa.large_string(), pa.int64())),
+    ],
+    ids=str,
+)
+def test_rows_that_fit(given: pa.DataType, table: pa.DataType) -> None:
+    columns.check_fits(pa.schema([("c", given)]), pa.schema([("c", table)]), "table t")
+
+
+@pytest.mark.parametrize(
+    ("given", "table"),
+    [
+        (pa.string(), pa.int64()),
+        (pa.int64(), pa.string()),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC")),
+        (pa.date32(), pa.timestamp("us")),
+        (pa.list_(pa.string()), pa.list_(pa.int64())),
+        (pa.struct([("x", pa.int8())]), pa.struct([("a", pa.int8())])),
+        (pa.bool_(), pa.int8()),
+    ],
+    ids=str,
+)
+def test_rows_that_do_not_fit(given: pa.DataType, table: pa.DataType) -> None:
+    with pytest.raises(TableSchemaValidationError, match="table t: column c"):
+        columns.check_fits(pa.schema([("c", given)]), pa.schema([("c", table)]), "table t")
+
+
+def test_columns_that_are_missing_or_too_many() -> None:
+    table = pa.schema([("a", pa.int8()), pa.field("b", pa.int8(), nullable=False)])
+    with pytest.raises(TableSchemaValidationError, match="column b takes no null"):
+        columns.check_fits(pa.schema([("a", pa.int8())]), table, "table t")
+    with pytest.raises(TableSchemaValidationError, match="has no column z"):
+        columns.check_fits(pa.schema([("z", pa.int8())]), table, "table t")
+
+
+def test_new_tables_take_nulls_and_the_types_that_are_given() -> None:
+    frame = StructType().add("id", LongType(), nullable=False).add("v", ArrayType(FloatType()))
+    schema = columns.lance_schema(frame, "v: float32[2]")
+    assert schema == pa.schema([("id", pa.int64()), ("v", pa.list_(pa.float32(), 2))])
+    assert schema.field("id").nullable
+    with pytest.raises(TableSchemaValidationError, match="column id is int64"):
+        columns.lance_schema(frame, "id: string")
+    with pytest.raises(TableColumnNotFoundError, match="there is no column x"):
+        columns.lance_schema(frame, "x: string")
+
+
+@pytest.mark.parametrize(
+    "kind", [VariantType(), YearMonthIntervalType(), ArrayType(VariantType())], ids=str
+)
+def test_a_type_that_lance_lacks_is_refused_with_its_column(kind: DataType) -> None:
+    with pytest.raises(UnsupportedError, match="column v: Lance has no type"):
+        columns.lance_schema(StructType().add("v", kind))

@@ -1,0 +1,421 @@
+"""Files as Arrow reads them for an import, without Spark."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import gzip
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+)
+from lance_namespace_impls.spark import formats
+from lance_namespace_impls.spark.formats import BY_NAME, Format, Look, Piece
+from lance_namespace_impls.spark.ingest import agree, divide
+from lance_namespace_impls.spark.options import read_options
+from lance_namespace_impls.spark.sources import SourceFile, find_files
+
+
+def format_of(name: str, **options: str) -> Format:
+    kind = BY_NAME[name]
+    return kind(read_options(kind.options_type, options, f"{name} import"))
+
+
+def file_of(path: Path, content: str | bytes) -> SourceFile:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return SourceFile(path=str(path), size=path.stat().st_size)
+
+
+def read_whole(reader: Format, file: SourceFile, parts: int = 1) -> pa.Table:
+    look = reader.look(file)
+    schema = agree([look], reader, None, "table t")
+    pieces = look.pieces(max(1, -(-file.size // parts)))
+    batches = [batch for piece in pieces for batch in reader.read(piece, schema)]
+    return pa.Table.from_batches(batches, schema)
+
+
+def read_csv(path: Path, content: str | bytes, **options: str) -> pa.Table:
+    return read_whole(format_of("csv", **options), file_of(path, content))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "-2", ""], pa.int64()),
+        (["1", "2.5"], pa.float64()),
+        (["1", "99999999999999999999"], pa.float64()),
+        (["true", "False"], pa.bool_()),
+        (["true", "1"], pa.string()),
+        (["2020-01-01", ""], pa.date32()),
+        (["2020-01-01", "2020-01-01 10:00:00"], pa.timestamp("us")),
+        (["2020-01-01 10:00:00.123456"], pa.timestamp("us")),
+        (["2020-01-01 10:00:00.123456789"], pa.timestamp("ns")),
+        (["2020-01-01T10:00:00Z", "2020-01-01T10:00:00+02:00"], pa.timestamp("us", "UTC")),
+        (["2020-01-01T10:00:00Z", "2020-01-01T10:00:00"], pa.string()),
+        (["1", "x"], pa.string()),
+        (["", ""], pa.string()),
+        (["NA", "1"], pa.string()),
+    ],
+    ids=str,
+)
+def test_the_type_of_a_csv_column_holds_all_its_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[str], kind: pa.DataType
+) -> None:
+    monkeypatch.setattr(formats, "BLOCK_BYTES", 40)  # so that blocks differ in what they look like
+    content = "n,c\n" + "".join(f"{n},{value}\n" for n, value in enumerate(values * 5))
+    table = read_csv(tmp_path / "a.csv", content)
+    assert table.schema.field("c").type == kind
+    assert table.num_rows == len(values) * 5
+    assert table["c"].null_count == 5 * values.count("")
+
+
+def test_csv_as_it_comes(tmp_path: Path) -> None:
+    table = read_csv(tmp_path / "a.csv", '\ufeffa,b,c\r\n1,"x, ""y""\nz",2020-02-03\r\n2,,\r\n')
+    assert table.to_pylist() == [
+        {"a": 1, "b": 'x, "y"\nz', "c": dt.date(2020, 2, 3)},
+        {"a": 2, "b": None, "c": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "rows"),
+    [
+        ("a.csv", "a,b\n1,NA\n-,x", {"nulls": "NA,-"}, [{"a": 1, "b": None}, {"a": None, "b": "x"}]),
+        ("a.csv", "1;2\n3;4\n", {"delimiter": ";", "header": "false"},
+         [{"f0": 1, "f1": 2}, {"f0": 3, "f1": 4}]),
+        ("a.csv", "1,2\n", {"names": "x,y", "header": "false"}, [{"x": 1, "y": 2}]),
+        ("a.csv", ",b\n1,2\n", {"names": "index,b"}, [{"index": 1, "b": 2}]),
+        ("a.tsv", "a\tb,c\n1\tx\n", {}, [{"a": 1, "b,c": "x"}]),
+        ("a.csv", "a,b\n'x,y',2\n", {"quote": "'"}, [{"a": "x,y", "b": 2}]),
+        ("a.csv", 'a,b\n"x\\"y",2\n', {"escape": "\\"}, [{"a": 'x"y', "b": 2}]),
+        ("a.csv", "a\nü\n".encode("latin1"), {"encoding": "latin1"}, [{"a": "ü"}]),
+        ("a.csv.gz", gzip.compress(b"a\n1\n"), {}, [{"a": 1}]),
+        ("a.csv", "zip\n00501\n", {"types": "zip:string"}, [{"zip": "00501"}]),
+        ("a.csv", "a\n1.25\n", {"types": "a:decimal(5, 2)"}, None),
+        ("a.csv", "a\n1.5\n", {"types": "a:float16"}, [{"a": 1.5}]),
+        ("a.csv", "a,b\n", {}, []),
+        ("a.csv", "a,b", {}, []),
+        ("a.csv", "a,b\n1,true\n2,0\n", {"types": "b:bool"},
+         [{"a": 1, "b": True}, {"a": 2, "b": False}]),
+    ],
+)  # fmt: skip
+def test_csv_options(
+    tmp_path: Path, name: str, content: str | bytes, options: dict[str, str], rows: Any
+) -> None:
+    table = read_csv(tmp_path / name, content, **options)
+    if rows is None:
+        assert str(table["a"][0]) == "1.25"
+    else:
+        assert table.to_pylist() == rows
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("a,a\n1,2\n", {}, "two columns 'a'"),
+        ("a,b\n1,2\n3\n", {}, "Row #3: Expected 2 columns, got 1"),
+        (b"a,b\n1,\xe4\n", {}, "column b.*invalid UTF8"),
+        ("a,b\n1,2\n", {"names": "x"}, "2 columns, and 1 names"),
+        ("a,b\n1,x\n", {"types": "b:int64"}, "column b: Row #2.*'x'"),
+        ("a,b\n1,300\n", {"types": "b:int8"}, "column b: Row #2.*'300'"),
+        ("a,b\n1,2\n", {"types": "b:float32[2]"}, "column b.*cannot be read as fixed_size_list"),
+    ],
+)
+def test_csv_that_does_not_fit_names_file_and_column(
+    tmp_path: Path, content: str | bytes, options: dict[str, str], message: str
+) -> None:
+    with pytest.raises(TableSchemaValidationError, match=rf"bad\.csv: .*{message}"):
+        read_csv(tmp_path / "bad.csv", content, **options)
+
+
+def test_the_number_of_a_row_is_left_out_where_it_would_be_wrong(tmp_path: Path) -> None:
+    file = file_of(tmp_path / "a.csv", "a\n1\n2\n300\n")
+    schema = pa.schema([("a", pa.int8())])
+    with pytest.raises(
+        TableSchemaValidationError, match="column a: CSV conversion error"
+    ) as caught:
+        list(format_of("csv").read(Piece(path=file.path, size=4, start=4), schema))
+    assert "Row #" not in caught.value.message
+
+
+VALUES = st.one_of(
+    st.integers(-99, 99).map(str), st.sampled_from(["", "a,b", 'q"q', "l\nm", " é", "x" * 50])
+)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 9).map(str), VALUES), max_size=25),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    ends=st.booleans(),
+    parts=st.integers(1, 12),
+    block=st.integers(70, 300),
+)
+def test_csv_is_the_same_in_any_number_of_pieces(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, str]],
+    line_end: str,
+    ends: bool,
+    parts: int,
+    block: int,
+) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator=line_end)
+    writer.writerows([("a", "b"), *rows])
+    content = text.getvalue() if ends else text.getvalue().removesuffix(line_end)
+    file = file_of(tmp_path_factory.getbasetemp() / "pieces.csv", content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formats, "BLOCK_BYTES", block)
+        table = read_whole(format_of("csv", types="a:string,b:string"), file, parts)
+    assert table.to_pylist() == [{"a": a, "b": b or None} for a, b in rows]
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(), st.text(max_size=40)), max_size=25),
+    ends=st.booleans(),
+    parts=st.integers(1, 12),
+    block=st.integers(10, 300),
+)
+def test_json_is_the_same_in_any_number_of_pieces(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[int, str]],
+    ends: bool,
+    parts: int,
+    block: int,
+) -> None:
+    lines = [json.dumps({"a": str(a), "b": b}) for a, b in rows]
+    file = file_of(
+        tmp_path_factory.getbasetemp() / "pieces.json", "\n".join(lines) + ("\n" if ends else "")
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(formats, "BLOCK_BYTES", block)
+        reader = format_of("json")
+        look = reader.look(file)
+        schema = pa.schema([("a", pa.string()), ("b", pa.string())])
+        pieces = look.pieces(max(1, -(-file.size // parts)))
+        batches = [batch for piece in pieces for batch in reader.read(piece, schema)]
+    found = pa.Table.from_batches(batches, schema).to_pylist()
+    assert found == [{"a": str(a), "b": b} for a, b in rows]
+
+
+def test_csv_is_divided_only_where_every_line_is_a_row(tmp_path: Path) -> None:
+    reader = format_of("csv")
+    plain = reader.look(file_of(tmp_path / "plain.csv", "a\n" + "1\n" * 50))
+    assert len(plain.pieces(20)) == 6
+    broken = reader.look(file_of(tmp_path / "broken.csv", 'a\n"x\ny"\n' + "1\n" * 50))
+    assert len(broken.pieces(20)) == 1
+    packed = reader.look(file_of(tmp_path / "a.csv.gz", gzip.compress(b"a\n" + b"1\n" * 50)))
+    assert len(packed.pieces(1)) == 1
+
+
+def test_json_types_are_unified_over_the_whole_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "BLOCK_BYTES", 30)
+    lines = [
+        '{"n":1,"t":"2020-01-01","o":{"x":1},"l":[],"z":null}',
+        '{"n":2.5,"t":"x","o":{"y":"a"},"l":[1]}',
+        '{"extra":true}',
+    ]
+    table = read_whole(format_of("json"), file_of(tmp_path / "a.json", "\n".join(lines)))
+    assert table.schema == pa.schema(
+        [
+            ("n", pa.float64()),
+            ("t", pa.string()),
+            ("o", pa.struct([("x", pa.int64()), ("y", pa.string())])),
+            ("l", pa.list_(pa.int64())),
+            ("z", pa.string()),
+            ("extra", pa.bool_()),
+        ]
+    )
+    assert table["o"].to_pylist() == [{"x": 1, "y": None}, {"x": None, "y": "a"}, None]
+
+
+def test_json_types_that_are_given(tmp_path: Path) -> None:
+    line = '{"v":[1,2],"d":"2020-01-01","t":"2020-01-01T10:00:00+02:00","p":1.10,"k":"a","j":"{}"}'
+    types = "v:float16[2],d:date32,t:timestamp[us, UTC],p:decimal(5, 2),k:large_string"
+    table = read_whole(format_of("json", types=types), file_of(tmp_path / "a.jsonl", line))
+    row = table.to_pylist()[0]
+    assert row["v"] == [1.0, 2.0]
+    assert row["d"] == dt.date(2020, 1, 1)
+    assert row["t"] == dt.datetime(2020, 1, 1, 8, tzinfo=dt.UTC)
+    assert str(row["p"]) == "1.10"
+    assert table.schema.field("k").type == pa.large_string()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"a":1}\n{"a":"x"}\n', "column a"),
+        ('[{"a":1}]\n', "JSON parse error"),
+        ('{"a":1}\n{"a":', "JSON parse error"),
+        ('{"a":1,"a":2}\n', "column a"),
+    ],
+)
+def test_json_that_does_not_fit_names_the_file(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(TableSchemaValidationError, match=rf"bad\.json: .*{message}"):
+        read_whole(format_of("json"), file_of(tmp_path / "bad.json", content))
+
+
+def test_json_values_of_two_kinds_in_two_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "BLOCK_BYTES", 8)
+    file = file_of(tmp_path / "bad.json", '{"a":1}\n{"a":"x"}\n')
+    with pytest.raises(TableSchemaValidationError, match=r"bad\.json: column a: some values"):
+        format_of("json").look(file)
+
+
+def test_parquet_is_divided_between_row_groups(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"a": range(100)}), tmp_path / "a.parquet", row_group_size=10)
+    reader = format_of("parquet", types="a:int16")
+    file = find_files([str(tmp_path / "a.parquet")], None)[1][0]
+    look = reader.look(file)
+    pieces = look.pieces(2 * look.row_groups[0])
+    assert [list(piece.row_groups or ()) for piece in pieces] == [
+        [i, i + 1] for i in range(0, 10, 2)
+    ]
+    assert read_whole(reader, file, 4) == pa.table({"a": pa.array(range(100), pa.int16())})
+
+
+def test_a_file_that_is_no_parquet(tmp_path: Path) -> None:
+    with pytest.raises(TableSchemaValidationError, match=r"a\.parquet: "):
+        format_of("parquet").look(file_of(tmp_path / "a.parquet", "hello, this is text"))
+
+
+def look_of(path: str, **types: pa.DataType) -> Look:
+    return Look(path=path, size=10, schema=pa.schema(list(types.items())))
+
+
+def test_one_schema_for_all_files() -> None:
+    looks = [look_of("1", a=pa.int32(), b=pa.null()), look_of("2", b=pa.string(), a=pa.float64())]
+    schema = agree([*looks, look_of("empty")], format_of("parquet"), None, "table t")
+    assert schema == pa.schema([("a", pa.float64()), ("b", pa.string())])
+
+
+def test_files_that_cannot_be_one_table() -> None:
+    looks = [look_of("one", a=pa.int32()), look_of("two", a=pa.string())]
+    with pytest.raises(TableSchemaValidationError, match="two: column a is string, and int32"):
+        agree(looks, format_of("parquet"), None, "table t")
+    assert agree(looks, format_of("csv"), None, "table t").field("a").type == pa.string()
+
+
+def test_a_missing_column() -> None:
+    looks = [look_of("one", a=pa.int64(), b=pa.int64()), look_of("two", a=pa.int64())]
+    with pytest.raises(
+        TableSchemaValidationError, match=r"two: column b is missing; .*missing=null"
+    ):
+        agree(looks, format_of("csv"), None, "table t")
+    assert agree(looks, format_of("csv", missing="null"), None, "table t").names == ["a", "b"]
+    assert agree(looks, format_of("json"), None, "table t").names == ["a", "b"]
+    with pytest.raises(TableSchemaValidationError, match="two: column b is missing"):
+        agree(looks, format_of("json", missing="error"), None, "table t")
+
+
+def test_what_is_added_takes_the_table_s_schema() -> None:
+    table = pa.schema([("a", pa.int8()), ("v", pa.list_(pa.float32(), 2))])
+    good = [look_of("one", a=pa.int64(), v=pa.list_(pa.float64()))]
+    assert agree(good, format_of("json"), table, "table t") == table
+    with pytest.raises(
+        TableSchemaValidationError, match="one: table t has no column b; it has a, v"
+    ):
+        agree([look_of("one", b=pa.int64())], format_of("json"), table, "table t")
+    with pytest.raises(TableSchemaValidationError, match="one: column a is string"):
+        agree([look_of("one", a=pa.string())], format_of("json"), table, "table t")
+    with pytest.raises(InvalidInputError, match="leave out the option 'types'"):
+        agree(good, format_of("json", types="a:int8"), table, "table t")
+    strict = pa.schema([("a", pa.int8()), pa.field("b", pa.int8(), nullable=False)])
+    with pytest.raises(TableSchemaValidationError, match=r"column b is missing$"):
+        agree([look_of("one", a=pa.int64())], format_of("json"), strict, "table t")
+
+
+def test_types_of_columns_that_are_not_there() -> None:
+    with pytest.raises(TableColumnNotFoundError, match="there is no column x"):
+        agree([look_of("1", a=pa.int8())], format_of("csv", types="x:int8"), None, "table t")
+
+
+def test_tasks_hold_about_as_much_as_they_should() -> None:
+    looks = [
+        Look(path=str(n), size=size, schema=pa.schema([("a", pa.int8())]), divisible=True)
+        for n, size in enumerate([10, 10, 100, 10, 10])
+    ]
+    tasks = divide(looks, 50)
+    assert [[piece.path for piece in task] for task in tasks] == [
+        ["0", "1"],
+        ["2"],
+        ["2"],
+        ["3", "4"],
+    ]
+
+
+def test_sources(tmp_path: Path) -> None:
+    for name in (
+        "b.csv",
+        "a.csv",
+        "sub/c.tsv",
+        "notes.txt",
+        "_SUCCESS",
+        ".hidden.csv",
+        "_tmp/d.csv",
+    ):
+        file_of(tmp_path / "in" / name, "x\n")
+    folder = str(tmp_path / "in")
+
+    def names(*sources: str, format: str | None = None) -> list[str]:
+        return [Path(file.path).name for file in find_files(sources, format)[1]]
+
+    assert names(folder) == ["a.csv", "b.csv", "c.tsv"]
+    assert names(f"{folder}/*.csv") == ["a.csv", "b.csv"]
+    assert names(f"{folder}/**/*.tsv") == ["c.tsv"]
+    assert names(f"file://{folder}/b.csv") == ["b.csv"]
+    assert names(f"{folder}/b.csv", folder) == ["b.csv", "a.csv", "c.tsv"]
+    assert names(f"{folder}/notes.txt", format="csv") == ["notes.txt"]
+    assert find_files([f"{folder}/a.csv"], None)[0] == "csv"
+
+
+@pytest.mark.parametrize(
+    ("source", "format", "message"),
+    [
+        ("nowhere.csv", None, "no such file or folder"),
+        ("*.parquet", None, "no file to read"),
+        ("empty", None, "no file to read; name the format"),
+        ("notes.txt", None, "the ending does not tell the format"),
+        ("a.csv", "xlsx", "format 'xlsx' is not known"),
+        (".", None, "files of several formats"),
+        ("parts", None, r"partitioned by folders \(year=2020\)"),
+    ],
+)
+def test_sources_that_cannot_be_read(
+    tmp_path: Path, source: str, format: str | None, message: str
+) -> None:
+    (tmp_path / "in" / "empty").mkdir(parents=True)
+    for name in ("a.csv", "b.json", "notes.txt"):
+        file_of(tmp_path / "in" / name, "x\n")
+    file_of(tmp_path / "in" / "parts" / "year=2020" / "c.csv", "x\n")
+    folder = tmp_path / "in"
+    if source == ".":
+        (folder / "parts" / "year=2020" / "c.csv").unlink()
+        (folder / "parts" / "year=2020").rmdir()
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        find_files([str(folder / source)], format)
+    assert caught.value.code == 13
+
+
+def test_sources_must_be_a_list() -> None:
+    for nothing in ([], "a.csv"):
+        with pytest.raises(InvalidInputError, match="sources is a list"):
+            find_files(nothing, None)
+    with pytest.raises(InvalidInputError, match="cannot be opened"):
+        find_files(["nosuch://bucket/a.csv"], None)

@@ -1,0 +1,97 @@
+"""What users write: table names, options and types."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls.spark.datasource import TableOptions, split_options, split_table_name
+from lance_namespace_impls.spark.typenames import parse_type, parse_types
+
+
+@pytest.mark.parametrize(
+    ("text", "delimiter", "names"),
+    [
+        ("flights", None, ("flights",)),
+        ("db.flights", None, ("db", "flights")),
+        ("`my.db`.flights", None, ("my.db", "flights")),
+        ("a.`b``c`", None, ("a", "b`c")),
+        ("a b.ü", None, ("a b", "ü")),
+        ("a$b", None, ("a$b",)),
+        ("a$b.c", "$", ("a", "b.c")),
+        ("a/b", "/", ("a", "b")),
+    ],
+)
+def test_table_names(text: str, delimiter: str | None, names: tuple[str, ...]) -> None:
+    assert split_table_name(text, delimiter) == names
+
+
+@pytest.mark.parametrize("text", ["a.", ".a", "a..b", "`a", "a`b`", "`a`b", ".", "``"])
+def test_names_that_are_none(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="is not an identifier"):
+        split_table_name(text)
+
+
+def test_the_argument_of_load_is_the_table() -> None:
+    options, properties = split_options({"impl": "dir", "dir.path": "/d", "path": "t"})
+    assert options.table == "t"
+    assert properties == {"impl": "dir", "dir.path": "/d"}
+
+
+def test_with_the_option_table_the_path_is_the_namespace_s() -> None:
+    options, properties = split_options({"impl": "dir", "path": "/d", "table": "t"})
+    assert options.table == "t"
+    assert properties == {"impl": "dir", "path": "/d"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"impl": "dir"}, "no table is named"),
+        ({"table": "t", "version": "0"}, "'version' must be a whole number of 1 or more"),
+        ({"table": "t", "version": "x"}, "'version' must be a whole number"),
+        ({"table": "t", "version": "1", "tag": "a"}, "one of the options 'version' and 'tag'"),
+        ({"table": "t", "batch_rows": "-1"}, "'batch_rows'"),
+    ],
+)
+def test_bad_options(given: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        split_options(given)
+
+
+def test_options_are_typed() -> None:
+    options, _ = split_options({"table": "t", "columns": "a, b", "splits": "3"})
+    assert options == TableOptions(table="t", columns=("a", "b"), splits=3)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("int32", pa.int32()),
+        ("date", pa.date32()),
+        ("string", pa.string()),
+        ("timestamp[us]", pa.timestamp("us")),
+        ("timestamp[us, Europe/Berlin]", pa.timestamp("us", "Europe/Berlin")),
+        ("decimal(10, 2)", pa.decimal128(10, 2)),
+        ("list<int64>", pa.list_(pa.int64())),
+        ("float32[768]", pa.list_(pa.float32(), 768)),
+        ("list<float16[2]>", pa.list_(pa.list_(pa.float16(), 2))),
+    ],
+)
+def test_types(text: str, kind: pa.DataType) -> None:
+    assert parse_type(text) == kind
+
+
+def test_types_of_columns() -> None:
+    assert parse_types("a: decimal(10, 2), b b:timestamp[us, UTC],c:list<int8>") == {
+        "a": pa.decimal128(10, 2),
+        "b b": pa.timestamp("us", "UTC"),
+        "c": pa.list_(pa.int8()),
+    }
+
+
+@pytest.mark.parametrize("text", ["a", ":int8", "a:integer", "a:decimal(99, 2)", "a:"])
+def test_types_that_are_none(text: str) -> None:
+    with pytest.raises(InvalidInputError):
+        parse_types(text)
