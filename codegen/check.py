@@ -73,8 +73,6 @@ RESERVED = frozenset(
     }
 )
 
-Path_ = tuple[str | int, ...]
-
 
 def routes(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Give path, HTTP method and operation object of every route."""
@@ -84,7 +82,7 @@ def routes(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield path, method, item[method]
 
 
-def schemas(document: Document) -> Iterator[tuple[Path_, dict[str, Any]]]:
+def schemas(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Give every schema, the parts of others included, and where it stands."""
     components = document.data["components"]
     for name, schema in components.get("schemas", {}).items():
@@ -94,17 +92,18 @@ def schemas(document: Document) -> Iterator[tuple[Path_, dict[str, Any]]]:
             yield from _within((*place, "schema"), parameter["schema"])
 
 
-def parameters(document: Document) -> Iterator[tuple[Path_, dict[str, Any]]]:
+def parameters(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
     """Give every parameter that is written out, and where it stands."""
     for name, parameter in document.data["components"].get("parameters", {}).items():
-        yield ("components", "parameters", name), parameter
+        if "$ref" not in parameter:
+            yield ("components", "parameters", name), parameter
     for path, method, operation in routes(document):
         for index, parameter in enumerate(operation.get("parameters", ())):
             if "$ref" not in parameter:
                 yield ("paths", path, method, "parameters", index), parameter
 
 
-def _within(place: Path_, schema: dict[str, Any]) -> Iterator[tuple[Path_, dict[str, Any]]]:
+def _within(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, dict[str, Any]]]:
     yield place, schema
     for key, inner in schema.get("properties", {}).items():
         yield from _within((*place, "properties", key), inner)
@@ -129,12 +128,12 @@ def missing_parts(document: Document) -> list[Problem]:
     ]
 
 
-def _named(place: Path_) -> str:
+def _named(place: Place) -> str:
     *above, last = place
     return f"entry {last + 1} of {above[-1]}" if isinstance(last, int) else last
 
 
-def _values(node: Any, place: Path_) -> Iterator[tuple[Path_, Any]]:
+def _values(node: Any, place: Place) -> Iterator[tuple[Place, Any]]:
     inside = node.items() if isinstance(node, dict) else enumerate(node)
     for key, value in inside:
         yield (*place, key), value
@@ -167,7 +166,7 @@ def _top(document: Document) -> Iterator[Problem]:
         yield from _error_row(document, ("x-error-codes", index), row)
 
 
-def _error_row(document: Document, place: Path_, row: dict[str, Any]) -> Iterator[Problem]:
+def _error_row(document: Document, place: Place, row: dict[str, Any]) -> Iterator[Problem]:
     for key, kind in ERROR_KEYS.items():
         if type(row.get(key)) is not kind and not (key == "extends" and key not in row):
             wanted = "a whole number" if kind is int else "text"
@@ -254,7 +253,7 @@ def _parameters(document: Document) -> Iterator[Problem]:
             yield document.problem((*place, "name"), f"{name!r} cannot be a parameter's name")
 
 
-def _schema(place: Path_, schema: dict[str, Any]) -> Iterator[tuple[Path_, str]]:
+def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]:
     """Complain of one schema: the part of it, and what is wrong with it."""
     for key in schema:
         if key not in SCHEMA_KEYS and not key.startswith("x-"):

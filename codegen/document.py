@@ -13,7 +13,8 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scalarbool import ScalarBoolean
 
-Place = Sequence[str | int]
+Place = tuple[str | int, ...]
+"""Where something stands in a document: the keys and indices that lead there."""
 
 
 class Problem(NamedTuple):
@@ -88,7 +89,7 @@ class Document:
         """Give what a local ``$ref`` points at, or None."""
         return resolve(self.data, reference)
 
-    def _plain(self, node: Any, place: tuple[str | int, ...]) -> Any:
+    def _plain(self, node: Any, place: Place) -> Any:
         """Turn YAML nodes into what JSON knows."""
         match node:
             case CommentedMap():
@@ -155,7 +156,7 @@ def _marked(path: Path, error: MarkedYAMLError) -> Problem:
     return Problem(path, line, cause)
 
 
-def _references(node: Any, place: tuple[str | int, ...]) -> Iterator[tuple[Place, str]]:
+def _references(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "$ref" and isinstance(value, str):

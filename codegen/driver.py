@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from .check import routes
-from .document import Document, Problem, SpecError
+from .document import Document, Place, Problem, SpecError
 
 STREAM = "application/vnd.apache.arrow.stream"
 FILE = "application/vnd.apache.arrow.file"
@@ -127,11 +127,9 @@ def _complaint(document: Document, error: GeneratorError) -> Problem:
     return document.problem(place, f"openapi-python-client: {cause}")
 
 
-def _places(
-    document: Document, error: GeneratorError, text: str
-) -> Iterator[tuple[str | int, ...]]:
+def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Place]:
     """Give where a complaint may be about, the likeliest first."""
-    within: tuple[str | int, ...] = ()
+    within: Place = ()
     for path, method, _ in routes(document):
         if f"{method.upper()} {path} " in text:
             within = ("paths", path, method)
@@ -152,9 +150,7 @@ def _places(
     yield within
 
 
-def _alike(
-    node: Any, wanted: dict[str, Any], place: tuple[str | int, ...]
-) -> Iterator[tuple[str | int, ...]]:
+def _alike(node: Any, wanted: dict[str, Any], place: Place) -> Iterator[Place]:
     """Give every part of a document that holds all of `wanted`."""
     if isinstance(node, dict):
         if wanted and all(key in node and node[key] == value for key, value in wanted.items()):
@@ -166,7 +162,7 @@ def _alike(
             yield from _alike(value, wanted, (*place, index))
 
 
-def _place(data: Any, location: tuple[str | int, ...]) -> tuple[str | int, ...]:
+def _place(data: Any, location: Place) -> Place:
     """Leave out of a pydantic location what is not in the document, such as names of classes."""
     place: list[str | int] = []
     node = data

@@ -9,7 +9,7 @@ from attrs import frozen
 from openapi_python_client.parser.openapi import Endpoint
 
 from .check import routes
-from .document import Document, Problem
+from .document import Document, Place, Problem
 from .driver import FILE, STREAM, text
 from .model import Model, Operation, QueryParameter, attribute
 
@@ -23,8 +23,6 @@ IN_HEADERS = {
 PARAMETER_TYPES = ("boolean", "integer", "number", "object", "string")
 METHOD_NAMES = ("namespace_id",)
 CONSTANTS = ("COMMON_CODES", "OPERATIONS")
-
-Place = tuple[str | int, ...]
 
 
 @frozen
@@ -102,11 +100,10 @@ class OperationReader:
 
     def _operation(self, route: Route, others: list[Route]) -> Operation | None:
         raw, name = route.raw, route.name
-        missing = [
-            key
-            for key in ("tags", "summary", "description", "x-request", "x-response", "x-codes")
-            if raw.get(key) in (None, "", []) and not (key == "x-codes" and raw.get(key) == [])
-        ]
+        needed = ("tags", "summary", "description", "x-request", "x-response")
+        missing = [key for key in needed if not raw.get(key)]
+        if "x-codes" not in raw:
+            missing.append("x-codes")
         if missing:
             self._complain(route.place, f"{name} lacks {', '.join(missing)}")
             return None
@@ -177,8 +174,7 @@ class OperationReader:
 
     def _parameters(self, route: Route) -> Iterator[tuple[Place, dict[str, Any]]]:
         for index, entry in enumerate(route.raw.get("parameters", ())):
-            resolved = self._document.resolve(entry["$ref"]) if "$ref" in entry else entry
-            yield (*route.place, "parameters", index), resolved
+            yield (*route.place, "parameters", index), self._resolved(entry)
 
     def _fed(self, route: Route, name: str) -> tuple[Place, str | None]:
         """Where a parameter stands, and the key of the request field that it feeds."""
@@ -255,9 +251,7 @@ class OperationReader:
 
     def _body(self, route: Route) -> str:
         place = (*route.place, "requestBody")
-        body = route.raw.get("requestBody", {})
-        if "$ref" in body:
-            body = self._document.resolve(body["$ref"])
+        body = self._resolved(route.raw.get("requestBody", {}))
         media = self._content(place, body, (JSON, STREAM))
         if "x-body-field" in route.raw:
             self._check_field(route, "x-body-field", "x-request", media)
@@ -283,8 +277,12 @@ class OperationReader:
         return int(good[0]), {None: "NONE", JSON: "JSON", FILE: "ARROW"}[media]
 
     def _response(self, route: Route, status: str) -> dict[str, Any]:
-        response: dict[str, Any] = route.raw["responses"].get(status, {})
-        return self._document.resolve(response["$ref"]) if "$ref" in response else response
+        return self._resolved(route.raw["responses"].get(status, {}))
+
+    def _resolved(self, part: dict[str, Any]) -> dict[str, Any]:
+        while "$ref" in part:
+            part = self._document.resolve(part["$ref"])
+        return part
 
     def _check_field(self, route: Route, key: str, model: str, media: str | None) -> None:
         """A bare body must be JSON and a field that its model has."""
@@ -303,7 +301,7 @@ class OperationReader:
     def _check_by_name(self, route: Route, operation: Operation) -> None:
         """A by-name route takes and gives what the other does, all of it in one place."""
         wanted = STREAM if operation.body == "ARROW" else JSON
-        body = route.raw.get("requestBody", {})
+        body = self._resolved(route.raw.get("requestBody", {}))
         if list(body.get("content", ())) != [wanted]:
             self._complain(route.place, f"{route.path} must take a body of {wanted}")
         elif wanted == JSON:

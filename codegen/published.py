@@ -12,9 +12,9 @@ from typing import Any
 
 from attrs import frozen
 
-from .document import Document, Problem, resolve
+from .check import METHODS
+from .document import Document, Place, Problem, resolve
 
-Place = tuple[str | int, ...]
 Json = dict[str, Any]
 
 
@@ -77,7 +77,9 @@ class _Comparison:
 
     def _routes(self) -> Iterator[tuple[Place, str]]:
         for path, item in self.old.get("paths", {}).items():
-            for method, old in item.items():
+            for method in METHODS:
+                if (old := item.get(method)) is None:
+                    continue
                 new = self.new["paths"].get(path, {}).get(method)
                 route, place = f"{method.upper()} {path}", ("paths", path, method)
                 if new is None:

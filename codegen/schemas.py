@@ -22,11 +22,9 @@ from openapi_python_client.parser.properties import (
 )
 from openapi_python_client.parser.properties.protocol import PropertyProtocol
 
-from .document import Document, Problem
+from .document import Document, Place, Problem
 from .driver import text
 from .model import ANYTHING, Field, Model, Type
-
-Place = tuple[str | int, ...]
 
 
 class SchemaReader:

@@ -14,6 +14,7 @@ Source: protocol semantics, "How other clients call".
 
 from __future__ import annotations
 
+import inspect
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -72,20 +73,19 @@ def _official_errors() -> Iterator[None]:
 
 
 def _method(operation: Operation[Any, Any]) -> Callable[..., Any]:
-    """Build the official method of an operation."""
-    # The official interface gives a count or a plan as a plain value, a map as its model.
-    bare = operation.answer is Body.FIELD and not hasattr(official_models, operation.response)
+    """Build the official method of an operation; what it returns is read off the official one."""
+    declared = inspect.signature(getattr(lance_namespace.LanceNamespace, operation.method_name))
+    plain = declared.return_annotation is str
+    answer_type = getattr(official_models, operation.response)
 
     def call(self: OfficialNamespace, request: Any, *data: bytes) -> Any:
         with _official_errors():
             answer = getattr(self._namespace, operation.method_name)(request, *data)
             if operation.answer is Body.ARROW:
-                return _file_bytes(answer)
-        if operation.answer is Body.NONE:
-            return None
-        if bare:
+                return answer_type(data=_file_bytes(answer))
+        if plain:
             return getattr(answer, operation.answer_field or "")
-        return getattr(official_models, operation.response).from_dict(answer.to_dict())
+        return answer_type.from_dict(answer.to_dict())
 
     call.__name__ = operation.method_name
     call.__doc__ = f"{operation.summary}."

@@ -174,7 +174,11 @@ class Transport:
         return query
 
     def _request(
-        self, method: str, url: str, headers: dict[str, str], content: bytes | Iterator[bytes] | None
+        self,
+        method: str,
+        url: str,
+        headers: dict[str, str],
+        content: bytes | Iterator[bytes] | None,
     ) -> httpx.Request:
         """Build a request; ``httpx.Client.build_request`` takes twice as long for the same."""
         merged = self._client.headers.copy()

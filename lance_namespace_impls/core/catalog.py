@@ -436,6 +436,7 @@ class CatalogNamespace(TableOperations):
                 if mode is CreateMode.EXIST_OK:
                     stored = self._namespace_properties(identifier)
                 else:
+                    self._require_removable(identifier)
                     self._remove_namespace(identifier, cascade=False)
                     stored = self._make_namespace(identifier, properties)
             except NamespaceNotFoundError:

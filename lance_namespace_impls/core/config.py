@@ -23,7 +23,7 @@ __all__ = ["Config", "is_secret_key", "option", "prefix_option", "redact", "root
 
 SECRET_KEY = re.compile(
     r"secret|token|password|credential|signature|sas|private|api[_.-]?key"
-    r"|access[_.-]?key|account[_.-]?key|authorization|cookie",
+    r"|(access|account|customer|encryption)[_.-]?key|authorization|cookie",
     re.IGNORECASE,
 )
 HIDDEN = "***"

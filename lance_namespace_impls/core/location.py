@@ -42,7 +42,8 @@ def default_location(root: str, names: Sequence[str]) -> str:
         names: levels below it, outermost first.
 
     Returns:
-        ``{root}/{names joined by /}``, each name percent-encoded.
+        ``{root}/{names joined by /}``, each name percent-encoded; below a URI, which Lance decodes
+        into a path, one with a slash or a percent sign twice, so that it stays one level.
 
     Raises:
         InvalidInputError: code 13, a name is ``.`` or ``..``, which leads elsewhere.
@@ -52,4 +53,7 @@ def default_location(root: str, names: Sequence[str]) -> str:
             raise InvalidInputError(
                 f"name {name!r} cannot be part of a default location; give a location, or a name"
             )
-    return "/".join([root.rstrip("/"), *(quote(name, safe="") for name in names)])
+    encoded = [quote(name, safe="") for name in names]
+    if "://" in root:
+        encoded = [quote(text) if "%2F" in text or "%25" in text else text for text in encoded]
+    return "/".join([root.rstrip("/"), *encoded])

@@ -10,15 +10,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from pyarrow import fs
 
-from lance_namespace_client.errors import InvalidInputError, UnsupportedError
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    UnsupportedError,
+)
 
 from ..core.errors import first_line
+from ..core.location import absolute
 
-__all__ = ["Directory"]
+__all__ = ["Directory", "directory_path"]
 
 DROPPED = ".dropped-"
 
@@ -47,6 +53,28 @@ _AZURE_OPTIONS = {
 }
 
 
+# What a URI reader would not take as part of a name.
+_PLAIN_IN_URI = "!\"$&'()*+,:;<=>@[]^`{|}~ "
+
+
+def directory_path(path: str) -> str:
+    """Make the path of a namespace directory absolute; a ``file:`` URI becomes a path.
+
+    Source: the general specification, "Directory Path".
+
+    Raises:
+        InvalidInputError: code 13, it is empty, holds a NUL, or is a URI that names no place here.
+    """
+    if not path.startswith("file:/"):
+        return absolute(path)
+    parts = urlsplit(path)
+    if parts.netloc not in ("", "localhost"):
+        raise InvalidInputError(
+            f"{path!r} is on the host {parts.netloc!r}; a file URI of this host is 'file:///...'"
+        )
+    return absolute(unquote(parts.path))
+
+
 class Directory:
     """A directory on local storage or an object store.
 
@@ -62,7 +90,13 @@ class Directory:
 
     def location(self, folder: str) -> str:
         """Give the location of a table directory as pylance takes it."""
-        return f"{self.root.rstrip('/')}/{folder}"
+        name = folder if self.is_local else quote(folder, safe=_PLAIN_IN_URI)
+        return f"{self.root.rstrip('/')}/{name}"
+
+    def folder(self, location: str) -> str:
+        """Give the name of the table directory at a location."""
+        name = location.rsplit("/", 1)[1]
+        return name if self.is_local else unquote(name)
 
     def _path(self, *parts: str) -> str:
         return "/".join([self._base.rstrip("/"), *parts])
@@ -196,12 +230,17 @@ class Directory:
 
         Raises:
             FileNotFoundError: there is no such directory (any more).
+            InvalidTableStateError: code 19, it is a symbolic link.
         """
         if not self.is_local:
             if self.kinds(folder)[0] == "missing":
                 raise FileNotFoundError(folder)
             self._fs.delete_dir(self._path(folder))
             return
+        if os.path.islink(self._path(folder)):
+            raise InvalidTableStateError(
+                f"{self.location(folder)} is a symbolic link: remove it and what it leads to by hand"
+            )
         os.rename(self._path(folder), self._path(f"{DROPPED}{uuid.uuid4().hex}"))
         # What a drop left behind that was killed here goes with the next one.
         for name in os.listdir(self._base):
@@ -221,9 +260,38 @@ class Directory:
         handle = os.open(self._path(folder), os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            if not os.path.isdir(self._path(folder)):
+            if not os.path.samestat(os.fstat(handle), os.stat(self._path(folder))):
                 raise FileNotFoundError(folder)
             yield
+        finally:
+            os.close(handle)
+
+    @contextmanager
+    def alone(self, name: str) -> Iterator[None]:
+        """Hold a file that only one process has at a time; object stores have no such thing.
+
+        Raises:
+            ConcurrentModificationError: code 14, another has it.
+        """
+        if not self.is_local:
+            yield
+            return
+        path = self._path(name)
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held = os.path.samestat(os.fstat(handle), os.stat(path))
+            except (BlockingIOError, FileNotFoundError):
+                held = False
+            if not held:
+                raise ConcurrentModificationError(
+                    f"{self.root}: someone else is writing the same table's first rows; look again"
+                )
+            try:
+                yield
+            finally:
+                os.unlink(path)
         finally:
             os.close(handle)
 
@@ -244,8 +312,6 @@ def _open(root: str, options: Mapping[str, str]) -> tuple[Any, str]:
     path = unquote(f"{parts.netloc}{parts.path}")
     try:
         match parts.scheme:
-            case "file":
-                return fs.LocalFileSystem(), unquote(parts.path) or "/"
             case "s3":
                 return fs.S3FileSystem(**_s3(options)), path
             case "gs" | "gcs":

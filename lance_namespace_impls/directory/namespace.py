@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar
 
 import attrs
@@ -24,9 +26,8 @@ from ..core.catalog import (
 )
 from ..core.config import Config, option
 from ..core.identifiers import Identifier
-from ..core.location import absolute
 from ..core.paging import sorted_after
-from .filesystem import Directory
+from .filesystem import Directory, directory_path
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
@@ -35,6 +36,8 @@ SUFFIX = ".lance"
 DECLARED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
 PROPERTIES = ".lance-properties"
+# Beside the table directories, while the first rows of one are written.
+FILLING = ".filling-"
 LONGEST_NAME = 255 - len(SUFFIX)
 
 
@@ -47,7 +50,7 @@ class DirectoryConfig(Config):
     root: str = option(
         name="path",
         also=("root",),
-        converter=absolute,
+        converter=directory_path,
         doc="the directory: a URI, an absolute path, or a path relative to the current directory",
     )
 
@@ -140,7 +143,7 @@ class DirectoryNamespace(CatalogNamespace):
         return TableEntry(id=identifier, location=location, properties=properties)
 
     def _folder(self, entry: TableEntry) -> str:
-        return entry.location.rsplit("/", 1)[1]
+        return self._directory.folder(entry.location)
 
     def _add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
@@ -194,12 +197,13 @@ class DirectoryNamespace(CatalogNamespace):
         if self._live_folder(name) is not None:
             raise table_exists(identifier)
         with self._directory.lock(folder):
+            if self._directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":
+                raise table_exists(identifier)
             if properties:
                 self._directory.write(f"{folder}/{PROPERTIES}", _dump(properties))
             else:
                 self._directory.unmark(f"{folder}/{PROPERTIES}")
-            if not self._directory.unmark(f"{folder}/{DEREGISTERED}"):
-                raise table_exists(identifier)
+            self._directory.unmark(f"{folder}/{DEREGISTERED}")
         return self._entry(identifier, folder, properties)
 
     def _named_folder(self, name: str, location: str) -> str | None:
@@ -223,6 +227,10 @@ class DirectoryNamespace(CatalogNamespace):
             self._directory.remove(self._folder(entry))
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
+
+    def _filling(self, entry: TableEntry) -> AbstractContextManager[None]:
+        short = hashlib.sha256(self._folder(entry).encode()).hexdigest()[:32]
+        return self._directory.alone(f"{FILLING}{short}")
 
     def _withdraw_table(self, entry: TableEntry) -> None:
         self._directory.remove(self._folder(entry))
@@ -277,6 +285,10 @@ def _check_name(name: str) -> None:
     """Refuse a name that cannot be a table directory (code 13)."""
     if "/" in name or "\0" in name or name in (".", ".."):
         raise InvalidInputError(f"table name {name!r} would leave the directory")
+    if any(ord(character) < 32 or character == "\x7f" for character in name):
+        raise InvalidInputError(
+            f"table name {name!r} has a control character, which Lance does not take in a path"
+        )
     if name.startswith((".", "_")):
         raise InvalidInputError(
             f"table name {name!r}: names that start with '.' or '_' are not tables"

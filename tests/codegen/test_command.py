@@ -170,3 +170,21 @@ def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     shown = capsys.readouterr().out
     assert "example: python -m codegen --spec my-rest.yaml --out generated --check" in shown
+
+
+def test_missing_tools_are_named(tmp_path: Path) -> None:
+    code = (
+        "import runpy, sys; sys.modules['ruamel'] = None;"
+        "runpy.run_module('codegen', run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("codegen needs ruamel")
+    assert done.stderr.endswith(": pip install 'lance-namespace-kit[codegen]'\n")

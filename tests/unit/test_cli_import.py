@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -125,3 +126,26 @@ def test_a_wrong_namespace_is_refused_before_spark_starts(
     result = CliRunner().invoke(app, ["import", "t", "a.csv", "--impl", "dir", "-p", "pth=x"])
     assert result.exit_code == Status.INVALID
     assert "property 'pth' is not known" in result.stderr
+
+
+def test_ctrl_c_while_spark_starts_waits_and_stops_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = Spark()
+
+    def start(**_: Any) -> Spark:
+        signal.raise_signal(signal.SIGINT)
+        return spark
+
+    def job(*_: Any, **__: Any) -> None:
+        raise AssertionError("the job was run")
+
+    monkeypatch.setattr(session, "local_session", start)
+    monkeypatch.setattr(ingest, "import_files", job)
+    handler = signal.getsignal(signal.SIGINT)
+    options = ["--impl", "dir", "-p", f"path={tmp_path}"]
+    result = CliRunner().invoke(app, ["import", "t", "a.csv", *options])
+    assert result.exit_code == Status.INTERRUPTED
+    assert result.output == ""
+    assert spark.stopped
+    assert signal.getsignal(signal.SIGINT) is handler
