@@ -233,6 +233,8 @@ class Model:
     def coerce(cls, request: Self | RequestLike | None) -> Self:
         """Take this model, a dict, or any object with ``model_dump()`` (a pydantic model).
 
+        An ``id`` of ``""`` in a dict is the root, as an absent one is.
+
         Raises:
             InvalidInputError: code 13, the request is of another kind or a field is wrong.
         """
@@ -241,6 +243,8 @@ class Model:
         if request is None:
             return cls.from_dict({})
         if isinstance(request, Mapping):
+            if request.get("id") == "":
+                request = {key: value for key, value in request.items() if key != "id"}
             return cls.from_dict(request)
         if isinstance(request, Model):
             raise _invalid("the request", f"a {cls.__name__}", request)

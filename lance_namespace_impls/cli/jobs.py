@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import signal
 import sys
-from typing import Annotated
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from .failures import needs
 from .output import Styled, progress
 from .session import Session, key_values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 __all__ = ["import_files", "serve"]
 
@@ -76,8 +84,7 @@ def import_files(
         properties = namespace.properties
     with progress(f"import {name}") as bar:
         bar.update(0, None, "starting Spark")
-        spark = local_session(app_name=f"lance-ns import {name}", cores=cores)
-        try:
+        with _stopped_at_the_end(local_session, f"lance-ns import {name}", cores) as spark:
             result = run_import(
                 spark,
                 impl=session.impl,
@@ -89,8 +96,6 @@ def import_files(
                 options=chosen,
                 progress=lambda done, total, rows: bar.update(done, total, f"{rows:,} rows"),
             )
-        finally:
-            spark.stop()
     if session.output.as_json:
         session.output.document(
             {
@@ -115,6 +120,38 @@ def import_files(
             "seconds": f"{result.seconds:.1f}",
         }
     )
+
+
+@contextmanager
+def _stopped_at_the_end(
+    start: Callable[..., SparkSession], name: str, cores: int | None
+) -> Iterator[SparkSession]:
+    """Start Spark for the work inside, and stop it whatever happens.
+
+    Ctrl-C waits until Spark has started: PySpark, interrupted before that, loses hold of the Java
+    process that it has launched, which then never ends. On the main thread PySpark would answer
+    Ctrl-C itself, with a call to Java in the middle of another.
+    """
+    waiting: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            spark = thread.submit(start, app_name=name, cores=cores).result()
+        signal.signal(signal.SIGINT, _interrupt)
+        try:
+            if waiting:
+                raise KeyboardInterrupt
+            yield spark
+        finally:
+            spark.stop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        logging.disable(logging.NOTSET)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    logging.disable(logging.CRITICAL)  # py4j logs the call that is cut off, at length
+    raise KeyboardInterrupt
 
 
 def serve(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
 from typing import TypeVar
 
 __all__ = ["kept"]
@@ -30,10 +31,8 @@ def kept(
             while wanted is None or wanted > 0:
                 # A queue twice as long keeps everyone busy while the first answer is waited for.
                 room = 2 * at_once if wanted is None else min(2 * at_once, wanted)
-                for item in source:
+                for item in islice(source, room - len(waiting)):
                     waiting.append((item, pool.submit(keep, item)))
-                    if len(waiting) >= room:
-                        break
                 if not waiting:
                     return
                 item, answer = waiting.popleft()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from lance_namespace_client._model import Model, RequestLike
@@ -56,8 +56,6 @@ def operation(
     def call(
         self: Self_, request: Request | RequestLike, *args: Rest.args, **kwargs: Rest.kwargs
     ) -> Response:
-        if isinstance(request, Mapping) and request.get("id") == "":
-            request = {key: value for key, value in request.items() if key != "id"}
         coerced: Any = row.request_type.coerce(request)
         self.check_identifier(row.name, coerced)
         reason = self.capabilities.unsupported.get(row.name)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -128,13 +130,17 @@ def test_a_wrong_namespace_is_refused_before_spark_starts(
     assert "property 'pth' is not known" in result.stderr
 
 
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def test_ctrl_c_while_spark_starts_waits_and_stops_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spark = Spark()
 
     def start(**_: Any) -> Spark:
-        signal.raise_signal(signal.SIGINT)
+        interrupt()
         return spark
 
     def job(*_: Any, **__: Any) -> None:
@@ -142,6 +148,29 @@ def test_ctrl_c_while_spark_starts_waits_and_stops_it(
 
     monkeypatch.setattr(session, "local_session", start)
     monkeypatch.setattr(ingest, "import_files", job)
+    check_interrupted(tmp_path, spark)
+
+
+def test_ctrl_c_while_the_job_runs_is_quiet(
+    tmp_path: Path,
+    spark: Spark,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def job(*_: Any, **__: Any) -> None:
+        try:
+            interrupt()
+            time.sleep(SECONDS)
+        except KeyboardInterrupt:
+            logging.getLogger("py4j").exception("interrupted while sending command")
+            raise
+
+    monkeypatch.setattr(ingest, "import_files", job)
+    check_interrupted(tmp_path, spark)
+    assert caplog.records == []
+
+
+def check_interrupted(tmp_path: Path, spark: Spark) -> None:
     handler = signal.getsignal(signal.SIGINT)
     options = ["--impl", "dir", "-p", f"path={tmp_path}"]
     result = CliRunner().invoke(app, ["import", "t", "a.csv", *options])
@@ -149,3 +178,4 @@ def test_ctrl_c_while_spark_starts_waits_and_stops_it(
     assert result.output == ""
     assert spark.stopped
     assert signal.getsignal(signal.SIGINT) is handler
+    assert logging.getLogger("py4j").isEnabledFor(logging.ERROR)

@@ -1,0 +1,11 @@
+"""Lets Spark find the data source ``lance_namespace`` by itself.
+
+Spark looks for top-level modules whose names start with ``pyspark_`` and takes their
+``DefaultSource``.
+
+Source: PySpark's Python Data Source API.
+"""
+
+from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource as DefaultSource
+
+__all__ = ["DefaultSource"]

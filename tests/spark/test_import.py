@@ -1,0 +1,261 @@
+"""Imports of files in a real Spark session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    TableSchemaValidationError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import ImportResult, import_files
+from lance_namespace_impls.spark import ingest as ingest_module
+from tests.spark.conftest import Lake
+
+
+class Importer:
+    """Imports into one lake, from one folder."""
+
+    def __init__(self, lake: Lake, spark: Any, folder: Path) -> None:
+        self.lake = lake
+        self.folder = folder
+        self._spark = spark
+
+    def write(self, name: str, content: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+
+    def __call__(self, table: str, *sources: str, **arguments: Any) -> ImportResult:
+        return import_files(
+            self._spark,
+            impl="dir",
+            properties=self.lake.properties,
+            table=[table],
+            sources=[str(self.folder / source) for source in sources],
+            **arguments,
+        )
+
+    def tables(self) -> list[str]:
+        return list(connect("dir", self.lake.properties).iter_tables())
+
+
+@pytest.fixture
+def run(lake: Lake, spark: Any, tmp_path: Path) -> Importer:
+    return Importer(lake, spark, tmp_path / "in")
+
+
+def test_many_small_files_become_few_fragments(run: Importer) -> None:
+    for number in range(300):
+        run.write(
+            f"{number:03}.csv", f"n,half\n{number},{number / 2 if number == 250 else number}\n"
+        )
+    calls: list[tuple[int, int, int]] = []
+    result = run("t", "", progress=lambda *call: calls.append(call))
+    table = run.lake.dataset("t").to_table()
+    assert result == ImportResult(
+        table=("t",),
+        location=run.lake.path("t"),
+        version=1,
+        rows=300,
+        files=300,
+        fragments=1,
+        seconds=result.seconds,
+    )
+    assert table["n"].to_pylist() == list(range(300))
+    assert table.schema.field("half").type == pa.float64()
+    assert 0 < result.seconds < 120
+    assert calls[-1][0] == calls[-1][1]
+    assert calls[-1][2] == 300
+    assert all(done <= total for done, total, _ in calls)
+
+
+def test_large_files_are_read_by_several_tasks(run: Importer) -> None:
+    run.write("a.csv", "n\n" + "".join(f"{n}\n" for n in range(20_000)))
+    run.write("a.json", "".join(json.dumps({"n": n}) + "\n" for n in range(20_000)))
+    parquet.write_table(
+        pa.table({"n": range(20_000)}), run.folder / "a.parquet", row_group_size=1000
+    )
+    for name in ("csv", "json", "parquet"):
+        result = run(name, f"a.{name}", options={"task_bytes": "20000"})
+        assert result.fragments > 2, name
+        assert run.lake.dataset(name).to_table()["n"].to_pylist() == list(range(20_000)), name
+
+
+def test_modes(run: Importer) -> None:
+    run.write("a.csv", "n,s\n1,x\n")
+    run.write("b.csv", "other\n2.5\n")
+    with pytest.raises(TableNotFoundError):
+        run("t", "a.csv", mode="append")
+    assert run("t", "a.csv").version == 1
+    with pytest.raises(TableAlreadyExistsError, match="table t already exists"):
+        run("t", "a.csv")
+    kept = run("t", "b.csv", mode="exist_ok")
+    assert (kept.version, kept.rows, kept.files) == (1, 0, 0)
+    assert run("t", "a.csv", mode="append").version == 2
+    assert run.lake.dataset("t").to_table().to_pylist() == [{"n": 1, "s": "x"}] * 2
+    assert run("t", "b.csv", mode="Overwrite").version == 3
+    assert run.lake.dataset("t").to_table().to_pylist() == [{"other": 2.5}]
+    assert run("new", "b.csv", mode="exist_ok").rows == 1
+    with pytest.raises(InvalidInputError, match="mode 'replace' is not known"):
+        run("t", "a.csv", mode="replace")
+
+
+def test_a_declared_table_is_filled(run: Importer) -> None:
+    run.write("a.csv", "n\n1\n")
+    connect("dir", run.lake.properties).declare_table({"id": ["t"]})
+    assert run("t", "a.csv").rows == 1
+
+
+def test_what_is_added_takes_the_types_of_the_table(run: Importer) -> None:
+    schema = pa.schema(
+        [("n", pa.int8()), ("z", pa.string()), ("k", pa.dictionary(pa.int32(), pa.string()))]
+    )
+    run.lake.put("t", schema.empty_table())
+    run.write("a.csv", "z,n,k\n00501,7,x\n")
+    run("t", "a.csv", mode="append")
+    assert run.lake.dataset("t").schema == schema
+    assert run.lake.dataset("t").to_table().to_pylist() == [{"n": 7, "z": "00501", "k": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "message"),
+    [
+        (
+            {"a.csv": "n\n1\n", "b.csv": "n\nx\n"},
+            {"types": "n:int64"},
+            r"b\.csv: column n: Row #2.*'x'",
+        ),
+        ({"a.csv": "n\n1\n", "b.csv": "n,m\n1,2\n"}, {}, r"a\.csv: column m is missing"),
+        ({"a.json": '{"n":1}\n', "b.json": '{"n":"x"}\n'}, {}, r"b\.json: column n is string"),
+        ({"a.csv": "n\n1\n", "b.csv": "n\n1,2\n"}, {}, r"b\.csv: .*Expected 1 columns, got 2"),
+        ({"a.csv": "", "b.csv": ""}, {}, "there are no columns to write"),
+        ({"a.csv": "x.y\n1\n"}, {}, "without a dot"),
+    ],
+)
+def test_a_file_that_does_not_fit_fails_the_import_and_commits_nothing(
+    run: Importer, files: Mapping[str, str], options: Mapping[str, str], message: str
+) -> None:
+    for name, content in files.items():
+        run.write(name, content)
+    with pytest.raises(TableSchemaValidationError, match=message):
+        run("t", "", options=options)
+    assert run.tables() == []
+    assert not Path(run.lake.path("t")).exists()
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_a_value_that_does_not_fit_leaves_the_table_and_its_files_as_they_were(
+    run: Importer, mode: str
+) -> None:
+    run.lake.put("t", pa.table({"n": pa.array([1], pa.int8())}))
+    files = run.lake.data_files("t")
+    for number in range(4):
+        content = {"n": [1, 300 if number == 3 else 2]}
+        run.folder.mkdir(exist_ok=True)
+        parquet.write_table(pa.table(content), run.folder / f"{number}.parquet")
+    options = {"task_bytes": "1", **({} if mode == "append" else {"types": "n:int8"})}
+    with pytest.raises(TableSchemaValidationError, match=r"3\.parquet: column n: .*300"):
+        run("t", "", mode=mode, options=options)
+    assert run.lake.dataset("t").version == 1
+    assert run.lake.data_files("t") == files
+
+
+def test_overwrite_does_not_drop_what_was_added_meanwhile(
+    run: Importer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.lake.put("t", pa.table({"n": [1]}))
+    run.write("a.csv", "n\n2\n")
+    commit = ingest_module.commit
+
+    def late(*arguments: Any) -> int:
+        run.lake.put("t", pa.table({"n": [99]}), mode="append")
+        return commit(*arguments)
+
+    monkeypatch.setattr(ingest_module, "commit", late)
+    with pytest.raises(ConcurrentModificationError, match="table t was changed"):
+        run("t", "a.csv", mode="overwrite")
+    assert run.lake.dataset("t").to_table()["n"].to_pylist() == [1, 99]
+    assert len(run.lake.data_files("t")) == 2
+
+
+def test_only_empty_files(run: Importer) -> None:
+    run.lake.put("t", pa.table({"n": [1]}))
+    run.write("a.csv", "")
+    run.write("b.csv", "n\n")
+    assert run("t", "a.csv", mode="append").version == 1
+    assert run("t", "b.csv", mode="append").rows == 0
+    assert run("empty", "a.csv", "b.csv").rows == 0
+    assert run.lake.dataset("empty").schema == pa.schema([("n", pa.string())])
+
+
+def test_arguments_that_cannot_be_meant(run: Importer) -> None:
+    run.write("a.csv", "n\n1\n")
+    with pytest.raises(
+        InvalidInputError, match="'delimeter' is not known; did you mean 'delimiter'"
+    ):
+        run("t", "a.csv", options={"delimeter": ";"})
+    with pytest.raises(InvalidInputError, match="no such file"):
+        run("t", "b.csv")
+    with pytest.raises(InvalidInputError, match="would leave the directory"):
+        run("../t", "a.csv")
+    assert run.tables() == []
+
+
+def test_an_interrupt_ends_the_job_and_takes_the_table_back(run: Importer, spark: Any) -> None:
+    run.write("a.csv", "n\n" + "".join(f"{n}\n" for n in range(5000)))
+
+    def interrupt(done: int, total: int, rows: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run("t", "a.csv", progress=interrupt)
+    assert run.tables() == []
+    assert spark.range(5).count() == 5
+    assert run("t", "a.csv").rows == 5000
+
+
+def test_a_worker_that_dies_is_reported_and_the_table_taken_back(
+    run: Importer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.write("a.csv", "n\n1\n")
+
+    def die(*_: Any) -> Any:
+        import os
+
+        os._exit(1)
+
+    monkeypatch.setattr(ingest_module, "_write", die)
+    with pytest.raises(InternalError, match="import into table t: Spark") as caught:
+        run("t", "a.csv")
+    assert "\n" not in caught.value.message
+    assert run.tables() == []
+
+
+def test_into_a_namespace_behind_a_server(run: Importer, spark: Any) -> None:
+    from lance_namespace_impls.server import serving
+
+    run.write("a.csv", "n\n1\n2\n")
+    with connect("dir", run.lake.properties) as namespace, serving(namespace) as address:
+        result = import_files(
+            spark,
+            impl="rest",
+            properties={"uri": address},
+            table=["t"],
+            sources=[str(run.folder / "a.csv")],
+        )
+    assert lance.dataset(result.location).count_rows() == 2

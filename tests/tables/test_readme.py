@@ -1,0 +1,63 @@
+"""The README's snippets run as they stand, but for the folder that they write to."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+FOLDER = "/tmp/lake"
+
+
+def snippets() -> dict[str, str]:
+    """Give the Python snippets under "Use it" by their heading; a heading's parts are one script."""
+    found: dict[str, str] = {}
+    section = README.split("\n## Use it\n")[1].split("\n## ")[0]
+    parts = re.split(r"\n### (.+)\n", f"\n### Use it\n{section}")
+    for heading, text in zip(parts[1::2], parts[2::2], strict=True):
+        code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
+        if code:
+            found[heading] = code
+    return found
+
+
+def run(code: str, folder: Path) -> str:
+    environment = {**os.environ, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace(FOLDER, str(folder))],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder.parent,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the first snippet leaves behind."""
+    folder = tmp_path_factory.mktemp("readme") / "lake"
+    printed = run(snippets()["Use it"], folder)
+    assert "['letters']" in printed
+    assert "4 table nothing does not exist" in printed
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [("pylance", "3"), ("lancedb", "3"), ("lance-ray", "3"), ("Spark", "| 3|   c|")],
+)
+def test_a_snippet_runs(lake: Path, heading: str, expected: str) -> None:
+    assert expected in run(snippets()[heading], lake)
+
+
+def test_every_snippet_is_run() -> None:
+    assert set(snippets()) == {"Use it", "pylance", "lancedb", "lance-ray", "Spark"}
