@@ -20,7 +20,7 @@ IN_HEADERS = {
     "x-response": {"context": "Context"},
 }
 # Types that a parameter can carry as text.
-PARAMETER_TYPES = ("boolean", "integer", "number", "object", "string")
+PARAMETER_TYPES = ("array", "boolean", "integer", "number", "object", "string")
 METHOD_NAMES = ("namespace_id",)
 CONSTANTS = ("COMMON_CODES", "OPERATIONS")
 

@@ -115,6 +115,8 @@ class SchemaReader:
             case ListProperty():
                 item = self._part(prop.inner_property, raw["items"], (*place, "items"), above)
                 least = f", {raw['minItems']}" if "minItems" in raw else ""
+                if raw.get("x-one-or-many"):
+                    return item.within("list[{}]", "one_or_many({})")
                 return item.within("list[{}]", "array({}" + least + ")")
             case UnionProperty():
                 return self._union(prop, raw, place, above)

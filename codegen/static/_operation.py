@@ -35,7 +35,7 @@ class Parameter(NamedTuple):
     field: str
     """Key of the field in the request's JSON form."""
     type: str
-    """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number``, or ``object``,
+    """JSON type of the value: ``string``, ``array`` (repeated), ``boolean``, ``integer``, ``number``, or ``object``,
     which travels as JSON text.
     """
     required: bool = False

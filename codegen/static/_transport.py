@@ -168,7 +168,8 @@ class Transport:
         for parameter in operation.query:
             value = sent.get(parameter.field)
             if value is not None:
-                query += f"&{parameter.name}={quote(_query_text(value), safe='')}"
+                for item in value if isinstance(value, list) else [value]:
+                    query += f"&{parameter.name}={quote(_query_text(item), safe='')}"
             elif parameter.required:
                 raise InvalidInputError(f"{operation.name} needs {parameter.field}")
         return query

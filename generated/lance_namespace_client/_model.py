@@ -119,6 +119,16 @@ def array(item: Decoder[T], min_items: int = 0) -> Decoder[list[T]]:
     return decode
 
 
+def one_or_many(item: Decoder[T]) -> Decoder[list[T]]:
+    """Take a JSON array of one item at least, or one item on its own."""
+    several = array(item, 1)
+
+    def decode(value: Any, where: str) -> list[T]:
+        return several(value if isinstance(value, list | tuple) else [value], where)
+
+    return decode
+
+
 def mapping(item: Decoder[T]) -> Decoder[dict[str, T]]:
     """Take a JSON object as a plain dict."""
 

@@ -469,7 +469,7 @@ MERGE_INSERT_INTO_TABLE: Operation[
     path_fields=("id",),
     query=(
         Parameter("branch", "branch", "string"),
-        Parameter("on", "on", "string", required=True),
+        Parameter("on", "on", "array", required=True),
         Parameter("when_matched_update_all", "when_matched_update_all", "boolean"),
         Parameter("when_matched_update_all_filt", "when_matched_update_all_filt", "string"),
         Parameter("when_not_matched_insert_all", "when_not_matched_insert_all", "boolean"),

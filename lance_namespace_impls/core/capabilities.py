@@ -47,6 +47,9 @@ class Capabilities:
     rename_within: int = 0
     """How many of the first names must stay when RenameTable moves a table."""
 
+    shown_delimiter: str = "$"
+    """What joins the names of an identifier in messages, where the catalog's users see another."""
+
     permanent: Collection[tuple[str, ...]] = ()
     """Namespaces that the catalog needs: dropping or overwriting one is invalid (code 13)."""
 

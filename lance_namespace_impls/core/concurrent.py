@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import islice
 from typing import TypeVar
 
@@ -32,7 +33,7 @@ def kept(
                 # A queue twice as long keeps everyone busy while the first answer is waited for.
                 room = 2 * at_once if wanted is None else min(2 * at_once, wanted)
                 for item in islice(source, room - len(waiting)):
-                    waiting.append((item, pool.submit(keep, item)))
+                    waiting.append((item, pool.submit(copy_context().run, keep, item)))
                 if not waiting:
                     return
                 item, answer = waiting.popleft()

@@ -6,6 +6,7 @@ Source: the general specification, "Object Identifier" and "Name and Identifier 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import TypeAlias
 
 from lance_namespace_client._identifier import DEFAULT_DELIMITER, join_identifier
@@ -14,6 +15,7 @@ from lance_namespace_client.errors import InvalidInputError
 __all__ = [
     "DEFAULT_DELIMITER",
     "ROOT",
+    "SHOWN_DELIMITER",
     "Identifier",
     "format_identifier",
     "join_identifier",
@@ -25,6 +27,9 @@ Identifier: TypeAlias = tuple[str, ...]
 """Names from the root (not included) to an object; empty for the root itself."""
 
 ROOT: Identifier = ()
+
+SHOWN_DELIMITER: ContextVar[str] = ContextVar("SHOWN_DELIMITER", default=DEFAULT_DELIMITER)
+"""What joins the names of an identifier in messages of the operation under way."""
 
 
 def parse_identifier(names: Sequence[str] | None) -> Identifier:
@@ -63,8 +68,10 @@ def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifie
     return names
 
 
-def format_identifier(identifier: Sequence[str], delimiter: str = DEFAULT_DELIMITER) -> str:
+def format_identifier(identifier: Sequence[str], delimiter: str | None = None) -> str:
     """Write an identifier for a message, on one line; unlike `join_identifier` it never fails."""
     if not identifier:
         return "the root namespace"
-    return delimiter.join(n if n.isprintable() else ascii(n)[1:-1] for n in identifier)
+    return (delimiter or SHOWN_DELIMITER.get()).join(
+        n if n.isprintable() else ascii(n)[1:-1] for n in identifier
+    )

@@ -21,6 +21,7 @@ from lance_namespace_client.errors import (
 
 from .errors import first_line
 from .http import HttpConfig, Retries, new_client, send
+from .identifiers import Identifier
 
 __all__ = ["FailureTable", "HttpFailure", "JsonApi", "Paging", "raising", "segment"]
 
@@ -59,14 +60,19 @@ class HttpFailure(Exception):
 
 
 @contextmanager
-def raising(expected: LanceNamespaceError, when: Callable[[HttpFailure], bool]) -> Iterator[None]:
-    """Raise `expected` in the place of a failure that `when` recognises; others go on."""
+def raising(
+    error: Callable[[Identifier], LanceNamespaceError],
+    identifier: Identifier,
+    *,
+    when: Callable[[HttpFailure], bool],
+) -> Iterator[None]:
+    """Raise the error of an object in the place of a failure that `when` recognises."""
     try:
         yield
     except HttpFailure as failure:
         if not when(failure):
             raise
-        raise expected from failure
+        raise error(identifier) from failure
 
 
 @frozen(kw_only=True)

@@ -10,7 +10,7 @@ from lance_namespace_client._model import Model, RequestLike
 from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError, error_for
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Operation
 
-from .identifiers import format_identifier, parse_identifier
+from .identifiers import SHOWN_DELIMITER, format_identifier, parse_identifier
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
@@ -57,11 +57,12 @@ def operation(
         self: Self_, request: Request | RequestLike, *args: Rest.args, **kwargs: Rest.kwargs
     ) -> Response:
         coerced: Any = row.request_type.coerce(request)
-        self.check_identifier(row.name, coerced)
-        reason = self.capabilities.unsupported.get(row.name)
-        if reason is not None:
-            raise UnsupportedError(f"{row.name} is not supported: {reason}")
+        before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
         try:
+            self.check_identifier(row.name, coerced)
+            reason = self.capabilities.unsupported.get(row.name)
+            if reason is not None:
+                raise UnsupportedError(f"{row.name} is not supported: {reason}")
             return method(self, coerced, *args, **kwargs)
         except LanceNamespaceError as error:
             if (other := _listed(error, row)) is not error:
@@ -73,6 +74,8 @@ def operation(
             if identifier:
                 what += f" {format_identifier(parse_identifier(identifier))}"
             raise _listed(self.translate(error, what), row) from error
+        finally:
+            SHOWN_DELIMITER.reset(before)
 
     return cast("Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]", call)
 

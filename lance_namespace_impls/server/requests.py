@@ -160,14 +160,17 @@ def _from_body(endpoint: Endpoint, headers: Headers, body: bytes) -> dict[str, A
     return data
 
 
-def _from_query(operation: Operation[Any, Any], query_string: bytes) -> dict[str, str]:
+def _from_query(operation: Operation[Any, Any], query_string: bytes) -> dict[str, Any]:
     try:
         pairs = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True, errors="strict")
     except ValueError as error:
         raise InvalidInputError(f"{operation.name}: the query cannot be read: {error}") from None
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
+    repeated = {row.name for row in operation.query if row.type == "array"}
     for name, value in pairs:
-        if found.setdefault(name, value) != value:
+        if name in repeated:
+            found.setdefault(name, []).append(value)
+        elif found.setdefault(name, value) != value:
             raise InvalidInputError(
                 f"{operation.name}: query parameter {name!r} is given twice with different values"
             )
@@ -179,7 +182,7 @@ def _from_query(operation: Operation[Any, Any], query_string: bytes) -> dict[str
 def _take_path(
     endpoint: Endpoint,
     segments: tuple[str, ...],
-    query: dict[str, str],
+    query: dict[str, Any],
     delimiter: str,
     values: dict[str, Any],
 ) -> None:
@@ -212,7 +215,7 @@ def _put(
         )
 
 
-def _typed(operation: Operation[Any, Any], parameter: Parameter, text: str) -> Any:
+def _typed(operation: Operation[Any, Any], parameter: Parameter, text: Any) -> Any:
     """Read a query parameter as the type that the operation table gives it."""
     try:
         match parameter.type:

@@ -49,6 +49,10 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      InvalidInputError),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
+# Storage holds something that opens like a dataset and is none.
+_BROKEN = re.compile(
+    r"file size is too small|does not have sufficient data|Invalid range \d+\.\.\d+ for object"
+)
 # pylance ends a message with the place in its Rust source.
 _SOURCE = re.compile(r",? ?(location: )?/?(\S*/)?(rust|src)/\S+\.rs:\d+(:\d+)?")
 
@@ -66,6 +70,10 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
         what: the operation and its object, to open the message with.
     """
     text = str(error)
+    if _BROKEN.search(text):
+        return InvalidTableStateError(
+            f"{what}: what is there does not follow the Lance format: {plain_message(error)}"
+        )
     for pattern, kind in _PATTERNS:
         if pattern.search(text):
             return kind(f"{what}: {plain_message(error)}")

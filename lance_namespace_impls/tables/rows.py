@@ -73,7 +73,9 @@ def merge_insert(
         TableColumnNotFoundError: code 12, a key column is missing.
         InvalidInputError: code 13, nothing is to be done with the rows, or the stream breaks off.
     """
-    builder = dataset.merge_insert(_keys(dataset, request))
+    if not request.on:
+        raise InvalidInputError("MergeInsertIntoTable: 'on' names no key column")
+    builder = dataset.merge_insert(request.on)
     if request.when_matched_update_all:
         builder = builder.when_matched_update_all(request.when_matched_update_all_filt)
     if request.when_not_matched_insert_all:
@@ -94,14 +96,6 @@ def merge_insert(
         num_deleted_rows=result["num_deleted_rows"],
         version=int(dataset.version),
     )
-
-
-def _keys(dataset: Any, request: MergeInsertIntoTableRequest) -> list[str]:
-    if not request.on:
-        raise InvalidInputError("MergeInsertIntoTable: 'on' names no key column")
-    if request.on in dataset.schema.names:
-        return [request.on]
-    return [name.strip() for name in request.on.split(",") if name.strip()]
 
 
 def parse_duration(text: str) -> timedelta:

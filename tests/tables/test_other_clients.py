@@ -52,6 +52,29 @@ def read(answer: Any) -> pa.Table:
     return pa.ipc.open_file(io.BytesIO(bytes(content))).read_all()
 
 
+# pylance's client takes and gives dicts here.
+DICTS_ONLY = (
+    "CreateTableVersion",
+    "DescribeTableVersion",
+    "BatchDeleteTableVersions",
+)
+
+
+def offered(call: Call) -> set[str]:
+    """Give the operations that a client offers; pylance's leaves some of the interface undone."""
+    interface = lance_namespace.LanceNamespace
+    client = getattr(call, "client", None)
+    return {
+        row.name
+        for row in OPERATIONS.values()
+        if hasattr(interface, row.method_name)
+        and (
+            client is None
+            or getattr(type(client), row.method_name) is not getattr(interface, row.method_name)
+        )
+    }
+
+
 def bare(answer: Any) -> Any:
     """Take a count, plan or map out of its model, where the client gives one."""
     for field in ("count", "plan", "analysis", "metadata"):
@@ -80,12 +103,18 @@ def rust_client(uri: str) -> Call:
 def official_caller(client: lance_namespace.LanceNamespace) -> Call:
     def call(name: str, request: dict[str, Any], *data: bytes) -> Any:
         row = OPERATIONS[name]
-        model = getattr(official, row.request).from_dict(request)
+        model: Any = getattr(official, row.request).from_dict(request)
+        if name in DICTS_ONLY and isinstance(client, lance.namespace.RestNamespace):
+            model = request
         try:
-            return getattr(client, row.method_name)(model, *data)
+            answer = getattr(client, row.method_name)(model, *data)
+            if isinstance(answer, dict) and row.body_field is None:
+                return getattr(official, row.response).from_dict(answer)
+            return answer
         except lance_namespace.LanceNamespaceError as error:
             raise Refused(int(error.code), str(error)) from error
 
+    call.client = client  # type: ignore[attr-defined]
     return call
 
 
@@ -224,9 +253,10 @@ def test_the_whole_list(call: Call) -> None:
     version = step("AlterTableAddColumns", {**T, "new_columns": [added]}).version
     alteration = {"path": "twice", "rename": "double"}
     assert step("AlterTableAlterColumns", {**T, "alterations": [alteration]}).version > version
-    metadata = {"path": "double", "metadata": {"unit": "none"}}
-    fields = step("UpdateFieldMetadata", {**T, "updates": [metadata]}).fields
-    assert fields == {"double": {"unit": "none"}}
+    if "UpdateFieldMetadata" in offered(call):
+        metadata = {"path": "double", "metadata": {"unit": "none"}}
+        fields = step("UpdateFieldMetadata", {**T, "updates": [metadata]}).fields
+        assert fields == {"double": {"unit": "none"}}
     step("AlterTableDropColumns", {**T, "columns": ["double"]})
     now = bare(step("UpdateTableSchemaMetadata", {**T, "metadata": {"k": "v"}}))
     assert now == {"k": "v"}
@@ -252,10 +282,5 @@ def test_the_whole_list(call: Call) -> None:
     no(0, "DescribeTransaction", {"id": ["1"]})
     no(0, "AlterTransaction", {"id": ["1"], "actions": [{"setStatusAction": {"status": "x"}}]})
 
-    theirs = {
-        row.name
-        for row in OPERATIONS.values()
-        if hasattr(lance_namespace.LanceNamespace, row.method_name)
-    }
-    assert theirs <= seen, theirs - seen
+    assert offered(call) <= seen, offered(call) - seen
     assert OPERATIONS["CreateTable"].body is Body.ARROW

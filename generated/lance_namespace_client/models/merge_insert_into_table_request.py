@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, array, boolean, mapping, model, string
+from .._model import Model, Wire, array, boolean, mapping, model, one_or_many, string
 
 if TYPE_CHECKING:
     from .identity import Identity
@@ -33,9 +33,10 @@ class MergeInsertIntoTableRequest(Model):
     TableNotFound (4).
     """
 
-    on: str | None = None
-    """Name of the key column by which source rows and table rows are matched; needed for every
-    merge. A column that is not in the table is TableColumnNotFound (12).
+    on: list[str] | None = None
+    """Names of the key columns by which source rows and table rows are matched, together;
+    needed for every merge. One name may stand without the array. A column that is not in
+    the table is TableColumnNotFound (12).
     """
 
     when_matched_update_all: bool = False
@@ -82,7 +83,7 @@ class MergeInsertIntoTableRequest(Model):
 MergeInsertIntoTableRequest._wire = (
     Wire("id", "id", array(string)),
     Wire("branch", "branch", string),
-    Wire("on", "on", string),
+    Wire("on", "on", one_or_many(string)),
     Wire("when_matched_update_all", "when_matched_update_all", boolean, default=False),
     Wire("when_matched_update_all_filt", "when_matched_update_all_filt", string),
     Wire("when_not_matched_insert_all", "when_not_matched_insert_all", boolean, default=False),
