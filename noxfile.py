@@ -60,7 +60,7 @@ def full(session: nox.Session) -> None:
     install(session)
     run_lint(session)
     run_codegen_check(session)
-    run_pytest(session, *session.posargs)
+    run_pytest(session, "-m", "slow or not slow", *session.posargs)
 
 
 @nox.session

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from lance_namespace_client.errors import InvalidInputError
@@ -22,6 +21,12 @@ ENTRY_POINTS = "lance_namespace_impls.namespaces"
 _BUILT_IN: dict[str, tuple[str, str | None]] = {
     "dir": ("lance_namespace_impls.directory:DirectoryNamespace", None),
     "rest": ("lance_namespace_impls.rest:RestNamespace", None),
+    "hive": ("lance_namespace_impls.hive:HiveNamespace", "hive"),
+    "hive2": ("lance_namespace_impls.hive:Hive2Namespace", "hive"),
+    "hive3": ("lance_namespace_impls.hive:Hive3Namespace", "hive"),
+    "glue": ("lance_namespace_impls.glue:GlueNamespace", "glue"),
+    "unity": ("lance_namespace_impls.unity:UnityNamespace", "unity"),
+    "iceberg": ("lance_namespace_impls.iceberg:IcebergNamespace", "iceberg"),
 }
 _registered: dict[str, str] = {}
 
@@ -48,6 +53,8 @@ def register(name: str, target: str) -> None:
 
 def implementations() -> dict[str, str]:
     """Give every known implementation: its name and ``module:Class``."""
+    from importlib.metadata import entry_points  # slow to import, and seldom needed
+
     found = {name: target for name, (target, _) in _BUILT_IN.items()}
     found |= {
         point.name: point.value
