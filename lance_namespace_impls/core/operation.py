@@ -7,9 +7,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from lance_namespace_client._model import Model, RequestLike
-from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError, error_for
+from lance_namespace_client.errors import (
+    InternalError,
+    LanceNamespaceError,
+    UnsupportedError,
+    error_for,
+)
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Operation
 
+from .errors import first_line
 from .identifiers import SHOWN_DELIMITER, format_identifier, parse_identifier
 
 if TYPE_CHECKING:
@@ -37,6 +43,9 @@ Rest = ParamSpec("Rest")
 # What an operation without the code says instead: a tag or branch that is not there is a missing
 # version, a missing version a missing table, a column or schema that does not fit wrong input.
 _WIDER = {8: 11, 22: 11, 11: 4, 12: 20, 20: 13}
+
+# What a panic in pylance's Rust code raises; it is no Exception, and has no module to import.
+PANIC = "PanicException"
 
 _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
 
@@ -69,15 +78,25 @@ def operation(
                 raise other from error
             raise
         except Exception as error:
-            identifier = getattr(coerced, "id", None)
-            what = row.name
-            if identifier:
-                what += f" {format_identifier(parse_identifier(identifier))}"
-            raise _listed(self.translate(error, what), row) from error
+            raise _listed(self.translate(error, _what(row, coerced)), row) from error
+        except BaseException as error:
+            if type(error).__name__ != PANIC:
+                raise
+            raise InternalError(
+                f"{_what(row, coerced)}: pylance gave up: {first_line(error)}"
+            ) from error
         finally:
             SHOWN_DELIMITER.reset(before)
 
     return cast("Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]", call)
+
+
+def _what(row: Operation[Any, Any], request: Any) -> str:
+    """Name an operation and its object, to open a message with."""
+    identifier = getattr(request, "id", None)
+    return (
+        f"{row.name} {format_identifier(parse_identifier(identifier))}" if identifier else row.name
+    )
 
 
 def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:

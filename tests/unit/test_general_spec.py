@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import re
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import httpx
 import lance
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from typer.testing import CliRunner
 
 from codegen.check import problems
@@ -28,7 +28,6 @@ from lance_namespace_client.errors import (
     InvalidTableStateError,
     LanceNamespaceError,
     NamespaceAlreadyExistsError,
-    NamespaceNotFoundError,
     TableAlreadyExistsError,
     UnsupportedError,
 )
@@ -42,7 +41,7 @@ from lance_namespace_impls.core.identifiers import join_identifier, split_identi
 from lance_namespace_impls.core.namespace import Namespace
 from lance_namespace_impls.registry import implementations, load
 from lance_namespace_impls.server import serving
-from tests.behaviour.memory import LEVELS, MemoryConfig, catalog
+from tests.behaviour.memory import LEVELS, catalog
 
 CATALOG = "tests.behaviour.memory:Mixed"
 """A catalog with namespaces and tables on every level."""
@@ -138,10 +137,6 @@ def test_a_name_is_unique_among_all_objects_of_its_parent(layout: Namespace) -> 
     with pytest.raises(TableAlreadyExistsError):
         layout.declare_table({"id": ["cat4", "t3"]})
     with pytest.raises(TableAlreadyExistsError):
-        layout.create_table(
-            {"id": ["cat4", "t3"], "mode": "Create"}, ROWS.append_column("b", [ROWS["a"]])
-        )
-    with pytest.raises(TableAlreadyExistsError):
         layout.rename_table({"id": ["cat4", "t3"], "new_table_name": "t4"})
     # a namespace and a table share their names
     with pytest.raises(TableAlreadyExistsError):
@@ -194,12 +189,12 @@ def test_a_string_identifier_is_the_names_and_a_delimiter(
 def test_another_delimiter_serves_names_with_dots(tmp_path: Path) -> None:
     with connect("dir", {"path": tmp_path}) as directory, serving(directory) as uri:
         directory.declare_table({"id": ["v1.2"]})
-        with connect("rest", {"uri": uri, "delimiter": "."}) as client:
-            with pytest.raises(InvalidInputError, match="another 'delimiter'"):
-                client.table_exists({"id": ["v1.2"]})
         for delimiter in ("$", "/", "::"):
             with connect("rest", {"uri": uri, "delimiter": delimiter}) as client:
                 client.table_exists({"id": ["v1.2"]})
+        dotted = connect("rest", {"uri": uri, "delimiter": "."})
+        with dotted, pytest.raises(InvalidInputError, match="another 'delimiter'"):
+            dotted.table_exists({"id": ["v1.2"]})
 
 
 ROOTS: list[Any] = [None, "", []]
@@ -424,32 +419,28 @@ def test_drop_table(call: Caller) -> None:
     assert call.code("DropTable", id=[call.ns, "t"]) == 4
 
 
-def test_a_change_that_breaks_is_a_new_operation_beside_the_old(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["V2", "V3"])
+def test_a_change_that_breaks_is_a_new_operation_beside_the_old(
+    tmp_path: Path, version: str
+) -> None:
     published = Document(SMALL).data
     text = SMALL.read_text("utf-8")
     block = text[text.index("  /v1/colors:") : text.index("  /v1/table/{id}/pour:")]
-    second = re.sub(r"ListColors(?!Re)", "ListColorsV2", block).replace("/v1/colors", "/v2/colors")
-    second = second.replace("x-codes: []", "x-codes: [4]").replace("name: from", "name: limit")
+    newer = re.sub(r"ListColors(?!Re)", f"ListColors{version}", block)
+    newer = newer.replace("/v1/colors", f"/{version.lower()}/colors")
+    newer = newer.replace("x-codes: []", "x-codes: [4]")
     changed = tmp_path / "spec.yaml"
-    changed.write_text(text.replace(block, block + second), "utf-8")
+    changed.write_text(text.replace(block, block + newer), "utf-8")
     document = Document(changed)
     assert list(problems(document)) == []
     assert breaking_changes(document, published) == []
-    assert {"/ListColors", "/ListColorsV2"} <= set(document.data["paths"])
+    assert {"/ListColors", f"/ListColors{version}"} <= set(document.data["paths"])
 
-    changed.write_text(text.replace(block, second), "utf-8")
+    changed.write_text(text.replace(block, newer), "utf-8")
     assert [problem.cause for problem in breaking_changes(Document(changed), published)] == [
         "the route GET /v1/colors is gone",
         "the route POST /ListColors is gone",
     ]
-
-
-def test_a_version_stands_at_the_end_of_an_operations_name() -> None:
-    for name in OPERATIONS:
-        base, _, number = name.rpartition("V")
-        if number.isdigit():
-            assert base in OPERATIONS, f"{name} is a version of no operation"
-            assert int(number) >= 2
 
 
 @pytest.mark.parametrize("row", OPERATIONS.values(), ids=lambda row: row.name)
@@ -485,19 +476,15 @@ def test_an_implementation_declares_what_it_can_do(impl: str) -> None:
     assert all(declared.unsupported.values()), "an operation is refused without a reason"
 
 
-def test_what_is_declared_unsupported_is_not_listed(tmp_path: Path) -> None:
-    with connect("dir", {"path": tmp_path}) as directory:
-        listed = set(directory.list_operations({}).operations)
-        assert not listed & {"CreateNamespace", "DropNamespace", "AlterNamespace"}
-        with pytest.raises(UnsupportedError, match="one level"):
-            # of a namespace's depth there is nothing, so the level is refused first
-            type(directory).alter_namespace.__wrapped__(  # type: ignore[attr-defined]
-                directory, _request("AlterNamespace", {"id": [], "set_properties": {"a": "b"}})
-            )
-
-
-def _request(operation: str, fields: dict[str, Any]) -> Any:
-    return OPERATIONS[operation].request_type.coerce(fields)
+def test_what_is_declared_unsupported_is_not_listed_and_refused(tmp_path: Path) -> None:
+    with LEVELS["one-catalog"].from_properties({"root": str(tmp_path)}) as namespace:
+        listed = namespace.list_operations({}).operations
+        assert "DeclareTable" in listed
+        assert not {"RenameTable", "AlterTable"} & set(listed)
+        with pytest.raises(UnsupportedError, match="the catalog cannot rename"):
+            namespace.rename_table({"id": ["main", "s", "t"], "new_table_name": "u"})
+        with pytest.raises(UnsupportedError, match="no table update"):
+            namespace.alter_table({"id": ["main", "s", "t"], "set_properties": {"a": "b"}})
 
 
 def test_a_table_is_in_the_catalog_and_in_storage(namespace: Namespace, tmp_path: Path) -> None:
@@ -636,7 +623,6 @@ def test_a_directory_in_an_object_store() -> None:
     import boto3
     from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     try:
@@ -760,9 +746,10 @@ class OneTable(LanceNamespace):
 def test_any_implementation_can_stand_behind_a_server(either: Namespace) -> None:
     either.create_table({"id": ["t"]}, ROWS)
     with serving(either) as uri, connect("rest", {"uri": uri}) as client:
-        assert client.list_tables({}) == either.list_tables({})
-        assert client.describe_table({"id": ["t"]}) == either.describe_table({"id": ["t"]})
-        assert client.list_operations({}) == either.list_operations({})
+        assert client.list_tables({}).tables == either.list_tables({}).tables == ["t"]
+        assert client.list_operations({}).operations == either.list_operations({}).operations
+        described = client.describe_table({"id": ["t"]})
+        assert evolve(described, context=None) == either.describe_table({"id": ["t"]})
     with serving(OneTable()) as uri, connect("rest", {"uri": uri}) as client:
         assert client.describe_table({"id": ["x"]}).location == "/there"
         with pytest.raises(UnsupportedError):
@@ -823,33 +810,33 @@ def test_the_key_impl_is_needed_and_must_be_known(tmp_path: Path) -> None:
         connect_config({"impl": "director", "dir.path": str(tmp_path)})
 
 
+PROPERTIES = {
+    "dir": {"path": "/my/dir"},
+    "rest": {"uri": "http://host", "delimiter": "."},
+    "hive": {"uri": "host:9083", "client.pool-size": "2"},
+    "hive2": {"uri": "host:9083", "client.pool-size": "2"},
+    "hive3": {"uri": "host:9083", "client.pool-size": "2"},
+    "glue": {"region": "eu-west-1"},
+    "unity": {"endpoint": "http://host", "catalog": "main"},
+    "iceberg": {"endpoint": "http://host"},
+}
+"""Implementation -> properties as they are written without it."""
+
+
 @pytest.mark.parametrize("impl", implementations())
-def test_every_key_can_have_the_impl_as_its_prefix(impl: str, tmp_path: Path) -> None:
+def test_a_key_can_have_the_impl_as_its_prefix(impl: str) -> None:
     kind = load(impl).config_type
-    values = {"text": "x", "whole number": "7", "number": "7", "true or false": "true", "list": "x"}
-    own = {"path": str(tmp_path), "uri": "http://host", "endpoint": "http://host"}
-    taken = []
-    for row in kind.describe():
-        key = row["key"].replace("*", "x")
-        required = {
-            each["key"]: own.get(each["key"], "x") for each in kind.describe() if each["required"]
-        }
-        given = {**required, key: own.get(key, values[row["type"]])}
-        try:
-            bare = kind.from_properties(given)
-        except InvalidInputError as refused:
-            with pytest.raises(InvalidInputError) as again:
-                kind.from_properties({f"{impl}.{k}": value for k, value in given.items()})
-            assert "is not known" not in str(again.value), refused
-            continue
-        assert kind.from_properties({f"{impl}.{k}": value for k, value in given.items()}) == bare
-        taken.append(key)
-    assert taken
+    bare = {**PROPERTIES[impl], "cache_mib": "7", "storage.region": "x"}
+    prefixed = {f"{impl}.{key}": value for key, value in bare.items()}
+    assert kind.from_properties(prefixed) == kind.from_properties(bare)
+    assert kind.from_properties(prefixed).cache_mib == 7
+    with pytest.raises(InvalidInputError, match="is not known"):
+        kind.from_properties({**prefixed, f"{impl}.nothing": "x"})
 
 
 def test_keys_of_another_implementation_are_left_alone(tmp_path: Path) -> None:
     config = {"impl": "dir", "dir.path": str(tmp_path), "rest.uri": "http://host", "hive.x": "y"}
     with connect_config(config) as directory:
         assert directory.properties["path"] == str(tmp_path)
-    with pytest.raises(InvalidInputError, match="'dir.pth' is not known; did you mean 'path'"):
+    with pytest.raises(InvalidInputError, match=r"'dir\.pth' is not known; did you mean 'path'"):
         connect_config({"impl": "dir", "dir.path": str(tmp_path), "dir.pth": "x"})

@@ -1,0 +1,237 @@
+"""Every requirement of the specifications has a test: ``requirements.toml`` tables below tests/.
+
+A table has a row ``[[requirement]]`` for each requirement: ``id``, ``spec``, ``sentence``, and under
+``tests`` (or ``test``, for one alone) the pytest node ids of what shows it.
+"""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "requirements.toml"
+UNMEANT = ("skip", "skipif", "xfail")
+
+
+def complaints(root: Path) -> list[str]:
+    """Give what is wrong with the tables below ``root/tests``, one line each."""
+    found: list[str] = []
+    ids: Counter[str] = Counter()
+    for table in sorted((root / "tests").rglob(NAME)):
+        where = table.relative_to(root).as_posix()
+        rows = tomllib.loads(table.read_text("utf-8")).get("requirement", [])
+        if not rows:
+            found.append(f"{where} has no rows")
+        for number, row in enumerate(rows, 1):
+            ids[row.get("id", "")] += 1
+            found += [f"{where}, row {number}: {cause}" for cause in _row(root, row)]
+    return found + [f"the id {id!r} is there {n} times" for id, n in ids.items() if n > 1]
+
+
+def _row(root: Path, row: dict[str, Any]) -> Iterator[str]:
+    spec = row.get("spec", "")
+    if not spec or not row.get("id", "").startswith((f"{spec}-", f"{spec}.")):
+        yield f"the id {row.get('id')!r} does not start with its specification {spec!r}"
+    if not row.get("sentence", "").strip():
+        yield "the sentence is empty"
+    tests = _tests(row)
+    if not tests:
+        yield "no test shows it"
+    for node in tests:
+        if cause := _unresolved(root, node):
+            yield f"{node} {cause}"
+
+
+def _tests(row: dict[str, Any]) -> list[str]:
+    one = [row["test"]] if row.get("test") else []
+    return [*one, *row.get("tests", [])]
+
+
+def _unresolved(root: Path, node: str) -> str | None:
+    """Say why pytest would not run a node id, or give None where it would."""
+    file, *names = node.partition("[")[0].split("::")
+    path = root / file
+    if not (file.startswith("tests/") and path.name.startswith("test_") and path.is_file()):
+        return "is in no test file"
+    marks = _collected(path).get("::".join(names))
+    if marks is None:
+        return "does not exist"
+    if "[" in node and "parametrize" not in marks:
+        return "has no parameters"
+    unmeant = [mark for mark in UNMEANT if mark in marks]
+    return f"is marked {unmeant[0]}" if unmeant else None
+
+
+@cache
+def _collected(path: Path) -> dict[str, frozenset[str]]:
+    """Give the tests of a file by name, ``Class::name`` for methods, each with its marks."""
+    module = ast.parse(path.read_text("utf-8"))
+    marks = _marks(*(node.value for node in module.body if _assigns(node, "pytestmark")))
+    found = dict(_functions(module, "", marks))
+    for node in module.body:
+        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+            found |= _functions(node, f"{node.name}::", marks | _marks(*node.decorator_list))
+    return found
+
+
+def _functions(
+    holder: ast.Module | ast.ClassDef, prefix: str, marks: frozenset[str]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    for node in holder.body:
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            yield prefix + node.name, marks | _marks(*node.decorator_list)
+
+
+def _assigns(node: ast.stmt, name: str) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name
+
+
+def _marks(*expressions: ast.expr) -> frozenset[str]:
+    """Give the names of the pytest marks that expressions speak of."""
+    return frozenset(
+        node.attr
+        for expression in expressions
+        for node in ast.walk(expression)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pytest.mark"
+    )
+
+
+def test_every_requirement_has_a_test() -> None:
+    assert complaints(ROOT) == []
+
+
+def test_the_general_specification_has_its_table() -> None:
+    rows = tomllib.loads((ROOT / "tests" / NAME).read_text("utf-8"))["requirement"]
+    assert [row["id"] for row in rows] == [f"general-{n:03}" for n in range(1, len(rows) + 1)]
+
+
+# --- the check itself
+
+TESTS = """
+import pytest
+
+def test_plain(): ...
+
+@pytest.mark.parametrize("value", [1])
+def test_with_parameters(value): ...
+
+@pytest.mark.skip(reason="later")
+def test_skipped(): ...
+
+@pytest.mark.xfail
+def test_failing(): ...
+
+@pytest.mark.parametrize("value", [pytest.param(1, marks=pytest.mark.skipif(True, reason=""))])
+def test_skipped_within(value): ...
+
+def helper():
+    def test_inner(): ...
+
+class TestClass:
+    def test_method(self): ...
+
+class Other:
+    def test_method(self): ...
+"""
+
+GOOD = {"id": "x-1", "spec": "x", "sentence": "It is so.", "tests": ["tests/test_a.py::test_plain"]}
+
+
+def toml(rows: list[dict[str, Any]]) -> str:
+    return "".join(
+        "[[requirement]]\n" + "".join(f"{key} = {value!r}\n" for key, value in row.items())
+        for row in rows
+    )
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "tests" / "deep").mkdir(parents=True)
+    (tmp_path / "tests" / "test_a.py").write_text(TESTS)
+    (tmp_path / "tests" / "helpers.py").write_text(TESTS)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"id": "x.area.rule"},
+        {"test": "tests/test_a.py::test_plain", "tests": []},
+        {"tests": ["tests/test_a.py::test_with_parameters"]},
+        {"tests": ["tests/test_a.py::test_with_parameters[1]"]},
+        {"tests": ["tests/test_a.py::TestClass::test_method"]},
+        {"needs": "a real account"},
+    ],
+    ids=str,
+)
+def test_good_rows(tree: Path, change: dict[str, Any]) -> None:
+    (tree / "tests" / "deep" / NAME).write_text(toml([{**GOOD, **change}]))
+    assert complaints(tree) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"id": ""}, "does not start with its specification"),
+        ({"id": "y-1"}, "does not start with its specification"),
+        ({"spec": ""}, "does not start with its specification"),
+        ({"sentence": " "}, "the sentence is empty"),
+        ({"tests": []}, "no test shows it"),
+        ({"test": "", "tests": []}, "no test shows it"),
+        ({"tests": ["tests/test_a.py::test_gone"]}, "does not exist"),
+        ({"tests": [*GOOD["tests"], "tests/test_a.py::test_gone"]}, "does not exist"),
+        ({"test": "tests/test_a.py::test_gone"}, "does not exist"),
+        ({"tests": ["tests/test_a.py"]}, "does not exist"),
+        ({"tests": ["tests/test_a.py::helper"]}, "does not exist"),
+        ({"tests": ["tests/test_a.py::test_inner"]}, "does not exist"),
+        ({"tests": ["tests/test_a.py::test_method"]}, "does not exist"),
+        ({"tests": ["tests/test_a.py::Other::test_method"]}, "does not exist"),
+        ({"tests": ["tests/test_a.py::test_plain[1]"]}, "has no parameters"),
+        ({"tests": ["tests/test_b.py::test_plain"]}, "is in no test file"),
+        ({"tests": ["tests/helpers.py::test_plain"]}, "is in no test file"),
+        ({"tests": ["tests/test_a.py::test_skipped"]}, "is marked skip"),
+        ({"tests": ["tests/test_a.py::test_skipped_within"]}, "is marked skipif"),
+        ({"tests": ["tests/test_a.py::test_failing"]}, "is marked xfail"),
+    ],
+    ids=str,
+)
+def test_bad_rows(tree: Path, change: dict[str, Any], complaint: str) -> None:
+    (tree / "tests" / NAME).write_text(toml([{**GOOD, **change}]))
+    (found,) = complaints(tree)
+    assert found.startswith(f"tests/{NAME}, row 1: ")
+    assert complaint in found
+
+
+@pytest.mark.parametrize("key", ["id", "spec", "sentence", "tests"])
+def test_a_row_lacks_nothing(tree: Path, key: str) -> None:
+    (tree / "tests" / NAME).write_text(toml([{k: v for k, v in GOOD.items() if k != key}]))
+    assert complaints(tree)
+
+
+def test_an_id_is_there_once_in_all_tables(tree: Path) -> None:
+    (tree / "tests" / NAME).write_text(toml([GOOD]))
+    (tree / "tests" / "deep" / NAME).write_text(toml([{**GOOD, "id": "x-2"}]))
+    assert complaints(tree) == []
+    (tree / "tests" / "deep" / NAME).write_text(toml([GOOD]))
+    assert complaints(tree) == ["the id 'x-1' is there 2 times"]
+
+
+def test_a_table_has_rows(tree: Path) -> None:
+    (tree / "tests" / NAME).write_text("")
+    assert complaints(tree) == [f"tests/{NAME} has no rows"]
+
+
+def test_marks_of_the_whole_module_count(tree: Path) -> None:
+    (tree / "tests" / "test_a.py").write_text(f"{TESTS}\npytestmark = pytest.mark.skip\n")
+    (tree / "tests" / NAME).write_text(toml([GOOD]))
+    (found,) = complaints(tree)
+    assert found.endswith("is marked skip")
