@@ -52,7 +52,9 @@ def open_dataset(
 
     options = dict(storage.options) or None
     with _no_dataset(storage.location):
-        dataset = lance.dataset(storage.location, storage_options=options, session=storage.session())
+        dataset = lance.dataset(
+            storage.location, storage_options=options, session=storage.session()
+        )
     return _at(dataset, version, branch)
 
 

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    TableAlreadyExistsError,
+)
 
 from ..core.errors import first_line
 from ..core.modes import InsertMode
 from ..core.storage import TableStorage
+from .errors import from_lance
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,13 +75,21 @@ def create(storage: TableStorage, reader: pa.RecordBatchReader, *, overwrite: bo
     import lance
 
     counted = RowCount(reader)
-    with counted.blaming_stream():
-        dataset = lance.write_dataset(
-            counted.reader(),
-            storage.location,
-            mode="overwrite" if overwrite else "create",
-            storage_options=dict(storage.options) or None,
-        )
+    try:
+        with counted.blaming_stream():
+            dataset = lance.write_dataset(
+                counted.reader(),
+                storage.location,
+                mode="overwrite" if overwrite else "create",
+                storage_options=dict(storage.options) or None,
+            )
+    except OSError as error:
+        conflict = from_lance(error, storage.location)
+        if not overwrite and isinstance(conflict, ConcurrentModificationError):
+            raise TableAlreadyExistsError(
+                f"{storage.location}: another writer made the table first"
+            ) from error
+        raise
     return int(dataset.version)
 
 
