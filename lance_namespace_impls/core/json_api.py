@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
@@ -28,6 +29,7 @@ __all__ = ["FailureTable", "HttpFailure", "JsonApi", "Paging", "raising", "segme
 FailureReader: TypeAlias = Callable[[Mapping[str, Any]], tuple[str, str]]
 
 
+@lru_cache(maxsize=4096)
 def segment(name: str) -> str:
     """Percent-encode a name for one path segment; a dot too, since ``..`` would be folded away."""
     return quote(name, safe="").replace(".", "%2E")
@@ -152,12 +154,9 @@ class JsonApi:
         """
         return self._call("GET", path, query, None, self._retries.repeatable)
 
-    def post(
-        self, path: str, body: Mapping[str, Any], *, repeatable: bool = False
-    ) -> dict[str, Any]:
-        """Send an object; `repeatable` says that it does no harm to do so twice."""
-        retry = self._retries.repeatable if repeatable else self._retries.unprocessed
-        return self._call("POST", path, None, body, retry)
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Send an object."""
+        return self._call("POST", path, None, body, self._retries.unprocessed)
 
     def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Change an object."""

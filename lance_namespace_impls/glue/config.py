@@ -1,0 +1,143 @@
+"""Properties of a Glue namespace."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+
+from lance_namespace_client.errors import InvalidInputError
+
+from ..core.config import Config, option
+
+__all__ = ["CATALOG", "DATABASE", "GlueConfig"]
+
+CATALOG = "catalog"
+DATABASE = "database"
+
+# What STS takes for the length of a role session.
+SHORTEST_SESSION = 900
+LONGEST_SESSION = 43200
+
+
+def _one_of(*choices: str) -> Any:
+    def check(config: GlueConfig, attribute: attrs.Attribute[Any], value: str | None) -> None:
+        if value is not None and value not in choices:
+            raise InvalidInputError(
+                f"glue: property {attribute.name!r} must be one of {', '.join(choices)}, not {value!r}"
+            )
+
+    return check
+
+
+def _between(least: float, most: float) -> Any:
+    def check(config: GlueConfig, attribute: attrs.Attribute[Any], value: float | None) -> None:
+        if value is not None and not least <= value <= most:
+            unit = attribute.metadata["unit"] or ""
+            raise InvalidInputError(
+                f"glue: property {attribute.name!r} must be {least} to {most} {unit}".rstrip()
+                + f", not {value}"
+            )
+
+    return check
+
+
+@attrs.define(kw_only=True)
+class GlueConfig(Config):
+    """Properties of a Glue namespace."""
+
+    impl: ClassVar[str] = "glue"
+
+    catalog_id: str | None = option(
+        default=None,
+        doc="catalog that is the root: an account, or account:catalog; the caller's account "
+        "unless given",
+    )
+    endpoint: str | None = option(
+        default=None, doc="address of the Glue service, for metastores with the same API"
+    )
+    region: str | None = option(
+        default=None, doc="AWS region of Glue; that of the environment unless given"
+    )
+    profile_name: str | None = option(
+        default=None, doc="profile of the AWS configuration files to take credentials from"
+    )
+    access_key_id: str | None = option(default=None, secret=True, doc="static access key")
+    secret_access_key: str | None = option(
+        default=None, secret=True, doc="secret of the static access key"
+    )
+    session_token: str | None = option(
+        default=None, secret=True, doc="session token of temporary credentials"
+    )
+    assume_role_arn: str | None = option(
+        default=None, doc="ARN of an IAM role that all Glue calls are made as"
+    )
+    assume_role_region: str | None = option(
+        default=None, doc="AWS region of the STS that gives the role; `region` unless given"
+    )
+    assume_role_external_id: str | None = option(
+        default=None, doc="external id that the role asks of other accounts"
+    )
+    assume_role_session_name: str | None = option(
+        default=None, doc="name of the role session; made up unless given"
+    )
+    assume_role_timeout_sec: int = option(
+        default=3600,
+        unit="seconds",
+        validator=_between(SHORTEST_SESSION, LONGEST_SESSION),
+        doc="how long the role's credentials are valid before new ones are fetched",
+    )
+    max_retries: int | None = option(
+        default=None,
+        unit="tries after the first",
+        validator=_between(0, 100),
+        doc="how often botocore repeats a call; unless given, as the AWS configuration says, except "
+        "that connecting is tried once",
+    )
+    retry_mode: str | None = option(
+        default=None,
+        validator=_one_of("legacy", "standard", "adaptive"),
+        doc="how botocore waits between tries: legacy, standard or adaptive",
+    )
+    connect_timeout: float = option(
+        default=10.0,
+        unit="seconds",
+        validator=_between(0.001, 3600),
+        doc="longest wait for a connection, for each try",
+    )
+    read_timeout: float = option(
+        default=60.0,
+        unit="seconds",
+        validator=_between(0.001, 3600),
+        doc="longest wait for an answer, for each try",
+    )
+    default_namespace_type: str = option(
+        default=CATALOG,
+        validator=_one_of(CATALOG, DATABASE),
+        doc="what CreateNamespace makes of one name: a catalog, or a database in the root",
+    )
+
+    def __attrs_post_init__(self) -> None:
+        if (self.access_key_id is None) != (self.secret_access_key is None):
+            missing = "secret_access_key" if self.secret_access_key is None else "access_key_id"
+            raise InvalidInputError(
+                f"glue: half a key pair is given: {missing!r} is missing; give both or neither"
+            )
+        if self.session_token is not None and self.access_key_id is None:
+            raise InvalidInputError(
+                "glue: 'session_token' needs 'access_key_id' and 'secret_access_key'"
+            )
+        if self.profile_name is not None and self.access_key_id is not None:
+            raise InvalidInputError(
+                "glue: 'profile_name' and 'access_key_id' are two sets of credentials; give one"
+            )
+        if self.assume_role_arn is None:
+            self._refuse_role_settings()
+
+    def _refuse_role_settings(self) -> None:
+        """Refuse settings of a role that is not named: the calls would run as someone else."""
+        for name in ("region", "external_id", "session_name"):
+            if getattr(self, f"assume_role_{name}") is not None:
+                raise InvalidInputError(
+                    f"glue: 'assume_role_{name}' has no effect without 'assume_role_arn'"
+                )

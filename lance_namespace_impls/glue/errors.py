@@ -1,0 +1,232 @@
+"""From Glue's failures to protocol errors.
+
+Source: the AWS Glue specification, "Error Handling" of each operation; the Glue API reference,
+"Errors" and "Common errors".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from botocore import exceptions as boto
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    ForbiddenError,
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    ServiceUnavailableError,
+    ThrottlingError,
+    UnauthenticatedError,
+)
+
+from ..core.errors import first_line
+
+__all__ = ["answers", "code_of", "from_aws", "is_denied", "was_repeated"]
+
+NOT_FOUND = "EntityNotFoundException"
+EXISTS = ("AlreadyExistsException", "FederatedResourceAlreadyExistsException")
+CHANGED = "ConcurrentModificationException"
+# What a metastore answers that has the Glue API without catalogs.
+NO_SUCH_CALL = ("UnknownOperationException", "InvalidAction", "NotImplementedException")
+
+_DENIED = dict.fromkeys(
+    ("AccessDeniedException", "AccessDenied", "UnauthorizedOperation", "NotAuthorized", "403"),
+    ForbiddenError,
+)
+_BAD_CREDENTIALS = dict.fromkeys(
+    (
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "IncompleteSignatureException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "OptInRequired",
+        "RequestExpired",
+        "SignatureDoesNotMatch",
+        "TokenRefreshRequired",
+        "UnrecognizedClientException",
+        "401",
+    ),
+    UnauthenticatedError,
+)
+_THROTTLED = dict.fromkeys(
+    (
+        "PriorRequestNotComplete",
+        "ProvisionedThroughputExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "ThrottledException",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+        "429",
+    ),
+    ThrottlingError,
+)
+_AWAY = dict.fromkeys(
+    (
+        "FederationSourceRetryableException",
+        "OperationTimeoutException",
+        "RequestTimeout",
+        "RequestTimeoutException",
+        "ResourceNotReadyException",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "502",
+        "503",
+        "504",
+    ),
+    ServiceUnavailableError,
+)
+_REFUSED = dict.fromkeys(
+    (
+        "InvalidInputException",
+        "InvalidParameterValue",
+        "SerializationException",
+        "ValidationError",
+        "ValidationException",
+    ),
+    InvalidInputError,
+)
+_INTERNAL = dict.fromkeys(
+    ("FederationSourceException", "GlueEncryptionException", "InternalServiceException"),
+    InternalError,
+)
+_BY_CODE: dict[str, type[LanceNamespaceError]] = {
+    **_DENIED,
+    **_BAD_CREDENTIALS,
+    **_THROTTLED,
+    **_AWAY,
+    **_REFUSED,
+    **_INTERNAL,
+    CHANGED: ConcurrentModificationError,
+    NOT_FOUND: NamespaceNotFoundError,
+}
+
+# What botocore raises by itself; the first that fits counts.
+_BEFORE_SENDING: tuple[tuple[tuple[type[Exception], ...], type[LanceNamespaceError], str], ...] = (
+    ((boto.NoRegionError,), InvalidInputError, "set 'region', or AWS_DEFAULT_REGION"),
+    (
+        (boto.NoCredentialsError, boto.PartialCredentialsError),
+        UnauthenticatedError,
+        "set 'access_key_id' and 'secret_access_key', 'profile_name', or the AWS environment",
+    ),
+    (
+        (
+            boto.CredentialRetrievalError,
+            boto.NoAuthTokenError,
+            boto.RefreshWithMFAUnsupportedError,
+            boto.SSOError,
+            boto.TokenRetrievalError,
+            boto.UnauthorizedSSOTokenError,
+        ),
+        UnauthenticatedError,
+        "sign in again",
+    ),
+    ((boto.ProfileNotFound,), InvalidInputError, "set another 'profile_name'"),
+    ((boto.HTTPClientError, boto.ConnectionError), ServiceUnavailableError, ""),
+    (
+        (
+            boto.ConfigNotFound,
+            boto.ConfigParseError,
+            boto.EndpointProviderError,
+            boto.InvalidConfigError,
+            boto.InvalidRetryConfigurationError,
+            boto.ParamValidationError,
+            boto.UnknownEndpointError,
+            boto.ValidationError,
+        ),
+        InvalidInputError,
+        "",
+    ),
+)
+
+
+def code_of(error: BaseException) -> str:
+    """Give AWS's name for a failure; empty where it is no answer of a service."""
+    if not isinstance(error, boto.ClientError):
+        return ""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def is_denied(error: BaseException) -> bool:
+    """Say whether the caller may not make that call."""
+    return isinstance(error, boto.ClientError) and _kind(error) is ForbiddenError
+
+
+def was_repeated(error: boto.ClientError) -> bool:
+    """Say whether the failure is that of a further try of a call."""
+    return bool(error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0))
+
+
+@contextmanager
+def answers(
+    *, missing: LanceNamespaceError, exists: LanceNamespaceError | None = None
+) -> Iterator[None]:
+    """Raise an error of the protocol where Glue says that something is missing, or is there."""
+    try:
+        yield
+    except boto.ClientError as error:
+        code = code_of(error)
+        if code == NOT_FOUND:
+            raise missing from error
+        if code in EXISTS and exists is not None:
+            raise exists from error
+        raise
+
+
+def from_aws(error: Exception, what: str) -> LanceNamespaceError | None:
+    """Translate a failure of boto3; None where it is something else's.
+
+    Args:
+        error: the failure.
+        what: the operation and its object, to open the message with.
+    """
+    if isinstance(error, boto.ClientError):
+        return _from_answer(error, what)
+    for kinds, protocol_error, advice in _BEFORE_SENDING:
+        if isinstance(error, kinds):
+            return protocol_error(f"{what}: {_advised(first_line(error), advice)}")
+    if isinstance(error, ValueError) and str(error).startswith("Invalid endpoint"):
+        return InvalidInputError(f"{what}: {first_line(error)}; set another 'endpoint'")
+    if isinstance(error, boto.BotoCoreError):
+        return InternalError(f"{what}: {type(error).__name__}: {first_line(error)}")
+    return None
+
+
+def _advised(message: str, advice: str) -> str:
+    return f"{message.rstrip('.')}; {advice}" if advice else message
+
+
+def _kind(error: boto.ClientError) -> type[LanceNamespaceError]:
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    by_status = _BY_CODE.get(str(status), InternalError)
+    return _BY_CODE.get(code_of(error), by_status)
+
+
+def _from_answer(error: boto.ClientError, what: str) -> LanceNamespaceError:
+    kind = _kind(error)
+    message = f"{what}: {first_line(error)}"
+    if kind is ThrottlingError:
+        return ThrottlingError(message, retry_after=_wait(error))
+    return kind(message)
+
+
+def _wait(error: boto.ClientError) -> float:
+    """Give the seconds to wait: the service's word, else what botocore would wait next at most."""
+    about: dict[str, Any] = error.response.get("ResponseMetadata", {})
+    said = about.get("HTTPHeaders", {}).get("retry-after", "")
+    if said.isdigit():
+        return float(said)
+    return float(min(2 ** about.get("RetryAttempts", 0), 20))

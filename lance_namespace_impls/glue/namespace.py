@@ -1,0 +1,541 @@
+"""The Glue backend."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    UnsupportedError,
+)
+
+from ..core.capabilities import Capabilities
+from ..core.catalog import (
+    TABLE_TYPE,
+    CatalogNamespace,
+    TableEntry,
+    is_lance,
+    namespace_exists,
+    namespace_not_empty,
+    namespace_not_found,
+    not_a_lance_table,
+    table_exists,
+    table_not_found,
+    with_lance_type,
+)
+from ..core.errors import scrub
+from ..core.identifiers import Identifier, format_identifier
+from ..core.location import absolute, default_location
+from ..core.paging import sorted_after
+from .config import CATALOG, DATABASE, GlueConfig
+from .errors import NO_SUCH_CALL, NOT_FOUND, answers, code_of, from_aws, was_repeated
+from .places import Found, Place, Places, ambiguous, child_catalog_id, is_account, pages
+from .session import make_client
+
+__all__ = ["GlueNamespace"]
+
+EXTERNAL_TABLE = "EXTERNAL_TABLE"
+NAMESPACE_TYPE = "glue.namespace-type"
+LOCATION = "location"
+PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions
+
+
+@frozen(kw_only=True)
+class GlueTable(TableEntry):
+    """A Lance table, and its entry in Glue as it was read."""
+
+    place: Place
+    entry: Mapping[str, Any]
+
+
+class GlueNamespace(CatalogNamespace):
+    """The Lance tables of an AWS Glue Data Catalog.
+
+    The root is the account's default catalog, or `catalog_id`. Its children are catalogs and
+    databases; catalogs hold further catalogs and databases, and databases hold tables.
+
+    Glue locks nothing. AlterTable is safe against concurrent changes of the table by its version
+    id. AlterNamespace is not: Glue keeps no version of catalogs and databases, so of two changes
+    between one's read and write, the later wins. An object that is put into a namespace between
+    the last look of a DropNamespace and its end goes with it. RenameTable copies the entry and
+    deletes the old one; a change of the old one right before its deletion is lost.
+
+    Source: the AWS Glue specification.
+    """
+
+    config_type = GlueConfig
+    config: GlueConfig
+    capabilities = Capabilities(
+        namespace_depth=None, table_depth=1, lowercase_names=True, rename_across=True
+    )
+
+    def __init__(self, config: GlueConfig) -> None:
+        super().__init__(config)
+        self._lock = threading.Lock()
+        self._made: Any = None
+        self._places = Places(self._glue, config.catalog_id)
+
+    def _glue(self) -> Any:
+        """Give the Glue client, which is made at the first call."""
+        client = self._made
+        if client is None:
+            with self._lock:
+                client = self._made
+                if client is None:
+                    client = self._made = make_client(self.config)
+        return client
+
+    def close(self) -> None:
+        """Give back the connections; a later call makes new ones."""
+        with self._lock:
+            client, self._made = self._made, None
+        if client is not None:
+            client.close()
+
+    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
+        """Turn a failure of AWS or of storage into a protocol error."""
+        found = from_aws(error, what)
+        if found is None:
+            return super().translate(error, what)
+        found.message = scrub(found.message, self.config.secrets())
+        found.args = (found.message,)
+        return found
+
+    # --- namespaces
+
+    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        place = self._places.look_up(parent).place
+        if place.database is not None:
+            return iter(())
+        with answers(missing=namespace_not_found(parent)):
+            catalogs = {entry["Name"] for entry in self._child_catalogs(place)}
+            databases = {entry["Name"] for entry in self._databases(place)}
+        if both := sorted(catalogs & databases):
+            raise ambiguous((*parent, both[0]))
+        return sorted_after(catalogs | databases, after)
+
+    def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
+        """Give the direct child catalogs; the default catalog's own entry is none."""
+        # With IncludeRoot, GetCatalogs takes no parent.
+        asked: dict[str, Any] = {"IncludeRoot": True}
+        if place.catalog_id is not None:
+            asked = {"ParentCatalogId": place.catalog_id}
+        try:
+            for entry in pages(self._glue().get_catalogs, "CatalogList", **asked):
+                if _is_child(entry, place.catalog_id):
+                    yield entry
+        except ClientError as error:
+            if code_of(error) not in NO_SUCH_CALL:
+                raise
+
+    def _databases(self, place: Place) -> Iterator[Mapping[str, Any]]:
+        return pages(self._glue().get_databases, "DatabaseList", MaxResults=PAGE, **place.scope)
+
+    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        return _properties(self._places.look_up(identifier))
+
+    def _make_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        kind = self._kind_of_new(identifier, properties)
+        given = {key: value for key, value in properties.items() if key != NAMESPACE_TYPE}
+        parent = self._places.look_up(identifier[:-1]).place
+        if parent.database is not None:
+            raise InvalidInputError(
+                f"namespace {format_identifier(identifier)} cannot be made: "
+                f"{format_identifier(identifier[:-1])} is a database and holds tables only"
+            )
+        there, _ = self._places.ask(identifier)
+        if there:
+            raise namespace_exists(identifier)
+        self._places.forget(identifier)
+        with answers(
+            missing=namespace_not_found(identifier[:-1]), exists=namespace_exists(identifier)
+        ):
+            if kind == CATALOG:
+                return self._make_catalog(identifier, given)
+            return self._make_database(identifier, parent, given)
+
+    def _kind_of_new(self, identifier: Identifier, properties: Mapping[str, str]) -> str:
+        """Say what a new namespace is to be.
+
+        Raises:
+            InvalidInputError: code 13, there is no such kind.
+            UnsupportedError: code 0, Glue cannot make a catalog there.
+        """
+        usual = self.config.default_namespace_type if len(identifier) == 1 else DATABASE
+        kind = properties.get(NAMESPACE_TYPE, usual).lower()
+        if kind not in (CATALOG, DATABASE):
+            raise InvalidInputError(
+                f"namespace {format_identifier(identifier)}: property {NAMESPACE_TYPE!r} must be "
+                f"{CATALOG} or {DATABASE}, not {kind!r}"
+            )
+        if kind == CATALOG and len(identifier) > 1:
+            raise UnsupportedError(
+                f"CreateNamespace {format_identifier(identifier)}: Glue's CreateCatalog takes no "
+                "parent, so a catalog can be made on the first level only"
+            )
+        return kind
+
+    def _make_catalog(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        if child_catalog_id(None, identifier[-1]) is None:
+            raise InvalidInputError(
+                f"namespace {format_identifier(identifier)} cannot be a catalog: its name is longer "
+                "than 64 characters, an account number, or has one of / \\ . :"
+            )
+        root = self.config.catalog_id
+        if root is not None and root != self._own_account():
+            raise UnsupportedError(
+                f"CreateNamespace {format_identifier(identifier)}: Glue makes catalogs in the "
+                f"caller's default catalog only, and the root is {root}"
+            )
+        self._glue().create_catalog(
+            Name=identifier[-1], CatalogInput={"Parameters": dict(properties)}
+        )
+        return properties
+
+    def _own_account(self) -> str | None:
+        for entry in pages(self._glue().get_catalogs, "CatalogList", IncludeRoot=True):
+            if is_account(entry.get("CatalogId", "")):
+                return str(entry["CatalogId"])
+        return None
+
+    def _make_database(
+        self, identifier: Identifier, parent: Place, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        made: dict[str, Any] = _with_properties({"Name": identifier[-1]}, properties)
+        if "LocationUri" not in made and self.config.root is not None:
+            made["LocationUri"] = default_location(self.config.root, identifier)
+        self._glue().create_database(DatabaseInput=made, **parent.scope)
+        return _properties(Found(Place(parent.catalog_id, identifier[-1]), made))
+
+    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        found = self._places.look_up(identifier)
+        place = found.place
+        with answers(missing=namespace_not_found(identifier)):
+            if holds := self._first_object(place):
+                raise namespace_not_empty(identifier, holds)
+            self._places.forget(identifier)
+            if place.database is None:
+                self._glue().delete_catalog(CatalogId=place.catalog_id)
+            else:
+                self._glue().delete_database(Name=place.database, **place.scope)
+        return _properties(found)
+
+    def _first_object(self, place: Place) -> str | None:
+        """Name something that a namespace holds, whatever it is; None where it is empty."""
+        if place.database is None:
+            for catalog in self._child_catalogs(place):
+                return f"catalog {catalog['Name']}"
+            for database in self._databases(place):
+                return f"database {database['Name']}"
+            return None
+        where = {"DatabaseName": place.database, "MaxResults": PAGE, **place.scope}
+        for table in pages(self._glue().get_tables, "TableList", **where):
+            return f"table {table['Name']}"
+        functions = self._glue().get_user_defined_functions
+        for function in pages(functions, "UserDefinedFunctions", Pattern="*", **where):
+            return f"function {function['FunctionName']}"
+        return None
+
+    def _alter_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        if NAMESPACE_TYPE in changed:
+            raise InvalidInputError(
+                f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is for "
+                "CreateNamespace; what a namespace is cannot be changed"
+            )
+        found = self._places.look_up(identifier)
+        place = found.place
+        properties = _changed(_properties(found), changed, removed)
+        kept = {key: value for key, value in found.entry.items() if key != "LocationUri"}
+        with answers(missing=namespace_not_found(identifier)):
+            if place.database is None:
+                entry = self._as_input("CatalogInput", kept) | {"Parameters": properties}
+                self._glue().update_catalog(CatalogId=place.catalog_id, CatalogInput=entry)
+            else:
+                entry = _with_properties(self._as_input("DatabaseInput", kept), properties)
+                self._glue().update_database(
+                    Name=place.database, DatabaseInput=entry, **place.scope
+                )
+        return _properties(Found(place, entry))
+
+    # --- tables
+
+    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        place = self._places.look_up(parent).place
+        if place.database is None:
+            return iter(())
+        where = {"DatabaseName": place.database, "MaxResults": PAGE, **place.scope}
+        with answers(missing=namespace_not_found(parent)):
+            tables = pages(self._glue().get_tables, "TableList", **where)
+            names = {table["Name"] for table in tables if _is_lance_table(table)}
+        return sorted_after(names, after)
+
+    def _table(self, identifier: Identifier) -> GlueTable:
+        parent = identifier[:-1]
+        place = self._places.remembered(parent)
+        table = None if place is None else self._read_table(place, identifier[-1])
+        if place is None or table is None:
+            # What was remembered may be out of date.
+            place = self._places.look_up(parent).place
+            table = self._read_table(place, identifier[-1])
+        if table is None:
+            raise table_not_found(identifier)
+        return _as_entry(identifier, place, table)
+
+    def _read_table(self, place: Place, name: str) -> Mapping[str, Any] | None:
+        if place.database is None:
+            return None
+        try:
+            table: Mapping[str, Any] = self._glue().get_table(
+                DatabaseName=place.database, Name=name, **place.scope
+            )["Table"]
+        except ClientError as error:
+            if code_of(error) != NOT_FOUND:
+                raise
+            return None
+        return table
+
+    def _add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> GlueTable:
+        database = self._places.look_up(identifier[:-1])
+        if database.place.database is None:
+            raise InvalidInputError(
+                f"table {format_identifier(identifier)} cannot be made: "
+                f"{format_identifier(identifier[:-1])} is a catalog and holds no tables"
+            )
+        if location is None:
+            location = self._default_location(identifier, database)
+        table = _new_table(identifier, location, properties)
+        self._create(identifier, database.place, table)
+        return _as_entry(identifier, database.place, table)
+
+    def _replace_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> GlueTable:
+        """Put a table in another's place, in one step.
+
+        Raises:
+            ConcurrentModificationError: code 14, someone changed the old one meanwhile.
+        """
+        old = self._table(identifier)
+        table = _new_table(identifier, location, properties)
+        self._update(old, table)
+        return _as_entry(identifier, old.place, table)
+
+    def _default_location(self, identifier: Identifier, database: Found) -> str:
+        own = database.entry.get("LocationUri")
+        if own:
+            return default_location(own, identifier[-1:])
+        if self.config.root is not None:
+            return default_location(self.config.root, identifier)
+        raise InvalidInputError(
+            f"table {format_identifier(identifier)} needs a location: its database has none, and "
+            "property 'root' is not set"
+        )
+
+    def _create(self, identifier: Identifier, place: Place, table: Mapping[str, Any]) -> None:
+        parent = identifier[:-1]
+        with answers(missing=namespace_not_found(parent), exists=table_exists(identifier)):
+            self._glue().create_table(DatabaseName=place.database, TableInput=table, **place.scope)
+
+    def _remove_table(self, entry: TableEntry) -> None:
+        if not self._delete(entry.id, _glue_table(entry).place):
+            raise table_not_found(entry.id)
+
+    def _delete(self, identifier: Identifier, place: Place) -> bool:
+        """Delete a table's entry; False where there is none (any more)."""
+        try:
+            self._glue().delete_table(
+                DatabaseName=place.database, Name=identifier[-1], **place.scope
+            )
+        except ClientError as error:
+            if code_of(error) != NOT_FOUND:
+                raise
+            # A deletion that botocore repeated may have taken effect at its first try.
+            return was_repeated(error)
+        return True
+
+    def _alter_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Change a table's parameters; all else that Glue keeps of it stays.
+
+        Raises:
+            TableNotFoundError: code 4.
+            ConcurrentModificationError: code 14, someone changed the table since it was read.
+            InvalidInputError: code 13, it would be no Lance table any more.
+        """
+        table = _glue_table(entry)
+        properties = _changed(entry.properties, changed, removed)
+        if not is_lance(properties):
+            raise InvalidInputError(
+                f"table {format_identifier(entry.id)}: {TABLE_TYPE} must stay lance; deregister the "
+                "table instead"
+            )
+        self._update(table, self._as_input("TableInput", table.entry) | {"Parameters": properties})
+        return properties
+
+    def _update(self, table: GlueTable, new: Mapping[str, Any]) -> None:
+        """Write a table's entry anew, unless it changed since it was read."""
+        version = {"VersionId": table.entry["VersionId"]} if "VersionId" in table.entry else {}
+        with answers(missing=table_not_found(table.id)):
+            self._glue().update_table(
+                DatabaseName=table.place.database, TableInput=new, **version, **table.place.scope
+            )
+
+    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
+        """Copy the table's entry to its new name and delete the old one.
+
+        Glue has no rename. The old entry is read again before it is deleted; where it changed
+        meanwhile, the copy is taken back. A window is left between that read and the deletion: a
+        change that someone makes in it is lost. Readers may see both names for a moment, never
+        none. The data stays where it is; partitions, column statistics, older versions of the
+        entry and Lake Formation grants are not copied.
+
+        Raises:
+            NamespaceNotFoundError: code 1, the new parent is missing.
+            TableNotFoundError: code 4, the table went meanwhile.
+            TableAlreadyExistsError: code 5.
+            ConcurrentModificationError: code 14, the table changed meanwhile.
+        """
+        old = _glue_table(entry)
+        target = self._places.look_up(new[:-1]).place
+        if target.database is None:
+            raise InvalidInputError(
+                f"RenameTable: {format_identifier(new[:-1])} is a catalog and holds no tables"
+            )
+        copy = self._as_input("TableInput", old.entry) | {"Name": new[-1]}
+        self._create(new, target, copy)
+        try:
+            self._refuse_changed(old)
+        except Exception:
+            self._delete(new, target)
+            raise
+        try:
+            self._delete(old.id, old.place)
+        except (BotoCoreError, ClientError):
+            # The deletion may have taken effect all the same; then the copy is the table.
+            if self._read_table(old.place, old.id[-1]) is None:
+                return
+            self._delete(new, target)
+            raise
+
+    def _refuse_changed(self, old: GlueTable) -> None:
+        now = self._read_table(old.place, old.id[-1])
+        if now is None:
+            raise table_not_found(old.id)
+        if now != old.entry:
+            raise ConcurrentModificationError(
+                f"table {format_identifier(old.id)} changed while it was renamed; try again"
+            )
+
+    def _as_input(self, shape: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Give the part of an entry that Glue takes back, by botocore's model of the service."""
+        wanted: dict[str, Any] = _members(entry, self._glue().meta.service_model.shape_for(shape))
+        return wanted
+
+
+def _members(value: Any, shape: Any) -> Any:
+    """Leave out of an answer what a request of that shape does not have."""
+    if shape.type_name == "structure":
+        return {
+            name: _members(member, shape.members[name])
+            for name, member in value.items()
+            if name in shape.members
+        }
+    if shape.type_name == "list":
+        return [_members(member, shape.member) for member in value]
+    return value
+
+
+def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:
+    """Say whether a catalog is directly in its parent; the default catalog is in none."""
+    path = _path(entry.get("CatalogId", entry["Name"]))
+    above = "" if parent is None else _path(parent)
+    return path != "" and path.rpartition("/")[0] == above
+
+
+def _path(catalog_id: str) -> str:
+    """Give the names in a catalog id, joined by ``/``; the account's own catalog has none."""
+    return "" if is_account(catalog_id) else catalog_id.rpartition(":")[2]
+
+
+def _new_table(
+    identifier: Identifier, location: str, properties: Mapping[str, str]
+) -> dict[str, Any]:
+    return {
+        "Name": identifier[-1],
+        "TableType": EXTERNAL_TABLE,
+        "Parameters": with_lance_type(properties),
+        "StorageDescriptor": {"Location": absolute(location).rstrip("/")},
+    }
+
+
+def _is_lance_table(table: Mapping[str, Any]) -> bool:
+    return table.get("TableType") == EXTERNAL_TABLE and is_lance(table.get("Parameters"))
+
+
+def _as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> GlueTable:
+    """Make a table of its entry in Glue.
+
+    Raises:
+        InvalidInputError: code 13, it is no Lance table.
+        InvalidTableStateError: code 19, it has no location.
+    """
+    if not _is_lance_table(table):
+        raise not_a_lance_table(identifier)
+    location = table.get("StorageDescriptor", {}).get("Location")
+    if not location:
+        raise InvalidTableStateError(
+            f"table {format_identifier(identifier)} has no location in Glue; deregister it with the "
+            "Glue API, or give its StorageDescriptor a Location"
+        )
+    return GlueTable(
+        id=identifier,
+        location=location.rstrip("/"),
+        properties=table["Parameters"],
+        place=place,
+        entry=table,
+    )
+
+
+def _glue_table(entry: TableEntry) -> GlueTable:
+    assert isinstance(entry, GlueTable)
+    return entry
+
+
+def _properties(found: Found) -> dict[str, str]:
+    """Give a namespace's properties: its parameters, and a database's location."""
+    properties = dict(found.entry.get("Parameters") or {})
+    if found.place.database is not None and found.entry.get("LocationUri"):
+        properties[LOCATION] = found.entry["LocationUri"]
+    return properties
+
+
+def _with_properties(entry: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, Any]:
+    """Put properties into a database's entry; the location has a member of its own."""
+    plain = {key: value for key, value in properties.items() if key != LOCATION}
+    made = {**entry, "Parameters": plain}
+    if LOCATION in properties:
+        made["LocationUri"] = absolute(properties[LOCATION])
+    return made
+
+
+def _changed(
+    properties: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
+) -> dict[str, str]:
+    return {key: v for key, v in {**properties, **changed}.items() if key not in removed}

@@ -1,0 +1,93 @@
+"""A Glue double per process, emptied before each test, and connections to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.glue import GlueNamespace
+
+from ..servers.glue import REGION, GlueServer
+
+KEYS = {"access_key_id": "AKIATESTKEY", "secret_access_key": "not-a-real-secret"}
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[GlueServer]:
+    running = GlueServer().start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_aws_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Keep the machine's own AWS configuration out, and botocore away from instance metadata."""
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "aws-config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "aws-credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@pytest.fixture
+def glue(server: GlueServer) -> Iterator[GlueServer]:
+    """The double, empty; every message of the test must fit the service's model."""
+    server.reset()
+    yield server
+    assert server.problems == []
+
+
+@pytest.fixture
+def properties(glue: GlueServer, tmp_path: Path) -> dict[str, Any]:
+    return {
+        "endpoint": glue.endpoint,
+        "region": REGION,
+        "root": str(tmp_path / "root"),
+        "max_retries": 0,
+        **KEYS,
+    }
+
+
+@pytest.fixture
+def connected(properties: dict[str, Any]) -> Iterator[Callable[..., GlueNamespace]]:
+    """Connects to the double; properties can be changed, and left out with None."""
+    made: list[GlueNamespace] = []
+
+    def connect_with(**changes: Any) -> GlueNamespace:
+        namespace = connect("glue", properties | changes)
+        assert isinstance(namespace, GlueNamespace)
+        made.append(namespace)
+        return namespace
+
+    yield connect_with
+    for namespace in made:
+        namespace.close()
+
+
+@pytest.fixture
+def namespace(connected: Callable[..., GlueNamespace]) -> GlueNamespace:
+    return connected()
+
+
+@pytest.fixture
+def client(glue: GlueServer) -> Any:
+    """boto3's own client of the double."""
+    return boto3.client(
+        "glue",
+        endpoint_url=glue.endpoint,
+        region_name=REGION,
+        aws_access_key_id=KEYS["access_key_id"],
+        aws_secret_access_key=KEYS["secret_access_key"],
+    )
+
+
+@pytest.fixture
+def database(client: Any) -> str:
+    """A database in the root, without a location."""
+    client.create_database(DatabaseInput={"Name": "db"})
+    return "db"

@@ -1,0 +1,574 @@
+"""Catalogs and databases as namespaces."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import (
+    ForbiddenError,
+    InvalidInputError,
+    InvalidTableStateError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls.glue import GlueNamespace, places
+
+from ..servers.glue import ACCOUNT, GlueServer
+
+DATABASE = {"glue.namespace-type": "database"}
+CATALOG = {"glue.namespace-type": "catalog"}
+
+
+def make(namespace: GlueNamespace, *names: str, **more: Any) -> dict[str, str]:
+    return namespace.create_namespace({"id": list(names), **more}).properties or {}
+
+
+# --- what a new namespace is
+
+
+def test_one_name_is_a_catalog(namespace: GlueNamespace, client: Any) -> None:
+    assert make(namespace, "sales", properties={"owner": "me"}) == {"owner": "me"}
+    assert client.get_catalog(CatalogId="sales")["Catalog"]["Parameters"] == {"owner": "me"}
+    assert namespace.describe_namespace({"id": ["sales"]}).properties == {"owner": "me"}
+
+
+def test_two_names_are_a_database_in_a_catalog(
+    namespace: GlueNamespace, client: Any, glue: GlueServer
+) -> None:
+    glue.add_catalog("sales")
+    make(namespace, "sales", "eu", properties={"owner": "me"})
+    database = client.get_database(Name="eu", CatalogId="sales")["Database"]
+    assert database["Parameters"] == {"owner": "me"}
+    assert namespace.list_namespaces({"id": []}).namespaces == ["sales"]
+    assert namespace.list_namespaces({"id": ["sales"]}).namespaces == ["eu"]
+
+
+def test_three_names_are_a_database_in_a_nested_catalog(
+    namespace: GlueNamespace, client: Any, glue: GlueServer
+) -> None:
+    glue.add_catalog("sales")
+    nested = glue.add_catalog("sales/eu")
+    make(namespace, "sales", "eu", "orders")
+    assert client.get_database(Name="orders", CatalogId=nested)["Database"]["Name"] == "orders"
+    assert namespace.list_namespaces({"id": ["sales"]}).namespaces == ["eu"]
+    namespace.namespace_exists({"id": ["sales", "eu", "orders"]})
+
+
+def test_a_property_makes_one_name_a_database_and_is_not_stored(
+    namespace: GlueNamespace, client: Any
+) -> None:
+    made = make(namespace, "sales", properties={"owner": "me", **DATABASE})
+    assert "glue.namespace-type" not in made
+    stored = client.get_database(Name="sales")["Database"]["Parameters"]
+    assert stored == {"owner": "me"}
+
+
+def test_a_setting_turns_the_default_round(
+    connected: Callable[..., GlueNamespace], client: Any
+) -> None:
+    namespace = connected(default_namespace_type="database")
+    make(namespace, "sales")
+    make(namespace, "cat", properties=CATALOG)
+    assert client.get_database(Name="sales")["Database"]["Name"] == "sales"
+    assert client.get_catalog(CatalogId="cat")["Catalog"]["Name"] == "cat"
+
+
+def test_an_unknown_kind_is_refused(namespace: GlueNamespace) -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"'glue\.namespace-type' must be catalog or database"
+    ):
+        make(namespace, "a", properties={"glue.namespace-type": "schema"})
+
+
+def test_a_catalog_below_the_first_level_is_unsupported(
+    namespace: GlueNamespace, glue: GlueServer
+) -> None:
+    glue.add_catalog("cat")
+    with pytest.raises(UnsupportedError, match="CreateCatalog takes no parent"):
+        make(namespace, "cat", "child", properties=CATALOG)
+
+
+def test_a_missing_parent_is_code_1(namespace: GlueNamespace) -> None:
+    with pytest.raises(NamespaceNotFoundError, match="namespace none does not exist"):
+        make(namespace, "none", "db")
+
+
+def test_a_database_holds_no_namespaces(namespace: GlueNamespace, database: str) -> None:
+    with pytest.raises(InvalidInputError, match="db is a database and holds tables only"):
+        make(namespace, database, "deeper")
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.describe_namespace({"id": [database, "deeper"]})
+    assert namespace.list_namespaces({"id": [database]}).namespaces == []
+
+
+@pytest.mark.parametrize("kind", [CATALOG, DATABASE])
+def test_a_name_is_taken_whatever_has_it(
+    namespace: GlueNamespace, glue: GlueServer, client: Any, kind: dict[str, str]
+) -> None:
+    glue.add_catalog("cat")
+    client.create_database(DatabaseInput={"Name": "db"})
+    for name in ("cat", "db"):
+        with pytest.raises(NamespaceAlreadyExistsError, match=f"namespace {name} already exists"):
+            make(namespace, name, properties=kind)
+
+
+def test_another_one_that_is_faster_is_code_2(
+    namespace: GlueNamespace, glue: GlueServer, client: Any
+) -> None:
+    glue.before(
+        "CreateDatabase", lambda given: glue.backend().create_database("db", {"Name": "db"})
+    )
+    with pytest.raises(NamespaceAlreadyExistsError):
+        make(namespace, "db", properties=DATABASE)
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"), [(["db"], DATABASE), (["cat"], CATALOG), (["c", "d"], {})]
+)
+def test_modes(
+    namespace: GlueNamespace, glue: GlueServer, names: list[str], kind: dict[str, str]
+) -> None:
+    glue.add_catalog("c")
+    make(namespace, *names, properties={"a": "1", **kind})
+    kept = make(namespace, *names, properties={"b": "2", **kind}, mode="exist_ok")
+    assert kept["a"] == "1"
+    assert "b" not in kept
+    new = make(namespace, *names, properties={"b": "2", **kind}, mode="Overwrite")
+    assert new["b"] == "2"
+    assert "a" not in new
+    found = namespace.describe_namespace({"id": names}).properties or {}
+    assert found["b"] == "2"
+    with pytest.raises(InvalidInputError, match="mode 'Sometimes' is not known"):
+        make(namespace, *names, mode="Sometimes")
+
+
+def test_overwriting_what_is_not_empty_changes_nothing(
+    namespace: GlueNamespace, database: str, client: Any
+) -> None:
+    client.create_table(DatabaseName=database, TableInput={"Name": "t"})
+    with pytest.raises(NamespaceNotEmptyError):
+        make(namespace, database, properties={"a": "1", **DATABASE}, mode="Overwrite")
+    assert client.get_table(DatabaseName=database, Name="t")
+    assert "Parameters" not in client.get_database(Name=database)["Database"]
+
+
+# --- locations of databases
+
+
+def test_a_database_made_here_gets_a_location_below_root(
+    connected: Callable[..., GlueNamespace], client: Any, glue: GlueServer
+) -> None:
+    glue.add_catalog("cat")
+    namespace = connected(root="s3://bucket/lake/")
+    made = make(namespace, "cat", "a b")
+    assert made == {"location": "s3://bucket/lake/cat/a%20b"}
+    database = client.get_database(Name="a b", CatalogId="cat")["Database"]
+    assert database["LocationUri"] == "s3://bucket/lake/cat/a%20b"
+
+
+def test_a_database_gets_the_location_it_is_given(namespace: GlueNamespace, client: Any) -> None:
+    made = make(namespace, "db", properties={"location": "s3://other/place/", **DATABASE})
+    assert made["location"] == "s3://other/place"
+    database = client.get_database(Name="db")["Database"]
+    assert database["LocationUri"] == "s3://other/place"
+    assert database["Parameters"] == {}
+
+
+def test_without_root_a_database_has_no_location(
+    connected: Callable[..., GlueNamespace], client: Any
+) -> None:
+    make(connected(root=None), "db", properties=DATABASE)
+    assert "LocationUri" not in client.get_database(Name="db")["Database"]
+
+
+# --- listing
+
+
+def test_the_root_lists_its_catalogs_and_databases(
+    namespace: GlueNamespace, glue: GlueServer, client: Any
+) -> None:
+    for path in ("zoo", "ant", "ant/nested"):
+        glue.add_catalog(path)
+    client.create_database(DatabaseInput={"Name": "middle"})
+    assert namespace.list_namespaces({"id": []}).namespaces == ["ant", "middle", "zoo"]
+    asked = [call.parameters for call in glue.calls if call.operation == "GetCatalogs"]
+    assert asked == [{"IncludeRoot": True}]
+    assert namespace.list_namespaces({"id": ["ant"]}).namespaces == ["nested"]
+
+
+def test_a_catalog_lists_databases_and_child_catalogs(
+    namespace: GlueNamespace, glue: GlueServer, client: Any
+) -> None:
+    for path in ("c", "c/two", "c/two/deep"):
+        glue.add_catalog(path)
+    client.create_database(DatabaseInput={"Name": "one"}, CatalogId="c")
+    assert namespace.list_namespaces({"id": ["c"]}).namespaces == ["one", "two"]
+    assert namespace.list_tables({"id": ["c"]}).tables == []
+    assert namespace.list_tables({"id": []}).tables == []
+
+
+def test_listing_goes_over_all_pages(namespace: GlueNamespace, glue: GlueServer) -> None:
+    for number in range(1050):
+        glue.add_catalog(f"c{number:04}")
+        glue.backend().create_database(f"d{number:04}", {"Name": f"d{number:04}"})
+    found = list(namespace.iter_namespaces())
+    assert found == sorted(found)
+    assert len(found) == 2100
+    assert glue.count("GetCatalogs") == 2
+    assert glue.count("GetDatabases") == 11
+    first = namespace.list_namespaces({"id": [], "limit": 3})
+    assert first.namespaces == ["c0000", "c0001", "c0002"]
+    again = namespace.list_namespaces({"id": [], "limit": 3, "page_token": first.page_token})
+    assert again.namespaces == ["c0003", "c0004", "c0005"]
+
+
+def test_a_missing_namespace_is_code_1(namespace: GlueNamespace) -> None:
+    for operation in ("list_namespaces", "list_tables", "describe_namespace", "namespace_exists"):
+        for names in (["none"], ["none", "db"], ["a", "b", "c"]):
+            with pytest.raises(NamespaceNotFoundError):
+                getattr(namespace, operation)({"id": names})
+
+
+def test_the_root_is_always_there(namespace: GlueNamespace) -> None:
+    assert namespace.describe_namespace({}).properties == {}
+    namespace.namespace_exists({"id": []})
+    for operation in ("create_namespace", "drop_namespace", "alter_namespace"):
+        with pytest.raises(InvalidInputError):
+            getattr(namespace, operation)({"id": []})
+
+
+# --- resolving
+
+
+def test_a_catalog_and_a_database_of_one_name_are_ambiguous(
+    namespace: GlueNamespace, glue: GlueServer, client: Any
+) -> None:
+    glue.add_catalog("both")
+    client.create_database(DatabaseInput={"Name": "both"})
+    for call in (
+        lambda: namespace.describe_namespace({"id": ["both"]}),
+        lambda: namespace.drop_namespace({"id": ["both"]}),
+        lambda: namespace.list_tables({"id": ["both"]}),
+        lambda: namespace.describe_table({"id": ["both", "t"]}),
+        lambda: namespace.declare_table({"id": ["both", "t"]}),
+        lambda: namespace.list_namespaces({"id": []}),
+    ):
+        with pytest.raises(InvalidTableStateError, match="a catalog 'both' and a database 'both'"):
+            call()
+
+
+def test_where_a_namespace_is_is_remembered(
+    namespace: GlueNamespace, glue: GlueServer, client: Any
+) -> None:
+    glue.add_catalog("a")
+    glue.add_catalog("a/b")
+    client.create_database(DatabaseInput={"Name": "db"}, CatalogId="a/b")
+    namespace.declare_table({"id": ["a", "b", "db", "t"]})
+    glue.calls.clear()
+    namespace.describe_table({"id": ["a", "b", "db", "t"]})
+    namespace.table_exists({"id": ["a", "b", "db", "t"]})
+    assert [call.operation for call in glue.calls] == ["GetTable", "GetTable"]
+
+
+def test_memory_is_bounded_and_fades(
+    namespace: GlueNamespace, glue: GlueServer, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "MOST_PLACES", 2)
+    for name in ("a", "b", "c"):
+        client.create_database(DatabaseInput={"Name": name})
+        namespace.declare_table({"id": [name, "t"]})
+    glue.calls.clear()
+    for name in ("c", "b", "a"):
+        namespace.table_exists({"id": [name, "t"]})
+    looked_up = [c.parameters["Name"] for c in glue.calls if c.operation == "GetDatabase"]
+    assert looked_up == ["a"]
+    glue.calls.clear()
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + places.SECONDS_REMEMBERED + 1)
+    namespace.table_exists({"id": ["a", "t"]})
+    assert glue.count("GetDatabase") == 1
+
+
+def test_what_is_remembered_goes_when_it_changes(
+    namespace: GlueNamespace, glue: GlueServer, client: Any
+) -> None:
+    glue.add_catalog("cat")
+    make(namespace, "cat", "x")
+    namespace.declare_table({"id": ["cat", "x", "t"]})
+    namespace.deregister_table({"id": ["cat", "x", "t"]})
+    namespace.drop_namespace({"id": ["cat", "x"]})
+    with pytest.raises(TableNotFoundError):
+        namespace.describe_table({"id": ["cat", "x", "t"]})
+    # Someone else makes another thing of that name.
+    glue.add_catalog("cat/x")
+    client.create_database(DatabaseInput={"Name": "db"}, CatalogId="cat/x")
+    namespace.declare_table({"id": ["cat", "x", "db", "t"]})
+    assert namespace.list_namespaces({"id": ["cat", "x"]}).namespaces == ["db"]
+
+
+def test_what_others_change_is_noticed(
+    namespace: GlueNamespace, glue: GlueServer, client: Any
+) -> None:
+    client.create_database(DatabaseInput={"Name": "x"})
+    namespace.declare_table({"id": ["x", "t"]})
+    client.delete_database(Name="x")
+    glue.add_catalog("x")
+    with pytest.raises(TableNotFoundError):
+        namespace.describe_table({"id": ["x", "t"]})
+    client.create_database(DatabaseInput={"Name": "db"}, CatalogId="x")
+    assert namespace.declare_table({"id": ["x", "db", "t"]}).location
+
+
+def test_a_database_that_became_a_catalog_is_noticed_at_once(
+    namespace: GlueNamespace, glue: GlueServer, client: Any
+) -> None:
+    client.create_database(DatabaseInput={"Name": "x"})
+    namespace.namespace_exists({"id": ["x"]})
+    client.delete_database(Name="x")
+    glue.add_catalog("x")
+    client.create_database(DatabaseInput={"Name": "db"}, CatalogId="x")
+    namespace.namespace_exists({"id": ["x", "db"]})
+
+
+def test_an_account_number_is_no_name(namespace: GlueNamespace) -> None:
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.describe_namespace({"id": [ACCOUNT]})
+
+
+def test_names_that_no_catalog_can_have_are_looked_up_as_databases(
+    namespace: GlueNamespace, glue: GlueServer
+) -> None:
+    for name in ("a.b", "a:b", "a/b", "x" * 65):
+        make(namespace, name, properties=DATABASE)
+        namespace.namespace_exists({"id": [name]})
+    assert glue.count("GetCatalog") == 0
+
+
+@pytest.mark.parametrize("name", ["a.b", "a:b", "x" * 65, "111122223333"])
+def test_names_that_no_catalog_can_have_are_refused_for_one(
+    namespace: GlueNamespace, glue: GlueServer, name: str
+) -> None:
+    with pytest.raises(InvalidInputError, match="cannot be a catalog"):
+        make(namespace, name)
+    assert glue.count("CreateCatalog") == 0
+
+
+def test_upper_case_is_refused_as_it_would_come_back_otherwise(namespace: GlueNamespace) -> None:
+    with pytest.raises(InvalidInputError, match="write it that way"):
+        make(namespace, "Sales")
+    with pytest.raises(InvalidInputError, match="write it that way"):
+        namespace.describe_table({"id": ["db", "Orders"]})
+
+
+@pytest.mark.parametrize("root", ["cat", f"{ACCOUNT}:cat"])
+def test_another_catalog_can_be_the_root(
+    connected: Callable[..., GlueNamespace], glue: GlueServer, client: Any, root: str
+) -> None:
+    glue.add_catalog("cat")
+    glue.add_catalog("cat/child")
+    client.create_database(DatabaseInput={"Name": "outside"})
+    namespace = connected(catalog_id=root)
+    make(namespace, "db", properties=DATABASE)
+    make(namespace, "child", "inner")
+    assert namespace.list_namespaces({"id": []}).namespaces == ["child", "db"]
+    namespace.declare_table({"id": ["db", "t"]})
+    assert client.get_table(DatabaseName="db", Name="t", CatalogId="cat")
+    with pytest.raises(UnsupportedError, match="in the caller's default catalog only"):
+        make(namespace, "new")
+
+
+def test_an_account_can_be_the_root(
+    connected: Callable[..., GlueNamespace], glue: GlueServer, client: Any
+) -> None:
+    own = connected(catalog_id=ACCOUNT)
+    make(own, "cat")
+    make(own, "cat", "db")
+    assert own.list_namespaces({"id": []}).namespaces == ["cat"]
+    assert client.get_database(Name="db", CatalogId="cat")
+    other = connected(catalog_id="999999999999")
+    make(other, "theirs", properties=DATABASE)
+    assert other.list_namespaces({"id": []}).namespaces == ["theirs"]
+    assert client.get_database(Name="theirs", CatalogId="999999999999")
+    with pytest.raises(UnsupportedError):
+        make(other, "cat")
+
+
+def test_a_catalog_id_goes_into_every_request(
+    connected: Callable[..., GlueNamespace], glue: GlueServer
+) -> None:
+    namespace = connected(catalog_id="999999999999")
+    make(namespace, "db", properties=DATABASE)
+    namespace.declare_table({"id": ["db", "t"]})
+    namespace.list_tables({"id": ["db"]})
+    namespace.alter_table({"id": ["db", "t"], "set_properties": {"a": "1"}})
+    namespace.rename_table({"id": ["db", "t"], "new_table_name": "u"})
+    namespace.deregister_table({"id": ["db", "u"]})
+    namespace.drop_namespace({"id": ["db"]})
+    scoped = [c for c in glue.calls if c.operation not in ("GetCatalog", "GetCatalogs")]
+    assert {call.parameters.get("CatalogId") for call in scoped} == {"999999999999"}
+
+
+# --- where GetCatalog is denied
+
+
+def test_databases_resolve_without_the_right_to_get_catalogs(
+    namespace: GlueNamespace, glue: GlueServer
+) -> None:
+    glue.fail("GetCatalog", "AccessDeniedException")
+    make(namespace, "db", properties=DATABASE)
+    namespace.declare_table({"id": ["db", "t"]})
+    assert namespace.list_tables({"id": ["db"]}).tables == ["t"]
+    with pytest.raises(ForbiddenError, match="GetCatalog"):
+        namespace.describe_namespace({"id": ["none"]})
+
+
+def test_a_listing_that_may_not_look_at_catalogs_fails(
+    namespace: GlueNamespace, glue: GlueServer, database: str
+) -> None:
+    glue.fail("GetCatalogs", "AccessDeniedException")
+    with pytest.raises(ForbiddenError, match="GetCatalogs"):
+        namespace.list_namespaces({"id": []})
+
+
+def test_metastores_without_catalogs_resolve_databases(
+    namespace: GlueNamespace, glue: GlueServer
+) -> None:
+    for operation in ("GetCatalog", "GetCatalogs"):
+        glue.fail(operation, "UnknownOperationException", status=404)
+    make(namespace, "db", properties=DATABASE)
+    assert namespace.list_namespaces({"id": []}).namespaces == ["db"]
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.describe_namespace({"id": ["none"]})
+
+
+# --- dropping
+
+
+def test_dropping(namespace: GlueNamespace, glue: GlueServer) -> None:
+    make(namespace, "cat", properties={"a": "1"})
+    make(namespace, "cat", "db", properties={"b": "2"})
+    with pytest.raises(NamespaceNotEmptyError, match="it holds database db"):
+        namespace.drop_namespace({"id": ["cat"]})
+    dropped = namespace.drop_namespace({"id": ["cat", "db"]}).properties or {}
+    assert dropped["b"] == "2"
+    assert namespace.drop_namespace({"id": ["cat"]}).properties == {"a": "1"}
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.drop_namespace({"id": ["cat"]})
+    assert namespace.drop_namespace({"id": ["cat"], "mode": "skip"}).properties == {}
+
+
+def test_cascade_is_refused(namespace: GlueNamespace, database: str) -> None:
+    with pytest.raises(UnsupportedError, match="no Cascade"):
+        namespace.drop_namespace({"id": [database], "behavior": "Cascade"})
+    namespace.namespace_exists({"id": [database]})
+
+
+def test_a_catalog_with_a_child_catalog_is_not_empty(
+    namespace: GlueNamespace, glue: GlueServer
+) -> None:
+    glue.add_catalog("cat")
+    glue.add_catalog("cat/child")
+    with pytest.raises(NamespaceNotEmptyError, match="it holds catalog child"):
+        namespace.drop_namespace({"id": ["cat"]})
+    assert glue.count("DeleteCatalog") == 0
+
+
+def test_a_table_of_another_kind_counts(
+    namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
+) -> None:
+    client.create_table(DatabaseName=database, TableInput={"Name": "parquet"})
+    with pytest.raises(NamespaceNotEmptyError, match="it holds table parquet"):
+        namespace.drop_namespace({"id": [database]})
+    assert glue.count("DeleteDatabase") == 0
+
+
+def test_a_function_counts(namespace: GlueNamespace, database: str, client: Any) -> None:
+    client.create_user_defined_function(
+        DatabaseName=database, FunctionInput={"FunctionName": "f", "ClassName": "C"}
+    )
+    with pytest.raises(NamespaceNotEmptyError, match="it holds function f"):
+        namespace.drop_namespace({"id": [database]})
+
+
+def test_an_empty_first_page_is_not_the_end(
+    namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
+) -> None:
+    client.create_table(DatabaseName=database, TableInput={"Name": "t"})
+    glue.add_catalog("cat")
+    client.create_database(DatabaseInput={"Name": "inner"}, CatalogId="cat")
+    glue.add_catalog("top")
+    glue.add_catalog("top/child")
+    glue.empty_first_page = True
+    for names in ([database], ["cat"], ["top"]):
+        with pytest.raises(NamespaceNotEmptyError) as caught:
+            namespace.drop_namespace({"id": names})
+        assert caught.value.code == 3
+    assert glue.count("DeleteDatabase") == glue.count("DeleteCatalog") == 0
+
+
+# --- altering
+
+
+def test_altering_a_database_keeps_all_else(namespace: GlueNamespace, client: Any) -> None:
+    client.create_database(
+        DatabaseInput={
+            "Name": "db",
+            "Description": "kept",
+            "LocationUri": "s3://bucket/db",
+            "Parameters": {"a": "1", "b": "2"},
+            "CreateTableDefaultPermissions": [
+                {"Principal": {"DataLakePrincipalIdentifier": "x"}, "Permissions": ["ALL"]}
+            ],
+        }
+    )
+    before = client.get_database(Name="db")["Database"]
+    answer = namespace.alter_namespace(
+        {"id": ["db"], "set_properties": {"c": "3"}, "unset_properties": ["a", "unknown"]}
+    )
+    assert answer.properties == {"b": "2", "c": "3", "location": "s3://bucket/db"}
+    after = client.get_database(Name="db")["Database"]
+    assert after == {**before, "Parameters": {"b": "2", "c": "3"}}
+
+
+def test_altering_the_location_of_a_database(namespace: GlueNamespace, client: Any) -> None:
+    make(namespace, "db", properties=DATABASE)
+    namespace.alter_namespace({"id": ["db"], "set_properties": {"location": "s3://new/place"}})
+    assert client.get_database(Name="db")["Database"]["LocationUri"] == "s3://new/place"
+    namespace.alter_namespace({"id": ["db"], "unset_properties": ["location"]})
+    assert "LocationUri" not in client.get_database(Name="db")["Database"]
+
+
+def test_altering_a_catalog_keeps_all_else(namespace: GlueNamespace, client: Any) -> None:
+    client.create_catalog(
+        Name="cat",
+        CatalogInput={
+            "Description": "kept",
+            "Parameters": {"a": "1"},
+            "CatalogProperties": {
+                "DataLakeAccessProperties": {"DataLakeAccess": True},
+                "CustomProperties": {"x": "y"},
+            },
+        },
+    )
+    before = client.get_catalog(CatalogId="cat")["Catalog"]
+    namespace.alter_namespace({"id": ["cat"], "set_properties": {"b": "2"}})
+    after = client.get_catalog(CatalogId="cat")["Catalog"]
+    assert after == {**before, "Parameters": {"a": "1", "b": "2"}}
+
+
+def test_altering_what_is_missing_or_contradictory(namespace: GlueNamespace, database: str) -> None:
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.alter_namespace({"id": ["none"], "set_properties": {"a": "1"}})
+    with pytest.raises(InvalidInputError, match="cannot be changed"):
+        namespace.alter_namespace({"id": [database], "set_properties": CATALOG})
+    with pytest.raises(InvalidInputError):
+        namespace.alter_namespace(
+            {"id": [database], "set_properties": {"a": "1"}, "unset_properties": ["a"]}
+        )

@@ -1,0 +1,478 @@
+"""Tables in databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    ForbiddenError,
+    InvalidInputError,
+    InvalidTableStateError,
+    NamespaceNotFoundError,
+    ServiceUnavailableError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+)
+from lance_namespace_impls.glue import GlueNamespace
+
+from ..servers.glue import GlueServer
+
+ROWS = pa.table({"x": [1, 2, 3]})
+LANCE = {
+    "TableType": "EXTERNAL_TABLE",
+    "Parameters": {"table_type": "lance"},
+    "StorageDescriptor": {"Location": "s3://bucket/t"},
+}
+
+
+def read(client: Any, name: str, database: str = "db", **more: Any) -> dict[str, Any]:
+    table: dict[str, Any] = client.get_table(DatabaseName=database, Name=name, **more)["Table"]
+    return table
+
+
+# --- declaring
+
+
+def test_a_declared_table_is_an_external_lance_table(
+    namespace: GlueNamespace, client: Any, database: str, glue: GlueServer
+) -> None:
+    answer = namespace.declare_table(
+        {"id": ["db", "t"], "location": "s3://bucket/t/", "properties": {"a": "1"}}
+    )
+    assert answer.location == "s3://bucket/t"
+    table = read(client, "t")
+    assert table["TableType"] == "EXTERNAL_TABLE"
+    assert table["Parameters"] == {"a": "1", "table_type": "lance"}
+    assert table["StorageDescriptor"]["Location"] == "s3://bucket/t"
+
+
+def test_the_database_is_looked_at_before_a_table_is_declared(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    namespace.declare_table({"id": ["db", "one"]})
+    glue.calls.clear()
+    namespace.declare_table({"id": ["db", "two"]})
+    asked = [call.operation for call in glue.calls]
+    assert asked.index("GetDatabase") < asked.index("CreateTable")
+
+
+def test_declaring_in_a_missing_database_is_code_1(
+    namespace: GlueNamespace, glue: GlueServer
+) -> None:
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.declare_table({"id": ["none", "t"]})
+    assert glue.count("CreateTable") == 0
+
+
+def test_a_database_that_goes_meanwhile_is_code_1(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    glue.before("CreateTable", lambda given: glue.backend().delete_database("db"))
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.declare_table({"id": ["db", "t"]})
+
+
+def test_declaring_twice_is_code_5(namespace: GlueNamespace, database: str) -> None:
+    namespace.declare_table({"id": ["db", "t"]})
+    with pytest.raises(TableAlreadyExistsError, match=r"table db\$t already exists"):
+        namespace.declare_table({"id": ["db", "t"]})
+
+
+def test_a_catalog_holds_no_tables(namespace: GlueNamespace, glue: GlueServer) -> None:
+    glue.add_catalog("cat")
+    with pytest.raises(InvalidInputError, match="cat is a catalog and holds no tables"):
+        namespace.declare_table({"id": ["cat", "t"]})
+    with pytest.raises(TableNotFoundError):
+        namespace.describe_table({"id": ["cat", "t"]})
+
+
+def test_a_table_needs_a_database(namespace: GlueNamespace) -> None:
+    with pytest.raises(InvalidInputError, match="a table has 2 or more names"):
+        namespace.declare_table({"id": ["t"]})
+
+
+# --- default location
+
+
+def test_a_table_goes_below_its_databases_location(
+    namespace: GlueNamespace, client: Any, glue: GlueServer
+) -> None:
+    client.create_database(DatabaseInput={"Name": "db", "LocationUri": "s3://bucket/place/"})
+    assert namespace.declare_table({"id": ["db", "a b"]}).location == "s3://bucket/place/a%20b"
+
+
+def test_else_it_goes_below_root(
+    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer, client: Any
+) -> None:
+    namespace = connected(root="s3://bucket/lake")
+    assert namespace.declare_table({"id": ["db", "t"]}).location == "s3://bucket/lake/db/t"
+    glue.add_catalog("cat")
+    client.create_database(DatabaseInput={"Name": "in"}, CatalogId="cat")
+    declared = namespace.declare_table({"id": ["cat", "in", "t"]})
+    assert declared.location == "s3://bucket/lake/cat/in/t"
+
+
+def test_without_any_location_it_is_refused(
+    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer
+) -> None:
+    with pytest.raises(InvalidInputError, match="needs a location: its database has none"):
+        connected(root=None).declare_table({"id": ["db", "t"]})
+    assert glue.count("CreateTable") == 0
+    declared = connected(root=None).declare_table({"id": ["db", "t"], "location": "/data/t"})
+    assert declared.location == "/data/t"
+
+
+def test_an_empty_location_is_refused(namespace: GlueNamespace, database: str) -> None:
+    with pytest.raises(InvalidInputError):
+        namespace.declare_table({"id": ["db", "t"], "location": ""})
+
+
+# --- what a Lance table is
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "no_parameters": {"TableType": "EXTERNAL_TABLE"},
+    "iceberg": {**LANCE, "Parameters": {"table_type": "ICEBERG"}},
+    "managed": {**LANCE, "TableType": "MANAGED_TABLE"},
+    "view": {**LANCE, "TableType": "VIRTUAL_VIEW"},
+    "no_type": {"Parameters": {"table_type": "lance"}},
+}
+
+
+def test_only_lance_tables_are_listed(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    loud = {**LANCE, "Parameters": {"table_type": "LANCE"}}
+    glue.add_tables(database, {"small": LANCE, "loud": loud, **OTHERS})
+    assert namespace.list_tables({"id": [database]}).tables == ["loud", "small"]
+    assert namespace.describe_table({"id": [database, "loud"]}).location == "s3://bucket/t"
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_other_tables_are_code_13(
+    namespace: GlueNamespace, database: str, glue: GlueServer, kind: str
+) -> None:
+    glue.add_tables(database, {kind: OTHERS[kind]})
+    for operation, more in (
+        ("describe_table", {}),
+        ("table_exists", {}),
+        ("deregister_table", {}),
+        ("drop_table", {}),
+        ("alter_table", {"set_properties": {"a": "1"}}),
+        ("rename_table", {"new_table_name": "new"}),
+    ):
+        with pytest.raises(InvalidInputError, match="is not a Lance table"):
+            getattr(namespace, operation)({"id": [database, kind], **more})
+    with pytest.raises(TableAlreadyExistsError):
+        namespace.declare_table({"id": [database, kind]})
+    assert glue.count("DeleteTable") == glue.count("UpdateTable") == 0
+
+
+def test_a_lance_table_without_a_location_is_code_19(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    glue.add_tables(database, {"t": {**LANCE, "StorageDescriptor": {}}})
+    with pytest.raises(InvalidTableStateError, match="has no location"):
+        namespace.describe_table({"id": [database, "t"]})
+
+
+# --- describing
+
+
+def test_describe_gives_location_and_storage_options(
+    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer
+) -> None:
+    parameters = {"table_type": "lance", "storage.region": "eu", "storage.own": "1", "note": "x"}
+    glue.add_tables(database, {"t": {**LANCE, "Parameters": parameters}})
+    namespace = connected(**{"storage.region": "us", "storage.all": "2"})
+    answer = namespace.describe_table({"id": [database, "t"]})
+    assert answer.location == "s3://bucket/t"
+    assert answer.storage_options == {"region": "eu", "all": "2", "own": "1"}
+    assert answer.properties == {"table_type": "lance", "note": "x"}
+    assert (answer.version, answer.table_uri, answer.schema, answer.stats) == (None,) * 4
+
+
+def test_describe_opens_the_dataset_when_asked(namespace: GlueNamespace, database: str) -> None:
+    namespace.create_table({"id": ["db", "t"]}, ROWS)
+    answer = namespace.describe_table({"id": ["db", "t"], "load_detailed_metadata": True})
+    assert answer.version == 1
+    assert answer.schema is not None
+    assert [field.name for field in answer.schema.fields] == ["x"]
+
+
+def test_a_missing_table_or_database_is_code_4(namespace: GlueNamespace, database: str) -> None:
+    for names in (["db", "none"], ["none", "t"], ["no", "such", "t"]):
+        for operation, more in (
+            ("describe_table", {}),
+            ("table_exists", {}),
+            ("deregister_table", {}),
+            ("drop_table", {}),
+            ("alter_table", {"set_properties": {"a": "1"}}),
+            ("rename_table", {"new_table_name": "new"}),
+            ("count_table_rows", {}),
+        ):
+            with pytest.raises(TableNotFoundError):
+                getattr(namespace, operation)({"id": names, **more})
+
+
+# --- rows and data
+
+
+def test_rows_are_written_to_the_tables_location(
+    namespace: GlueNamespace, database: str, tmp_path: Path, client: Any
+) -> None:
+    created = namespace.create_table({"id": ["db", "t"], "properties": {"a": "1"}}, ROWS)
+    assert created.location == f"{tmp_path}/root/db/t"
+    assert namespace.count_table_rows({"id": ["db", "t"]}).count == 3
+    assert read(client, "t")["Parameters"] == {"a": "1", "table_type": "lance"}
+
+
+def test_deregistering_leaves_the_data(
+    namespace: GlueNamespace, database: str, tmp_path: Path
+) -> None:
+    namespace.create_table({"id": ["db", "t"]}, ROWS)
+    gone = namespace.deregister_table({"id": ["db", "t"]})
+    assert gone.location == f"{tmp_path}/root/db/t"
+    assert namespace.list_tables({"id": ["db"]}).tables == []
+    namespace.register_table({"id": ["db", "again"], "location": gone.location})
+    assert namespace.count_table_rows({"id": ["db", "again"]}).count == 3
+
+
+def test_dropping_deletes_the_data(namespace: GlueNamespace, database: str, tmp_path: Path) -> None:
+    namespace.create_table({"id": ["db", "t"]}, ROWS)
+    namespace.drop_table({"id": ["db", "t"]})
+    assert not (tmp_path / "root" / "db" / "t").exists()
+
+
+def test_dropping_a_database_leaves_what_is_in_storage(
+    namespace: GlueNamespace, database: str, tmp_path: Path
+) -> None:
+    namespace.create_table({"id": ["db", "t"]}, ROWS)
+    namespace.deregister_table({"id": ["db", "t"]})
+    namespace.drop_namespace({"id": ["db"]})
+    assert (tmp_path / "root" / "db" / "t" / "_versions").is_dir()
+
+
+def test_a_table_that_goes_before_it_is_deleted_is_code_4(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    namespace.declare_table({"id": ["db", "t"]})
+    glue.before("DeleteTable", lambda given: glue.backend().delete_table("db", "t"))
+    with pytest.raises(TableNotFoundError):
+        namespace.deregister_table({"id": ["db", "t"]})
+
+
+def test_a_deletion_that_is_repeated_after_it_took_effect_succeeds(
+    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer
+) -> None:
+    namespace = connected(max_retries=2)
+    namespace.declare_table({"id": ["db", "t"]})
+    glue.fail("DeleteTable", "InternalFailure", status=500, times=1, after_effect=True)
+    namespace.deregister_table({"id": ["db", "t"]})
+    assert glue.count("DeleteTable") == 2
+
+
+# --- altering
+
+WHOLE = {
+    **LANCE,
+    "Description": "kept",
+    "Owner": "someone",
+    "Retention": 3,
+    "StorageDescriptor": {
+        "Location": "s3://bucket/t",
+        "Columns": [{"Name": "x", "Type": "bigint", "Comment": "kept"}],
+        "SerdeInfo": {"SerializationLibrary": "none", "Parameters": {"k": "v"}},
+        "Parameters": {"inner": "kept"},
+    },
+    "PartitionKeys": [{"Name": "p", "Type": "string"}],
+    "Parameters": {"table_type": "lance", "a": "1", "b": "2", "storage.region": "eu"},
+}
+
+
+def test_altering_keeps_all_else(
+    namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
+) -> None:
+    glue.add_tables(database, {"t": WHOLE})
+    before = read(client, "t")
+    answer = namespace.alter_table(
+        {"id": ["db", "t"], "set_properties": {"c": "3"}, "unset_properties": ["a", "unknown"]}
+    )
+    assert answer.properties == {"table_type": "lance", "b": "2", "c": "3"}
+    after = read(client, "t")
+    changing = {"Parameters", "VersionId", "UpdateTime"}
+    assert {k: v for k, v in after.items() if k not in changing} == {
+        k: v for k, v in before.items() if k not in changing
+    }
+    kept = {"table_type": "lance", "b": "2", "c": "3", "storage.region": "eu"}
+    assert after["Parameters"] == kept
+
+
+def test_a_concurrent_change_is_code_14_and_not_lost(
+    namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
+) -> None:
+    glue.add_tables(database, {"t": WHOLE})
+    theirs = {**WHOLE, "Name": "t", "Description": "theirs"}
+    glue.before("UpdateTable", lambda given: glue.backend().update_table("db", "t", theirs))
+    with pytest.raises(ConcurrentModificationError) as caught:
+        namespace.alter_table({"id": ["db", "t"], "set_properties": {"c": "3"}})
+    assert caught.value.code == 14
+    assert read(client, "t")["Description"] == "theirs"
+    namespace.alter_table({"id": ["db", "t"], "set_properties": {"c": "3"}})
+    assert read(client, "t")["Description"] == "theirs"
+
+
+def test_a_lance_table_stays_one(namespace: GlueNamespace, database: str) -> None:
+    namespace.declare_table({"id": ["db", "t"]})
+    for change in ({"set_properties": {"table_type": "x"}}, {"unset_properties": ["table_type"]}):
+        with pytest.raises(InvalidInputError, match="table_type must stay lance"):
+            namespace.alter_table({"id": ["db", "t"], **change})
+
+
+# --- renaming
+
+
+def test_renaming_keeps_all_but_the_name(
+    namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
+) -> None:
+    glue.add_tables(database, {"t": WHOLE})
+    before = read(client, "t")
+    namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
+    assert namespace.list_tables({"id": ["db"]}).tables == ["new"]
+    changing = {"Name", "VersionId", "CreateTime", "UpdateTime"}
+    after = read(client, "new")
+    assert {k: v for k, v in after.items() if k not in changing} == {
+        k: v for k, v in before.items() if k not in changing
+    }
+
+
+def test_renaming_to_another_database_and_catalog(
+    namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
+) -> None:
+    glue.add_catalog("cat")
+    client.create_database(DatabaseInput={"Name": "in"}, CatalogId="cat")
+    namespace.create_table({"id": ["db", "t"]}, ROWS)
+    namespace.rename_table(
+        {"id": ["db", "t"], "new_table_name": "t", "new_namespace_id": ["cat", "in"]}
+    )
+    assert namespace.list_tables({"id": ["db"]}).tables == []
+    assert namespace.count_table_rows({"id": ["cat", "in", "t"]}).count == 3
+    assert read(client, "t", "in", CatalogId="cat")
+
+
+def test_renaming_to_what_cannot_be(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    glue.add_catalog("cat")
+    for name in ("t", "taken"):
+        namespace.declare_table({"id": ["db", name]})
+    for new, error in (
+        ({"new_table_name": "taken"}, TableAlreadyExistsError),
+        ({"new_table_name": "t"}, TableAlreadyExistsError),
+        ({"new_table_name": "new", "new_namespace_id": ["none"]}, NamespaceNotFoundError),
+        ({"new_table_name": "new", "new_namespace_id": ["cat"]}, InvalidInputError),
+        ({"new_table_name": "new", "new_namespace_id": []}, InvalidInputError),
+    ):
+        with pytest.raises(error):
+            namespace.rename_table({"id": ["db", "t"], **new})
+    assert namespace.list_tables({"id": ["db"]}).tables == ["t", "taken"]
+
+
+def test_a_table_that_changes_while_it_is_renamed_keeps_its_name(
+    namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
+) -> None:
+    glue.add_tables(database, {"t": WHOLE})
+    theirs = {**WHOLE, "Name": "t", "Description": "theirs"}
+    glue.before("CreateTable", lambda given: glue.backend().update_table("db", "t", theirs))
+    with pytest.raises(ConcurrentModificationError, match="changed while it was renamed"):
+        namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
+    assert namespace.list_tables({"id": ["db"]}).tables == ["t"]
+    assert read(client, "t")["Description"] == "theirs"
+
+
+def test_a_table_that_goes_while_it_is_renamed_does_not_come_back(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    glue.add_tables(database, {"t": WHOLE})
+    glue.before("CreateTable", lambda given: glue.backend().delete_table("db", "t"))
+    with pytest.raises(TableNotFoundError):
+        namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
+    assert namespace.list_tables({"id": ["db"]}).tables == []
+
+
+def test_a_denied_deletion_takes_the_copy_back(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    glue.fail("DeleteTable", "AccessDeniedException", when=lambda given: given["Name"] == "t")
+    glue.add_tables("db", {"t": WHOLE})
+    with pytest.raises(ForbiddenError):
+        namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
+    assert namespace.list_tables({"id": ["db"]}).tables == ["t"]
+
+
+def test_a_deletion_that_took_effect_unheard_of_leaves_the_new_name(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    glue.add_tables("db", {"t": WHOLE})
+    glue.fail("DeleteTable", "ServiceUnavailableException", status=503, times=1, after_effect=True)
+    namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
+    assert namespace.list_tables({"id": ["db"]}).tables == ["new"]
+
+
+def test_a_deletion_that_failed_takes_the_copy_back(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    glue.add_tables("db", {"t": WHOLE})
+    glue.fail("DeleteTable", "ServiceUnavailableException", status=503, times=1)
+    with pytest.raises(ServiceUnavailableError):
+        namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
+    assert namespace.list_tables({"id": ["db"]}).tables == ["t"]
+
+
+def test_a_table_is_never_lost_when_glue_goes_away(
+    namespace: GlueNamespace, database: str, glue: GlueServer, client: Any
+) -> None:
+    glue.add_tables("db", {"t": WHOLE})
+    away = {"code": "ServiceUnavailableException", "status": 503}
+    glue.before("DeleteTable", lambda given: glue.fail("*", **away))
+    with pytest.raises(ServiceUnavailableError):
+        namespace.rename_table({"id": ["db", "t"], "new_table_name": "new"})
+    glue.heal()
+    assert namespace.list_tables({"id": ["db"]}).tables == ["new", "t"]
+
+
+# --- registering
+
+
+def test_registering_over_another_table(
+    namespace: GlueNamespace, database: str, client: Any
+) -> None:
+    namespace.register_table({"id": ["db", "t"], "location": "s3://b/one"})
+    with pytest.raises(TableAlreadyExistsError):
+        namespace.register_table({"id": ["db", "t"], "location": "s3://b/two"})
+    namespace.register_table({"id": ["db", "t"], "location": "s3://b/two", "mode": "Overwrite"})
+    assert read(client, "t")["StorageDescriptor"]["Location"] == "s3://b/two"
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.register_table({"id": ["none", "t"], "location": "s3://b/one"})
+
+
+def test_a_registered_table_is_replaced_in_one_step(
+    namespace: GlueNamespace, database: str, client: Any, glue: GlueServer
+) -> None:
+    glue.add_tables(database, {"t": WHOLE})
+    theirs = {**WHOLE, "Name": "t", "Description": "theirs"}
+    glue.before("UpdateTable", lambda given: glue.backend().update_table("db", "t", theirs))
+    request = {"id": ["db", "t"], "location": "s3://b/two", "mode": "Overwrite"}
+    with pytest.raises(ConcurrentModificationError):
+        namespace.register_table(request)
+    assert read(client, "t")["Description"] == "theirs"
+    namespace.register_table(request)
+    table = read(client, "t")
+    assert "Description" not in table
+    assert table["Parameters"] == {"table_type": "lance"}
+    assert glue.count("DeleteTable") == 0

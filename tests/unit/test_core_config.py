@@ -1,0 +1,223 @@
+"""Typed, strict configuration, and how implementations are found."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect, connect_config, implementations, register
+from lance_namespace_impls._conflict import refuse_namesake
+from lance_namespace_impls.core.config import Config, is_secret_key, option, prefix_option, redact
+from lance_namespace_impls.directory import DirectoryNamespace
+
+
+@attrs.define(kw_only=True)
+class ShopConfig(Config):
+    impl: ClassVar[str] = "shop"
+
+    endpoint: str = option(doc="where the shop is")
+    retries: int = option(default=3, name="max-retries", doc="tries")
+    timeout: float = option(default=10.0, unit="seconds", doc="longest wait")
+    strict: bool = option(default=False, doc="whether it is strict")
+    hosts: tuple[str, ...] = option(default=(), doc="several hosts")
+    token: str | None = option(default=None, secret=True, doc="a token")
+    headers: dict[str, str] = prefix_option("headers.", also=("header.",), doc="headers")
+
+
+def read(**properties: Any) -> ShopConfig:
+    return ShopConfig.from_properties({k.replace("__", "."): v for k, v in properties.items()})
+
+
+def test_keys_work_bare_and_prefixed() -> None:
+    assert read(endpoint="x").endpoint == "x"
+    assert ShopConfig.from_properties({"shop.endpoint": "x", "shop.max-retries": "5"}).retries == 5
+    with pytest.raises(InvalidInputError, match="two values"):
+        ShopConfig.from_properties({"shop.endpoint": "x", "endpoint": "y"})
+
+
+def test_values_are_read_as_their_type() -> None:
+    found = ShopConfig.from_properties(
+        {"endpoint": "x", "timeout": "2.5", "strict": "TRUE", "hosts": "a, b,,c", "max-retries": 1}
+    )
+    assert (found.timeout, found.strict, found.hosts, found.retries) == (
+        2.5,
+        True,
+        ("a", "b", "c"),
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("max-retries", "many"), ("max-retries", "1.5"), ("timeout", "soon"), ("strict", "yes"),
+     ("max-retries", True), ("endpoint", ["x"])],
+)  # fmt: skip
+def test_a_value_of_another_type_is_refused(key: str, value: Any) -> None:
+    with pytest.raises(InvalidInputError, match=key) as refused:
+        ShopConfig.from_properties({"endpoint": "x", key: value})
+    assert refused.value.code == 13
+
+
+def test_a_missing_property_is_named_with_what_it_is() -> None:
+    with pytest.raises(InvalidInputError, match="'endpoint' is required: where the shop is"):
+        ShopConfig.from_properties({})
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"), [("endpont", "'endpoint'"), ("time-out", "'timeout'"), ("zzz", "known are")]
+)
+def test_an_unknown_key_names_the_nearest(key: str, hint: str) -> None:
+    with pytest.raises(InvalidInputError, match=hint):
+        ShopConfig.from_properties({"endpoint": "x", key: "1"})
+
+
+def test_keys_of_other_backends_are_left_alone() -> None:
+    properties = {"endpoint": "x", "bakery.oven": "hot"}
+    assert ShopConfig.from_properties(properties, ["bakery"]).endpoint == "x"
+    with pytest.raises(InvalidInputError, match=r"bakery\.oven"):
+        ShopConfig.from_properties(properties)
+
+
+def test_groups_of_keys_are_dicts_without_their_prefix() -> None:
+    found = ShopConfig.from_properties(
+        {"endpoint": "x", "headers.A": "1", "header.B": "2", "storage.region": "r"}
+    )
+    assert found.headers == {"A": "1", "B": "2"}
+    assert found.storage == {"region": "r"}
+
+
+def test_properties_make_the_same_configuration_again() -> None:
+    found = ShopConfig.from_properties(
+        {"endpoint": "x", "strict": True, "hosts": ["a", "b"], "headers.A": "1", "token": "t0ken"}
+    )
+    assert ShopConfig.from_properties(found.to_properties()) == found
+
+
+def test_secrets_are_not_shown() -> None:
+    secret = "s3cr3t-value"
+    found = ShopConfig.from_properties(
+        {"endpoint": "x", "token": secret, "storage.aws_secret_access_key": secret}
+    )
+    assert secret not in repr(found)
+    assert found.secrets() == {secret}
+    with pytest.raises(InvalidInputError) as refused:
+        ShopConfig.from_properties({"endpoint": "x", "token": {"a": secret}})
+    assert secret not in "".join(traceback.format_exception_only(refused.value))
+    assert redact({"aws_secret_access_key": "a", "region": "b"}) == {
+        "aws_secret_access_key": "***",
+        "region": "b",
+    }
+
+
+@pytest.mark.parametrize(
+    ("key", "secret"),
+    [("aws_secret_access_key", True), ("aws_session_token", True), ("account_key", True),
+     ("azure_storage_sas_key", True), ("password", True), ("region", False), ("endpoint", False),
+     ("allow_http", False)],
+)  # fmt: skip
+def test_secret_keys_are_known_by_their_names(key: str, secret: bool) -> None:
+    assert is_secret_key(key) is secret
+
+
+# --- the registry
+
+
+def test_connect_config_names_the_implementation(tmp_path: Path) -> None:
+    found = connect_config({"impl": "dir", "dir.path": str(tmp_path), "rest.uri": "http://x"})
+    assert isinstance(found, DirectoryNamespace)
+    with pytest.raises(InvalidInputError, match="'impl'"):
+        connect_config({"dir.path": str(tmp_path)})
+
+
+def test_an_unknown_implementation_is_refused_with_those_known() -> None:
+    with pytest.raises(InvalidInputError, match=r"known are .*dir.*rest"):
+        connect("nowhere", {})
+
+
+def test_an_implementation_can_be_registered(tmp_path: Path) -> None:
+    register("mine", "lance_namespace_impls.directory:DirectoryNamespace")
+    assert implementations()["mine"].endswith("DirectoryNamespace")
+    assert isinstance(connect("mine", {"path": str(tmp_path)}), DirectoryNamespace)
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "match"),
+    [("dir", "a:B", "built in"), ("x", "no colon", "module:Class"), ("x", ":B", "module:Class")],
+)
+def test_a_bad_registration_is_refused(name: str, target: str, match: str) -> None:
+    with pytest.raises(InvalidInputError, match=match):
+        register(name, target)
+
+
+@pytest.mark.parametrize(
+    ("target", "match"),
+    [("nothing.here:X", "cannot be imported"), ("json:Nothing", "has no Nothing"),
+     ("json:JSONDecoder", "not a Namespace")],
+)  # fmt: skip
+def test_a_target_that_is_no_namespace_is_refused(target: str, match: str) -> None:
+    with pytest.raises(InvalidInputError, match=match):
+        connect(target, {})
+
+
+def test_an_entry_point_of_another_package_is_found(tmp_path: Path) -> None:
+    info = tmp_path / "other-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[lance_namespace_impls.namespaces]\nother = lance_namespace_impls.directory:DirectoryNamespace\n"
+    )
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from lance_namespace_impls import connect, implementations\n"
+        f"print(implementations()['other'], connect('other', {{'path': {str(tmp_path)!r}}}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "DirectoryNamespace" in done.stdout
+
+
+def test_the_package_of_the_same_import_name_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_namesake()
+    (tmp_path / "lance_namespace_impls-0.9.dist-info").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ImportError, match="pip uninstall lance-namespace-impls"):
+        refuse_namesake()
+
+
+def test_a_namespace_pickles_and_reconnects_where_it_lands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with connect("dir", {"path": "here"}) as namespace:
+        namespace.declare_table({"id": ["t"]})
+        pickled = pickle.dumps(namespace)
+    monkeypatch.chdir("/")
+    with pickle.loads(pickled) as again:
+        assert list(again.iter_tables()) == ["t"]
+
+
+def test_pylances_directory_namespace_and_ours_see_the_same_tables(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from lance.namespace import DirectoryNamespace as Theirs
+    from lance_namespace_urllib3_client import models as official
+
+    theirs = Theirs(root=str(tmp_path), manifest_enabled="false")
+    with connect("dir", {"path": str(tmp_path)}) as ours:
+        ours.create_table({"id": ["full"]}, pa.table({"a": [1]}))
+        ours.declare_table({"id": ["empty"]})
+        theirs.declare_table(official.DeclareTableRequest(id=["reserved"]))
+        listed = theirs.list_tables(official.ListTablesRequest(id=[])).tables
+        assert sorted(listed) == list(ours.iter_tables()) == ["empty", "full", "reserved"]
+        theirs.deregister_table(official.DeregisterTableRequest(id=["full"]))
+        ours.deregister_table({"id": ["empty"]})
+        listed = theirs.list_tables(official.ListTablesRequest(id=[])).tables
+        assert sorted(listed) == list(ours.iter_tables()) == ["reserved"]
