@@ -137,8 +137,10 @@ def in_process(namespace: Any, calls: int) -> list[tuple[str, float, float]]:
 def over_rest(path: str, calls: int) -> list[tuple[str, float, float]]:
     """Ask our server and pylance's the same queries."""
     ours = subprocess.Popen(
-        [sys.executable, "-m", "lance_namespace_impls.cli", "serve", "--impl", "dir"]
-        + ["-p", f"path={path}", "--port", "0"],
+        [
+            *(sys.executable, "-m", "lance_namespace_impls.cli", "serve", "--impl", "dir"),
+            *("-p", f"path={path}", "--port", "0"),
+        ],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 import time
 import zipfile
@@ -64,6 +65,7 @@ def run(folder: Path) -> None:
     properties = {"path": str(lake)}
     with step("Start Spark"):
         spark = local_session("lance-namespace-kit demo")
+        console.print(f"Spark {spark.version} on the Java at {os.environ['JAVA_HOME']}")
     try:
         with step(f"Import them into the directory namespace {lake}"):
             show_imports(import_all(spark, properties, files))

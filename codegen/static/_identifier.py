@@ -15,7 +15,8 @@ def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMI
     """Write an identifier as a string; the root is the delimiter alone.
 
     Raises:
-        InvalidInputError: code 13, a name is empty or contains the delimiter.
+        InvalidInputError: code 13, a name is empty, or contains the delimiter, or does together
+            with the delimiter beside it.
     """
     if isinstance(names, str):
         raise InvalidInputError(f"an identifier is a list of names, not the string {names!r}")
@@ -30,4 +31,9 @@ def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMI
             raise InvalidInputError(
                 f"name {name!r} contains the delimiter {delimiter!r}: choose another 'delimiter'"
             )
-    return delimiter.join(names)
+    text = delimiter.join(names)
+    if text.split(delimiter) != list(names):
+        raise InvalidInputError(
+            f"{text!r} would not be split into {list(names)!r} again: choose another 'delimiter'"
+        )
+    return text

@@ -36,8 +36,8 @@ class Parameter(NamedTuple):
     field: str
     """Key of the field in the request's JSON form."""
     type: str
-    """JSON type of the value: ``string``, ``array`` (repeated), ``boolean``, ``integer``, ``number``, or ``object``,
-    which travels as JSON text.
+    """JSON type of the value: ``string``, ``boolean``, ``integer``, ``number``, ``array``, which is
+    repeated, or ``object``, which travels as JSON text.
     """
     required: bool = False
 

@@ -694,8 +694,14 @@ class CatalogNamespace(TableOperations):
                     return self._created(entry, None)
         try:
             _refuse_other_location(entry, request)
-            if added:  # a table that was deregistered may have left its data at the location
+            if added:
                 held = self._has_data(entry)
+                if held:
+                    raise TableAlreadyExistsError(
+                        f"table {format_identifier(identifier)} cannot be created: {entry.location} "
+                        "holds the data of a table that was renamed or deregistered; register that "
+                        "data, or declare the table at another location first"
+                    )
             overwrite = mode is CreateMode.OVERWRITE
             with nullcontext() if held else self._filling(entry):
                 version = create(self._storage(entry), reader, overwrite=overwrite)

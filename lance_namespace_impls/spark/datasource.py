@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -31,6 +32,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 
+from ..core.config import is_secret_key
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
 from ..registry import connect_config
 from .failures import coded
@@ -47,6 +49,7 @@ __all__ = ["LanceNamespaceDataSource", "TableOptions", "split_table_name"]
 
 FORMAT = "lance_namespace"
 BATCH_ROWS = 8192
+LEAST_BATCH_ROWS = 64
 BATCH_BYTES = 8 << 20
 PARTITION_BYTES = 128 << 20
 # pylance reads up to 2 GiB ahead by default, and Spark runs one reader a core.
@@ -197,8 +200,9 @@ class LanceNamespaceDataSource(DataSource):
     def _options(self) -> TableOptions:
         return split_options(self.options)[0]
 
-    def _coded(self, doing: str) -> Any:
-        return coded(f"{doing} {self.options.get('table') or self.options.get('path')}")
+    def _coded(self, doing: str) -> AbstractContextManager[None]:
+        secrets = {value for key, value in self.options.items() if is_secret_key(key)}
+        return coded(f"{doing} {self.options.get('table') or self.options.get('path')}", secrets)
 
     def _target(self) -> Target:
         from .writing import Target
@@ -216,12 +220,10 @@ class LanceNamespaceDataSource(DataSource):
             ) from error
 
     def _pin(self) -> Pinned:
-        from ..tables.dataset import open_dataset
-
         options, target = self._options, self._target()
         storage = target.storage()
         chosen = options.version if options.version is not None else options.tag
-        dataset = open_dataset(storage, version=chosen)
+        dataset = target.open(storage, chosen)
         schema = dataset.scanner(
             columns=list(options.columns) if options.columns else None,
             blob_handling="all_binary",
@@ -278,16 +280,20 @@ class Pinned:
             ConcurrentModificationError: code 14, the table is elsewhere now.
             TableVersionNotFoundError: code 11, the version was cleaned up.
         """
-        from ..tables.dataset import open_dataset
-
-        return open_dataset(self.target.storage_at(self.location), version=self.version)
+        return self.target.open(self.target.storage_at(self.location), self.version)
 
 
 class FragmentPartition(InputPartition):
-    """Fragments that one task reads."""
+    """What one task reads.
 
-    def __init__(self, fragments: Sequence[int]) -> None:
+    Args:
+        fragments: numbers of the fragments.
+        batch_rows: most rows in one batch.
+    """
+
+    def __init__(self, fragments: Sequence[int], batch_rows: int) -> None:
         super().__init__(tuple(fragments))
+        self.batch_rows = batch_rows
 
 
 class _Pushes:
@@ -322,7 +328,6 @@ class LanceReader(DataSourceReader):
         self._pinned = pinned
         self._target_schema = spark_arrow_schema(schema)
         self._options = options
-        self._batch_rows = options.batch_rows or BATCH_ROWS
         self._filters: list[str] = []
         self.pushFilters = _Pushes(self)  # type: ignore[method-assign]
 
@@ -342,12 +347,10 @@ class LanceReader(DataSourceReader):
         with self._coded():
             fragments = self._pinned.open().get_fragments()
             sizes = [_size(fragment) for fragment in fragments]
-            rows = sum(fragment.metadata.physical_rows for fragment in fragments)
-            if self._options.batch_rows is None and rows:
-                self._batch_rows = max(64, min(BATCH_ROWS, BATCH_BYTES * rows // (sum(sizes) + 1)))
             tasks = self._options.splits or max(os.cpu_count() or 1, sum(sizes) // PARTITION_BYTES)
+            batch_rows = self._options.batch_rows or _batch_rows(fragments, sum(sizes))
             return [
-                FragmentPartition([fragments[index].fragment_id for index in group])
+                FragmentPartition([fragments[i].fragment_id for i in group], batch_rows)
                 for group in group_by_size(sizes, tasks)
             ]
 
@@ -355,15 +358,15 @@ class LanceReader(DataSourceReader):
         """Read fragments, on a worker."""
         from .columns import batches_of_bounded_size, cast_batch
 
-        if partition.value is None:
-            return  # a table without fragments
+        if not isinstance(partition, FragmentPartition):
+            return  # Spark's own, for a table without fragments
         with self._coded():
             dataset = self._pinned.open()
             scanner = dataset.scanner(
                 columns=self._pinned.schema.names,
                 filter=" AND ".join(self._filters) or None,
                 fragments=[dataset.get_fragment(number) for number in partition.value],
-                batch_size=self._batch_rows,
+                batch_size=partition.batch_rows,
                 io_buffer_size=READ_AHEAD_BYTES,
                 blob_handling="all_binary",
             )
@@ -371,7 +374,7 @@ class LanceReader(DataSourceReader):
                 cast = cast_batch(batch, self._target_schema, cut_fractions=True)
                 yield from batches_of_bounded_size(cast)
 
-    def _coded(self) -> Any:
+    def _coded(self) -> AbstractContextManager[None]:
         target = self._pinned.target
         return coded(f"reading {target.name}", target.namespace.config.secrets())
 
@@ -380,6 +383,12 @@ def _size(fragment: Any) -> int:
     """Give the bytes of a fragment's files, or a guess where they are not on record."""
     known = [file.file_size_bytes for file in fragment.data_files()]
     return sum(known) if all(known) else fragment.metadata.physical_rows * 64
+
+
+def _batch_rows(fragments: Sequence[Any], size: int) -> int:
+    """Give as many rows as make a batch of a few megabytes: wide rows want small batches."""
+    rows: int = sum(fragment.metadata.physical_rows for fragment in fragments)
+    return max(LEAST_BATCH_ROWS, min(BATCH_ROWS, BATCH_BYTES * rows // max(size, 1)))
 
 
 def group_by_size(sizes: Sequence[int], groups: int) -> list[list[int]]:
@@ -437,7 +446,7 @@ class LanceWriter(DataSourceArrowWriter):
         with self._coded():
             abort(self._plan, _fragments(messages))
 
-    def _coded(self) -> Any:
+    def _coded(self) -> AbstractContextManager[None]:
         target = self._plan.target
         return coded(f"writing {target.name}", target.namespace.config.secrets())
 

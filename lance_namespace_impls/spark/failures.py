@@ -7,6 +7,7 @@ error is written into that text with its code, and read out of it again.
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -56,9 +57,12 @@ def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
     """
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 raised again below
         found = protocol_error(error, what, secrets)
-        raise type(found)(f"{found.message} (code {int(found.code)})") from error
+        shown = type(found)(f"{found.message} (code {int(found.code)})")
+        # Spark shows the caller all of the traceback.
+        told = "".join(traceback.format_exception(error))
+        raise shown from (None if any(secret in told for secret in secrets) else error)
 
 
 def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:

@@ -20,7 +20,7 @@ from attrs import frozen
 
 from lance_namespace_client.errors import (
     InvalidInputError,
-    TableAlreadyExistsError,
+    LanceNamespaceError,
     TableNotFoundError,
     TableSchemaValidationError,
     error_for,
@@ -29,12 +29,10 @@ from lance_namespace_client.errors import (
 from ..core.identifiers import parse_identifier
 from ..core.modes import parse_mode
 from ..registry import connect
-from ..tables.dataset import latest_version, open_dataset
 from .columns import with_types
 from .failures import protocol_error
-from .formats import BY_NAME, Format, Look, Piece
+from .files import FORMATS, Format, Look, Piece, SourceFile, find_files
 from .options import read_options
-from .sources import SourceFile, find_files
 from .writing import Mode, Target, WritePlan, abort, check_columns, commit, plan_write, write_rows
 
 if TYPE_CHECKING:
@@ -103,7 +101,7 @@ def import_files(
         mode: ``create`` (code 5 where the table is there), ``append`` (code 4 where it is not),
             ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave a table that is
             there as it is).
-        options: of the format, see `lance_namespace_impls.spark.formats`: ``types``, ``missing``,
+        options: of the format, see `lance_namespace_impls.spark.files`: ``types``, ``missing``,
             ``rows_per_file``, ``task_bytes``; for CSV also ``header``, ``names``, ``delimiter``,
             ``quote``, ``escape``, ``nulls``, ``encoding``.
         progress: called from this thread, several times a second.
@@ -129,7 +127,7 @@ def import_files(
         if present is not None and chosen is Mode.EXIST_OK:
             return _kept(target, started)
         name, files = find_files(sources, format)
-        format_type = BY_NAME[name]
+        format_type = FORMATS[name]
         given = read_options(format_type.options_type, options or {}, f"{name} import")
         job = _Import(spark, target, format_type(given), progress)
         looks = job.look(files)
@@ -156,7 +154,7 @@ def _kept(target: Target, started: float) -> ImportResult:
     return ImportResult(
         table=target.table,
         location=storage.location,
-        version=latest_version(storage),
+        version=int(target.open(storage).version),
         rows=0,
         files=0,
         fragments=0,
@@ -175,10 +173,8 @@ def _present(target: Target, mode: Mode) -> Any:
     if not has_data:
         return None
     if mode is Mode.CREATE:
-        raise TableAlreadyExistsError(
-            f"{target.name} already exists: append to it, overwrite it or take another name"
-        )
-    return open_dataset(storage)
+        raise target.is_there()
+    return target.open(storage)
 
 
 def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: str) -> pa.Schema:
@@ -201,7 +197,7 @@ def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: 
             kind = reader.unify(found.get(field.name, pa.null()), field.type)
             if kind is None:
                 raise TableSchemaValidationError(
-                    f"{look.path}: column {field.name} is {field.type}, and {found[field.name]} in "
+                    f"{look.file.path}: column {field.name} is {field.type}, and {found[field.name]} in "
                     "the files before it"
                 )
             found[field.name] = kind
@@ -213,7 +209,8 @@ def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: 
     else:
         schema = table
     check_columns(schema, name)
-    for look in looks:
+    by_schema = {look.schema: look for look in reversed(looks)}  # the first file of each schema
+    for look in by_schema.values():
         _check_look(look, reader, schema, name)
     return schema
 
@@ -221,20 +218,23 @@ def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: 
 def _check_look(look: Look, reader: Format, schema: pa.Schema, name: str) -> None:
     """Refuse a file that cannot be read in a schema (code 20)."""
     lenient = (reader.options.missing or reader.default_missing) == "null"
+    known, given = set(schema.names), set(look.schema.names)
     for field in look.schema:
-        if field.name not in schema.names:
+        if field.name not in known:
             raise TableSchemaValidationError(
-                f"{look.path}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
+                f"{look.file.path}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
             )
         wanted = schema.field(field.name).type
         if not reader.fits(field.type, wanted):
             raise TableSchemaValidationError(
-                f"{look.path}: column {field.name} is {field.type}, which cannot be read as {wanted}"
+                f"{look.file.path}: column {field.name} is {field.type}, which cannot be read as {wanted}"
             )
     for field in schema:
-        if field.name not in look.schema.names and not (lenient and field.nullable):
+        if field.name not in given and not (lenient and field.nullable):
             hint = "; option missing=null takes null for it" if field.nullable else ""
-            raise TableSchemaValidationError(f"{look.path}: column {field.name} is missing{hint}")
+            raise TableSchemaValidationError(
+                f"{look.file.path}: column {field.name} is missing{hint}"
+            )
 
 
 def divide(looks: Sequence[Look], most_bytes: int) -> list[list[Piece]]:
@@ -309,14 +309,17 @@ class _Import:
             for answer in answers:
                 _raise_failure(answer)
             return written, commit(plan, written)
-        except BaseException:
-            abort(plan, written)
+        except BaseException as error:
+            try:
+                abort(plan, written)
+            except LanceNamespaceError as second:
+                error.add_note(f"What was written could not be taken back: {second}")
             raise
 
     def _task_bytes(self, looks: Sequence[Look]) -> int:
         if self.format.options.task_bytes:
             return int(self.format.options.task_bytes)
-        share = -(-sum(look.size for look in looks) // self._context.defaultParallelism)
+        share = -(-sum(look.file.size for look in looks) // self._context.defaultParallelism)
         return min(max(share, LEAST_TASK_BYTES), MOST_TASK_BYTES)
 
     def _run(
@@ -413,7 +416,7 @@ def _look(format: Format, text: str) -> dict[str, Any]:
     try:
         looks = [format.look(SourceFile(**file)) for file in json.loads(text)]
     except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
-        return _failure(error, "reading files")
+        return _failure(protocol_error(error, "reading files"))
     return {"looks": [_look_to_json(look) for look in looks]}
 
 
@@ -421,7 +424,7 @@ def _write(
     format: Format, plan: WritePlan, text: str, count: Callable[[int], None]
 ) -> dict[str, Any]:
     """Read pieces of files and write their rows, on a worker."""
-    pieces = [Piece(**piece) for piece in json.loads(text)]
+    pieces = [Piece(**{**piece, "file": SourceFile(**piece["file"])}) for piece in json.loads(text)]
 
     def batches() -> Iterator[pa.RecordBatch]:
         for piece in pieces:
@@ -432,13 +435,12 @@ def _write(
     try:
         return {"fragments": write_rows(plan, batches())}
     except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
-        return _failure(error, f"writing {plan.target.name}")
+        return _failure(plan.target.failure(error, "writing"))
 
 
-def _failure(error: Exception, what: str) -> dict[str, Any]:
+def _failure(error: LanceNamespaceError) -> dict[str, Any]:
     """Write a failure as JSON: it comes back as a result, so that other tasks' results do too."""
-    found = protocol_error(error, what)
-    return {"failure": {**found.to_dict(), "status": found.status}}
+    return {"failure": {**error.to_dict(), "status": error.status}}
 
 
 def _raise_failure(answer: Mapping[str, Any]) -> None:
@@ -453,4 +455,4 @@ def _look_to_json(look: Look) -> dict[str, Any]:
 
 def _look_from_json(look: Mapping[str, Any]) -> Look:
     schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(look["schema"])))
-    return Look(**{**look, "schema": schema})
+    return Look(**{**look, "schema": schema, "file": SourceFile(**look["file"])})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import attrs
@@ -98,8 +98,3 @@ def character(text: str) -> str:
     if len(text) != 1:
         raise ValueError("one character")
     return text
-
-
-def described(cls: type[Any]) -> Iterable[tuple[str, str]]:
-    """Give the name and the description of each option."""
-    return ((field.name, field.metadata["doc"]) for field in attrs.fields(cls))

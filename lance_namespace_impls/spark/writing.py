@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,29 @@ class Target:
             )
         return storage
 
+    def open(self, storage: TableStorage, version: int | str | None = None) -> Any:
+        """Open the table's dataset at a version, the latest unless given.
+
+        Raises:
+            TableTagNotFoundError: code 8.
+            TableVersionNotFoundError: code 11.
+            InvalidTableStateError: code 19, the table has no data.
+        """
+        try:
+            return open_dataset(storage, version=version)
+        except Exception as error:
+            raise self.failure(error, "opening") from error
+
+    def failure(self, error: Exception, doing: str) -> LanceNamespaceError:
+        """Give the protocol error of a failure, without secrets."""
+        return protocol_error(error, f"{doing} {self.name}", self.namespace.config.secrets())
+
+    def is_there(self) -> TableAlreadyExistsError:
+        """Build the error for a table that should be made and has data already (code 5)."""
+        return TableAlreadyExistsError(
+            f"{self.name} already exists: append to it, overwrite it or take another name"
+        )
+
     def _describe(self, **more: Any) -> DescribeTableResponse:
         answer = self.namespace.describe_table({"id": list(self.table), **more})
         if answer.managed_versioning:
@@ -177,12 +201,10 @@ def plan_write(
     version, written = 0, schema
     if has_data:
         if mode is Mode.CREATE:
-            raise TableAlreadyExistsError(
-                f"{target.name} already exists; append to it, overwrite it or take another name"
-            )
+            raise target.is_there()
         if mode is Mode.EXIST_OK:
             return None
-        dataset = open_dataset(storage)
+        dataset = target.open(storage)
         version = int(dataset.version)
         if mode is not Mode.OVERWRITE:
             check_fits(schema, dataset.schema, target.name)
@@ -217,9 +239,9 @@ def check_columns(schema: pa.Schema, what: str) -> None:
     """Refuse a schema that Lance cannot store (code 20)."""
     if not schema.names:
         raise TableSchemaValidationError(f"{what}: there are no columns to write")
+    if twice := [name for name, times in Counter(schema.names).items() if times > 1]:
+        raise TableSchemaValidationError(f"{what}: there are two columns {twice[0]!r}")
     for name in schema.names:
-        if schema.names.count(name) > 1:
-            raise TableSchemaValidationError(f"{what}: there are two columns {name!r}")
         if not name or "." in name:
             raise TableSchemaValidationError(
                 f"{what}: Lance has no columns of the name {name!r}; rename it to one without a dot"
@@ -254,9 +276,7 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
         # pylance tells of a failure to read the rows in its own words.
         if rows.failure is not None:
             raise rows.failure from error
-        raise protocol_error(
-            error, f"writing {plan.target.name}", plan.target.namespace.config.secrets()
-        ) from error
+        raise plan.target.failure(error, "writing") from error
     return [fragment.to_json() for fragment in fragments]
 
 
@@ -321,9 +341,7 @@ def commit(plan: WritePlan, fragments: Fragments) -> int:
 def _commit_failure(
     plan: WritePlan, storage: TableStorage, error: Exception
 ) -> LanceNamespaceError:
-    failure = protocol_error(
-        error, f"committing to {plan.target.name}", plan.target.namespace.config.secrets()
-    )
+    failure = plan.target.failure(error, "committing to")
     overtaken = plan.read_version == 0 and exists(storage)
     if overtaken or isinstance(failure, ConcurrentModificationError):
         since = f"version {plan.read_version}" if plan.read_version else "it was found without data"
@@ -342,7 +360,7 @@ def abort(plan: WritePlan, fragments: Fragments) -> None:
     """
     storage = plan.target.storage()
     if exists(storage):
-        held = _files_since(storage, plan.read_version)
+        held = _files_since(plan, storage)
         delete_files(plan, [f for f in fragments if held.isdisjoint(_files(f))])
         return
     delete_files(plan, fragments)
@@ -350,13 +368,12 @@ def abort(plan: WritePlan, fragments: Fragments) -> None:
         plan.target.namespace.drop_table({"id": list(plan.target.table)})
 
 
-def _files_since(storage: TableStorage, version: int) -> set[str]:
-    """Give the data files of every version after `version`."""
-    dataset = open_dataset(storage)
+def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
+    """Give the data files of every version after the one that the plan builds on."""
     held: set[str] = set()
-    for found in dataset.versions():
-        if found["version"] > version:
-            fragments = open_dataset(storage, version=found["version"]).get_fragments()
+    for found in plan.target.open(storage).versions():
+        if found["version"] > plan.read_version:
+            fragments = plan.target.open(storage, found["version"]).get_fragments()
             held.update(file.path for fragment in fragments for file in fragment.data_files())
     return held
 
@@ -372,7 +389,7 @@ def delete_files(plan: WritePlan, fragments: Fragments) -> None:
         for name in files:
             data.unmark(name)
     except Exception as error:  # noqa: BLE001 what failed before is what the caller must see
-        failure = protocol_error(error, f"{plan.target.name}: unused data files cannot be deleted")
+        failure = plan.target.failure(error, "deleting unused data files of")
         left = f"{failure.message}; they are at {plan.location}/data: {', '.join(files)}"
         warnings.warn(left, stacklevel=2)
 

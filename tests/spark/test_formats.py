@@ -18,18 +18,25 @@ from pyarrow import parquet
 
 from lance_namespace_client.errors import (
     InvalidInputError,
+    LanceNamespaceError,
     TableColumnNotFoundError,
     TableSchemaValidationError,
 )
-from lance_namespace_impls.spark import formats
-from lance_namespace_impls.spark.formats import BY_NAME, Format, Look, Piece
+from lance_namespace_impls.spark.files import (
+    FORMATS,
+    Format,
+    Look,
+    Piece,
+    SourceFile,
+    find_files,
+    lines,
+)
 from lance_namespace_impls.spark.ingest import agree, divide
 from lance_namespace_impls.spark.options import read_options
-from lance_namespace_impls.spark.sources import SourceFile, find_files
 
 
 def format_of(name: str, **options: str) -> Format:
-    kind = BY_NAME[name]
+    kind = FORMATS[name]
     return kind(read_options(kind.options_type, options, f"{name} import"))
 
 
@@ -74,7 +81,7 @@ def read_csv(path: Path, content: str | bytes, **options: str) -> pa.Table:
 def test_the_type_of_a_csv_column_holds_all_its_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[str], kind: pa.DataType
 ) -> None:
-    monkeypatch.setattr(formats, "BLOCK_BYTES", 40)  # so that blocks differ in what they look like
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 40)  # so that blocks differ in what they look like
     content = "n,c\n" + "".join(f"{n},{value}\n" for n, value in enumerate(values * 5))
     table = read_csv(tmp_path / "a.csv", content)
     assert table.schema.field("c").type == kind
@@ -125,12 +132,13 @@ def test_csv_options(
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("a,a\n1,2\n", {}, "two columns 'a'"),
+        ("a,a\n1,2\n", {}, "2 columns 'a'"),
         ("a,b\n1,2\n3\n", {}, "Row #3: Expected 2 columns, got 1"),
         (b"a,b\n1,\xe4\n", {}, "column b.*invalid UTF8"),
         ("a,b\n1,2\n", {"names": "x"}, "2 columns, and 1 names"),
         ("a,b\n1,x\n", {"types": "b:int64"}, "column b: Row #2.*'x'"),
         ("a,b\n1,300\n", {"types": "b:int8"}, "column b: Row #2.*'300'"),
+        ("a,b\n1,2\n", {"types": "b:list<int8>"}, "column b.*cannot be read as list"),
         ("a,b\n1,2\n", {"types": "b:float32[2]"}, "column b.*cannot be read as fixed_size_list"),
     ],
 )
@@ -147,7 +155,7 @@ def test_the_number_of_a_row_is_left_out_where_it_would_be_wrong(tmp_path: Path)
     with pytest.raises(
         TableSchemaValidationError, match="column a: CSV conversion error"
     ) as caught:
-        list(format_of("csv").read(Piece(path=file.path, size=4, start=4), schema))
+        list(format_of("csv").read(Piece(file=file, size=4, start=4, columns=["a"]), schema))
     assert "Row #" not in caught.value.message
 
 
@@ -177,7 +185,7 @@ def test_csv_is_the_same_in_any_number_of_pieces(
     content = text.getvalue() if ends else text.getvalue().removesuffix(line_end)
     file = file_of(tmp_path_factory.getbasetemp() / "pieces.csv", content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(formats, "BLOCK_BYTES", block)
+        patch.setattr(lines, "BLOCK_BYTES", block)
         table = read_whole(format_of("csv", types="a:string,b:string"), file, parts)
     assert table.to_pylist() == [{"a": a, "b": b or None} for a, b in rows]
 
@@ -195,12 +203,10 @@ def test_json_is_the_same_in_any_number_of_pieces(
     parts: int,
     block: int,
 ) -> None:
-    lines = [json.dumps({"a": str(a), "b": b}) for a, b in rows]
-    file = file_of(
-        tmp_path_factory.getbasetemp() / "pieces.json", "\n".join(lines) + ("\n" if ends else "")
-    )
+    content = "\n".join(json.dumps({"a": str(a), "b": b}) for a, b in rows)
+    file = file_of(tmp_path_factory.getbasetemp() / "pieces.json", content + ("\n" if ends else ""))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(formats, "BLOCK_BYTES", block)
+        patch.setattr(lines, "BLOCK_BYTES", block)
         reader = format_of("json")
         look = reader.look(file)
         schema = pa.schema([("a", pa.string()), ("b", pa.string())])
@@ -223,13 +229,13 @@ def test_csv_is_divided_only_where_every_line_is_a_row(tmp_path: Path) -> None:
 def test_json_types_are_unified_over_the_whole_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(formats, "BLOCK_BYTES", 30)
-    lines = [
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 30)
+    content = [
         '{"n":1,"t":"2020-01-01","o":{"x":1},"l":[],"z":null}',
         '{"n":2.5,"t":"x","o":{"y":"a"},"l":[1]}',
         '{"extra":true}',
     ]
-    table = read_whole(format_of("json"), file_of(tmp_path / "a.json", "\n".join(lines)))
+    table = read_whole(format_of("json"), file_of(tmp_path / "a.json", "\n".join(content)))
     assert table.schema == pa.schema(
         [
             ("n", pa.float64()),
@@ -272,7 +278,7 @@ def test_json_that_does_not_fit_names_the_file(tmp_path: Path, content: str, mes
 def test_json_values_of_two_kinds_in_two_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(formats, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 8)
     file = file_of(tmp_path / "bad.json", '{"a":1}\n{"a":"x"}\n')
     with pytest.raises(TableSchemaValidationError, match=r"bad\.json: column a: some values"):
         format_of("json").look(file)
@@ -284,10 +290,14 @@ def test_parquet_is_divided_between_row_groups(tmp_path: Path) -> None:
     file = find_files([str(tmp_path / "a.parquet")], None)[1][0]
     look = reader.look(file)
     pieces = look.pieces(2 * look.row_groups[0])
-    assert [list(piece.row_groups or ()) for piece in pieces] == [
-        [i, i + 1] for i in range(0, 10, 2)
-    ]
+    assert [list(piece.row_groups) for piece in pieces] == [[i, i + 1] for i in range(0, 10, 2)]
     assert read_whole(reader, file, 4) == pa.table({"a": pa.array(range(100), pa.int16())})
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    whole = gzip.compress(b"a\n" + b"1\n" * 5000)
+    with pytest.raises(LanceNamespaceError, match=r"reading .*cut\.csv\.gz"):
+        format_of("csv").look(file_of(tmp_path / "cut.csv.gz", whole[:20]))
 
 
 def test_a_file_that_is_no_parquet(tmp_path: Path) -> None:
@@ -296,7 +306,7 @@ def test_a_file_that_is_no_parquet(tmp_path: Path) -> None:
 
 
 def look_of(path: str, **types: pa.DataType) -> Look:
-    return Look(path=path, size=10, schema=pa.schema(list(types.items())))
+    return Look(file=SourceFile(path=path, size=10), schema=pa.schema(list(types.items())))
 
 
 def test_one_schema_for_all_files() -> None:
@@ -348,11 +358,15 @@ def test_types_of_columns_that_are_not_there() -> None:
 
 def test_tasks_hold_about_as_much_as_they_should() -> None:
     looks = [
-        Look(path=str(n), size=size, schema=pa.schema([("a", pa.int8())]), divisible=True)
+        Look(
+            file=SourceFile(path=str(n), size=size),
+            schema=pa.schema([("a", pa.int8())]),
+            divisible=True,
+        )
         for n, size in enumerate([10, 10, 100, 10, 10])
     ]
     tasks = divide(looks, 50)
-    assert [[piece.path for piece in task] for task in tasks] == [
+    assert [[piece.file.path for piece in task] for task in tasks] == [
         ["0", "1"],
         ["2"],
         ["2"],

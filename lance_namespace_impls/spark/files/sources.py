@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from typing import Any
 
@@ -13,17 +14,15 @@ from pyarrow import fs
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.errors import first_line
+from ...core.errors import first_line
 
-__all__ = ["FORMATS", "SourceFile", "find_files", "open_filesystem"]
+__all__ = ["SourceFile", "find_files"]
 
-FORMATS = {
+ENDINGS = {
     "csv": (".csv", ".tsv"),
     "json": (".json", ".jsonl", ".ndjson"),
     "parquet": (".parquet", ".parq", ".pq"),
 }
-"""Endings of the files of each format; CSV and JSON may be compressed on top."""
-
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _WILD = frozenset("*?[")
 
@@ -33,26 +32,49 @@ class SourceFile:
     """A file to be imported."""
 
     path: str
-    """URI or absolute path."""
+    """Its path in its store."""
     size: int
     """Bytes."""
+    store: str | None = None
+    """A URI of the store that the file is in; None is this machine."""
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether it is text that was compressed as a whole."""
+        return self.path.lower().endswith(COMPRESSED)
+
+    @property
+    def ending(self) -> str:
+        """The ending of its name, without that of a compression."""
+        return os.path.splitext(_uncompressed(self.path))[1]
+
+    @contextmanager
+    def open(self) -> Iterator[Any]:
+        """Open it; compressed text is decompressed, and only that cannot be searched in."""
+        store = open_store(self.store)[0]
+        if self.is_compressed:
+            source = store.open_input_stream(self.path, compression="detect")
+        else:
+            source = store.open_input_file(self.path)
+        with source:
+            yield source
 
 
-def open_filesystem(location: str) -> tuple[Any, str]:
-    """Open the file system of a URI or path; give it with the path in it.
+def open_store(uri: str | None) -> tuple[Any, str]:
+    """Open the store of a URI, and give the path that the URI has in it.
 
     Credentials of object stores come from the environment.
 
     Raises:
-        InvalidInputError: code 13, there is no such kind of file system.
+        InvalidInputError: code 13, there is no such kind of store.
     """
-    if "://" not in location:
-        return fs.LocalFileSystem(), os.path.abspath(os.path.expanduser(location))
+    if uri is None:
+        return fs.LocalFileSystem(), ""
     try:
-        filesystem, path = fs.FileSystem.from_uri(location)
+        store, path = fs.FileSystem.from_uri(uri)
     except Exception as error:
-        raise InvalidInputError(f"{location} cannot be opened: {first_line(error)}") from error
-    return filesystem, path
+        raise InvalidInputError(f"{uri} cannot be opened: {first_line(error)}") from error
+    return store, path
 
 
 def find_files(sources: Sequence[str], format: str | None) -> tuple[str, list[SourceFile]]:
@@ -73,69 +95,68 @@ def find_files(sources: Sequence[str], format: str | None) -> tuple[str, list[So
         InvalidInputError: code 13, there is nothing to read, it is of several formats, or the
             format is not known.
     """
-    if format is not None and format not in FORMATS:
+    if format is not None and format not in ENDINGS:
         raise InvalidInputError(
-            f"format {format!r} is not known; it is one of {', '.join(FORMATS)}"
+            f"format {format!r} is not known; it is one of {', '.join(ENDINGS)}"
         )
     if isinstance(sources, str) or not sources:
         raise InvalidInputError("sources is a list of files, folders or patterns, and not empty")
-    files: dict[str, SourceFile] = {}
+    files: dict[tuple[str | None, str], SourceFile] = {}
     for source in sources:
         found = list(_expand(source, format))
         if not found:
-            raise InvalidInputError(
-                f"{source}: there is no file to read"
-                + ("" if format else f"; name the format ({', '.join(FORMATS)}) of other endings")
-            )
-        files.update((file.path, file) for file in found)
-    formats = {format or format_of(path) for path in files}
+            hint = "" if format else f"; name the format ({', '.join(ENDINGS)}) of other endings"
+            raise InvalidInputError(f"{source}: there is no file to read{hint}")
+        files.update(((file.store, file.path), file) for file in found)
+    formats = {format or str(_format_of(file.path)) for file in files.values()}
     if len(formats) > 1:
         raise InvalidInputError(
-            "files of several formats cannot become one table: "
-            + ", ".join(sorted(str(name) for name in formats))
+            f"files of several formats cannot become one table: {', '.join(sorted(formats))}"
         )
-    return str(formats.pop()), list(files.values())
+    return formats.pop(), list(files.values())
 
 
-def format_of(path: str) -> str | None:
-    """Tell a file's format by its ending, or None where there is none for it."""
+def _uncompressed(path: str) -> str:
     name = path.lower()
-    for ending in COMPRESSED:
-        name = name.removesuffix(ending)
-    return next((format for format, endings in FORMATS.items() if name.endswith(endings)), None)
+    return next((name.removesuffix(end) for end in COMPRESSED if name.endswith(end)), name)
+
+
+def _format_of(path: str) -> str | None:
+    """Tell a file's format by its ending, or None where there is none for it."""
+    name = _uncompressed(path)
+    return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
 
 
 def _expand(source: str, format: str | None) -> Iterable[SourceFile]:
-    filesystem, path = open_filesystem(source)
-    prefix = source[: len(source) - len(path)] if "://" in source else ""
-    if prefix and not source.endswith(path):  # a URI that does not end with its path
-        prefix = source.split("://", 1)[0] + "://"
-    info = filesystem.get_file_info(path)
+    uri = source if "://" in source and not source.startswith("file:") else None
+    store, path = open_store(source if "://" in source else None)
+    if "://" not in source:
+        path = os.path.abspath(os.path.expanduser(source))
+    info = store.get_file_info(path)
     if info.type == fs.FileType.File:
-        if format is None and format_of(path) is None:
+        if format is None and _format_of(path) is None:
             raise InvalidInputError(
-                f"{source}: the ending does not tell the format; name it ({', '.join(FORMATS)})"
+                f"{source}: the ending does not tell the format; name it ({', '.join(ENDINGS)})"
             )
-        return [SourceFile(path=prefix + path, size=info.size)]
-    if info.type == fs.FileType.Directory:
-        infos = _below(filesystem, path)
+        infos = [info]
+    elif info.type == fs.FileType.Directory:
+        infos = _below(store, path)
         _refuse_partitions(source, path, infos)
     elif not _WILD.isdisjoint(path):
-        infos = _matching(filesystem, path)
+        infos = _matching(store, path)
     else:
         raise InvalidInputError(f"{source}: there is no such file or folder")
     return [
-        SourceFile(path=prefix + info.path, size=info.size)
+        SourceFile(path=info.path, size=info.size, store=uri)
         for info in sorted(infos, key=lambda info: str(info.path))
-        if format is not None or format_of(info.path) is not None
+        if format is not None or _format_of(info.path) is not None
     ]
 
 
-def _below(filesystem: Any, folder: str) -> list[Any]:
-    selector = fs.FileSelector(folder, recursive=True)
+def _below(store: Any, folder: str) -> list[Any]:
     return [
         info
-        for info in filesystem.get_file_info(selector)
+        for info in store.get_file_info(fs.FileSelector(folder, recursive=True))
         if info.type == fs.FileType.File and _is_shown(info.path[len(folder) :])
     ]
 
@@ -155,17 +176,17 @@ def _refuse_partitions(source: str, folder: str, infos: Sequence[Any]) -> None:
                 )
 
 
-def _matching(filesystem: Any, pattern: str) -> list[Any]:
-    if isinstance(filesystem, fs.LocalFileSystem):
+def _matching(store: Any, pattern: str) -> list[Any]:
+    if isinstance(store, fs.LocalFileSystem):
         paths = [path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path)]
-        infos = filesystem.get_file_info(paths)
+        infos = store.get_file_info(paths)
     else:
         parts = pattern.split("/")
         fixed = next(i for i, part in enumerate(parts) if not _WILD.isdisjoint(part))
         selector = fs.FileSelector("/".join(parts[:fixed]), recursive=True, allow_not_found=True)
         infos = [
             info
-            for info in filesystem.get_file_info(selector)
+            for info in store.get_file_info(selector)
             if info.type == fs.FileType.File
             and (info.path.count("/") == pattern.count("/") or "**" in pattern)
             and fnmatch(info.path, pattern)

@@ -1,0 +1,142 @@
+"""Costs of ListTables and DescribeTable on a Hive Metastore, beside the bare Thrift calls.
+
+    python -m benchmarks.hive_reads 2.3 3.1 4.0 --tables 10000 --lance 1000
+
+For each release: a database with that many tables, every tenth or so a Lance table. Both ways run in
+turn in one process on connections that stay open; what counts is the ratio. Calls are counted at the
+pool. Asked for are at most 3 calls and at most 1.3 times the bare call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from pymetastore.hive_metastore.ttypes import GetTableRequest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.hive.client import EXTERNAL_FILTER, LANCE_FILTER
+from lance_namespace_impls.hive.records import new_table
+from tests.servers.hive import RELEASES, Metastore
+
+
+def fill(metastore: Metastore, database: str, tables: int, lance: int, folder: Path) -> list[str]:
+    """Make the tables, several at a time, and give the names of the Lance tables."""
+    step = tables // lance
+    names = [f"t{n:06d}" for n in range(tables)]
+
+    def make(part: list[int]) -> None:
+        client = metastore.connect()
+        for n in part:
+            table = new_table(None, database, names[n], f"{folder}/{names[n]}", {}, None)
+            if n % step:
+                del table.parameters["table_type"]
+            client.create_table(table)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(make, [list(range(start, tables, 4)) for start in range(4)]))
+    return names[::step]
+
+
+def in_turn(first: Callable[[], Any], second: Callable[[], Any], times: int) -> tuple[float, float]:
+    """Time two ways in turn; give the median seconds of each."""
+    taken: tuple[list[float], list[float]] = ([], [])
+    for _ in range(times):
+        for way, seconds in zip((first, second), taken, strict=True):
+            start = time.perf_counter()
+            way()
+            seconds.append(time.perf_counter() - start)
+    return statistics.median(taken[0]), statistics.median(taken[1])
+
+
+def measure(release: str, tables: int, lance: int, folder: Path) -> dict[str, Any]:
+    with Metastore(RELEASES[release], folder) as metastore:
+        impl = "hive3" if metastore.release.has_catalogs else "hive2"
+        above = ["hive"] if impl == "hive3" else []
+        database = "@hive#many" if above else "many"
+        with connect(impl, {"uri": metastore.uri, "root": str(folder / "lake")}) as namespace:
+            namespace.create_namespace({"id": [*above, "many"]})
+            start = time.perf_counter()
+            wanted = fill(metastore, "many", tables, lance, folder / "data")
+            filled = time.perf_counter() - start
+
+            pool = namespace._metastore._pool
+            calls = 0
+            use = pool._use
+
+            def counted(*args: Any) -> Any:
+                nonlocal calls
+                calls += 1
+                return use(*args)
+
+            pool._use = counted
+            bare = metastore.connect()
+            wanted_filter = f"{LANCE_FILTER} and {EXTERNAL_FILTER[bool(above)]}"
+            assert sorted(bare.get_table_names_by_filter(database, wanted_filter, -1)) == wanted
+            assert namespace.list_tables({"id": [*above, "many"]}).tables == wanted
+            for _ in range(10):  # the metastore gets faster for a while
+                bare.get_table_names_by_filter(database, wanted_filter, -1)
+                bare.get_table_names_by_filter(database, LANCE_FILTER, -1)
+            in_mind, simple_bare = in_turn(
+                lambda: bare.get_table_names_by_filter(database, wanted_filter, -1),
+                lambda: bare.get_table_names_by_filter(database, LANCE_FILTER, -1),
+                15,
+            )
+            calls = 0
+            rounds = 15
+            listed, listed_bare = in_turn(
+                lambda: namespace.list_tables({"id": [*above, "many"]}),
+                lambda: bare.get_table_names_by_filter(database, wanted_filter, -1),
+                rounds,
+            )
+            list_calls = calls / rounds
+            request = GetTableRequest("many", wanted[0], catName="hive" if above else None)
+            identifier = [*above, "many", wanted[0]]
+            for _ in range(300):
+                bare.get_table_req(request)
+            calls = 0
+            rounds = 1000
+            described, described_bare = in_turn(
+                lambda: namespace.describe_table({"id": identifier}),
+                lambda: bare.get_table_req(request),
+                rounds,
+            )
+            return {
+                "release": metastore.release.version,
+                "impl": impl,
+                "tables": tables,
+                "lance": lance,
+                "fill_s": round(filled, 1),
+                "list_ms": round(listed * 1e3, 2),
+                "list_bare_ms": round(listed_bare * 1e3, 2),
+                "list_ratio": round(listed / listed_bare, 3),
+                "list_calls": list_calls,
+                # What it costs to ask for external tables too, beside the type alone.
+                "filter_ratio": round(in_mind / simple_bare, 3),
+                "describe_p50_ms": round(described * 1e3, 3),
+                "describe_bare_p50_ms": round(described_bare * 1e3, 3),
+                "describe_ratio": round(described / described_bare, 3),
+                "describe_calls": calls / rounds,
+            }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("releases", nargs="*", default=list(RELEASES))
+    parser.add_argument("--tables", type=int, default=10_000)
+    parser.add_argument("--lance", type=int, default=1_000)
+    chosen = parser.parse_args()
+    for release in chosen.releases:
+        with tempfile.TemporaryDirectory() as folder:
+            print(json.dumps(measure(release, chosen.tables, chosen.lance, Path(folder))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""What all formats of files share.
+
+A file is looked at once (`Format.look`: which columns and types it has, and how it can be divided)
+and then read in the schema of the whole import (`Format.read`), both on workers.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import field, frozen
+
+from lance_namespace_client.errors import TableSchemaValidationError
+
+from ...core.errors import first_line
+from ..columns import compatible
+from ..failures import protocol_error
+from ..options import choice, option, whole_number
+from .sources import SourceFile
+
+__all__ = ["Format", "ImportOptions", "Look", "Piece", "named_once", "refused"]
+
+
+@frozen(kw_only=True)
+class ImportOptions:
+    """Options of every import."""
+
+    types: str | None = option(
+        doc="Arrow types of columns, such as 'zip:string, vector:float32[768]', else as found"
+    )
+    missing: str | None = option(
+        read=choice("error", "null"),
+        doc="what a column is that a file lacks, else error (CSV, Parquet) or null (JSON)",
+    )
+    rows_per_file: int = option(1 << 20, read=whole_number(1), doc="most rows in one data file")
+    task_bytes: int | None = option(
+        read=whole_number(1),
+        doc="bytes of files that one task reads, else 8 to 128 MiB, to keep all cores busy",
+    )
+
+
+@frozen(kw_only=True)
+class Piece:
+    """A part of a file that is read in one go."""
+
+    file: SourceFile
+    size: int
+    """Bytes, about."""
+    start: int = 0
+    """Text: lines that start from this byte on."""
+    end: int | None = None
+    """Text: lines that start before this byte; None is the end of the file."""
+    row_groups: Sequence[int] = ()
+    """Parquet: the row groups."""
+    columns: Sequence[str] = ()
+    """CSV: the columns of the file, in order."""
+
+
+@frozen(kw_only=True)
+class Look:
+    """What was found in a file."""
+
+    file: SourceFile
+    schema: pa.Schema
+    """Columns in the file's order; of type null where it has no values for them."""
+    divisible: bool = False
+    """Text: whether every line is a row, so that it can be cut anywhere between lines."""
+    row_groups: Sequence[int] = field(factory=tuple)
+    """Parquet: bytes of each row group."""
+
+    def pieces(self, most_bytes: int) -> list[Piece]:
+        """Divide the file into pieces of about `most_bytes`, where it can be."""
+        if self.row_groups:
+            return [
+                Piece(file=self.file, size=sum(self.row_groups[i] for i in run), row_groups=run)
+                for run in _runs(self.row_groups, most_bytes)
+            ]
+        if not self.schema.names:
+            return []
+        size = self.file.size
+        count = -(-size // most_bytes) if self.divisible else 1
+        cuts = [size * number // count for number in range(count)]
+        ends: list[int | None] = [*cuts[1:], None]
+        return [
+            Piece(
+                file=self.file,
+                size=size // count,
+                start=start,
+                end=end,
+                columns=self.schema.names,
+            )
+            for start, end in zip(cuts, ends, strict=True)
+        ]
+
+
+def _runs(sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Part a sequence into runs of at most `most` together, where one alone is not more."""
+    runs: list[list[int]] = []
+    room = 0
+    for index, size in enumerate(sizes):
+        if not runs or size > room:
+            runs.append([])
+            room = most
+        runs[-1].append(index)
+        room -= size
+    return runs
+
+
+class Format(ABC):
+    """One format of files.
+
+    Args:
+        options: the format's options.
+    """
+
+    options_type: ClassVar[type[ImportOptions]] = ImportOptions
+    default_missing: ClassVar[str] = "error"
+    """What a column is that a file lacks, unless the option ``missing`` says."""
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+
+    @abstractmethod
+    def look(self, file: SourceFile) -> Look:
+        """Find out what is in a file.
+
+        Raises:
+            TableSchemaValidationError: code 20, it is not of this format; the message names it.
+        """
+
+    @abstractmethod
+    def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Read a piece in a schema.
+
+        Raises:
+            TableSchemaValidationError: code 20, a value does not fit; the message names file and
+                column.
+        """
+
+    @abstractmethod
+    def carrier(self, kind: pa.DataType) -> pa.DataType | None:
+        """Give the type that values of `kind` are read in, or None where they cannot be."""
+
+    def fits(self, found: pa.DataType, wanted: pa.DataType) -> bool:
+        """Say whether values that look like one type may be read as another.
+
+        Each value is checked when it is read.
+        """
+        carrier = self.carrier(wanted)
+        return carrier is not None and compatible(found, carrier)
+
+    def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+        """Give the type that holds values of both, or None where there is none."""
+        if one == other:
+            return one
+        schemas = [pa.schema([("", kind)]) for kind in (one, other)]
+        try:
+            return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+        except (pa.ArrowTypeError, pa.ArrowInvalid):
+            return None
+
+    def settled(self, kind: pa.DataType) -> pa.DataType:
+        """Give the type of a table's column for the type that was found in all files together."""
+        return kind
+
+
+_CSV_COLUMN = re.compile(r"In CSV column #(\d+): ")
+_ROW = re.compile(r"Row #\d+: ")
+_JSON_COLUMN = re.compile(r"Column\(/([^)]*)\)")
+
+
+@contextmanager
+def refused(
+    file: SourceFile, columns: Sequence[str] = (), *, from_first_row: bool = True
+) -> Iterator[None]:
+    """Let what is wrong with a file be an error that names it, and the column where there is one.
+
+    Args:
+        file: the file.
+        columns: the columns that are read, in their order.
+        from_first_row: whether the numbers of rows in Arrow's messages are those of the file.
+
+    Raises:
+        TableSchemaValidationError: code 20, what is in the file does not fit.
+        LanceNamespaceError: another code, it could not be read.
+    """
+    try:
+        yield
+    except TableSchemaValidationError as error:
+        raise TableSchemaValidationError(f"{file.path}: {error.message}") from error
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeError) as error:
+        text = first_line(error)
+        if match := _CSV_COLUMN.search(text):
+            text = f"column {columns[int(match[1])]}: {_CSV_COLUMN.sub('', text)}"
+        if not from_first_row:
+            text = _ROW.sub("", text)
+        if match := _JSON_COLUMN.search(text):
+            text = f"column {match[1].replace('/', '.')}: {text}"
+        raise TableSchemaValidationError(f"{file.path}: {text}") from error
+    except OSError as error:
+        raise protocol_error(error, f"reading {file.path}") from error
+
+
+def named_once(names: Sequence[str]) -> None:
+    """Refuse two columns of one name (code 20)."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise TableSchemaValidationError(f"there are {times} columns {name!r}")

@@ -1,0 +1,244 @@
+"""CSV files."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from pyarrow import csv as pa_csv
+from pyarrow import types as is_
+
+from lance_namespace_client.errors import TableSchemaValidationError
+
+from ..columns import cast_batch, is_list
+from ..options import character, name_list, option, yes_no
+from . import lines
+from .base import Format, ImportOptions, Look, Piece, named_once, refused
+from .lines import Lines
+from .sources import SourceFile
+
+__all__ = ["CsvFormat", "CsvOptions"]
+
+_LINE_BREAK = re.compile(rb"[\r\n]")
+
+
+def encoding(text: str) -> str:
+    """Read the name of an encoding."""
+    try:
+        return codecs.lookup(text).name
+    except LookupError:
+        raise ValueError("the name of an encoding, such as utf-8 or latin1") from None
+
+
+@frozen(kw_only=True)
+class CsvOptions(ImportOptions):
+    """Options of CSV files."""
+
+    header: bool = option(True, read=yes_no, doc="whether the first line names the columns")
+    names: tuple[str, ...] = option(
+        (),
+        read=name_list,
+        doc="names of the columns, in the place of the header's or for want of one",
+    )
+    delimiter: str | None = option(
+        read=character, doc="what parts the values, else a comma, or a tabulator in .tsv files"
+    )
+    quote: str = option('"', read=character, doc="what a value with a delimiter is wrapped in")
+    escape: str | None = option(read=character, doc="what takes the meaning of the next character")
+    nulls: tuple[str, ...] = option(
+        (), read=name_list, doc="texts that stand for null, such as 'NA', besides the empty one"
+    )
+    encoding: str = option("utf-8", read=encoding, doc="encoding of the text")
+
+
+class _EmptyFile(Exception):
+    """There is not one line in a CSV file."""
+
+
+class CsvFormat(Format):
+    """CSV files: divided between lines, where no value holds a line break.
+
+    A type is what all values of a column have in common: whole numbers, numbers, dates, times,
+    moments, true and false, else text. A column without any value is text.
+    """
+
+    options_type = CsvOptions
+    options: CsvOptions
+
+    def look(self, file: SourceFile) -> Look:
+        """Read the whole file and see which types its values could have."""
+        names = self._names(file)
+        types = dict.fromkeys(names, pa.null())
+        one_line_each = True
+        with refused(file, names), file.open() as source:
+            text = dict.fromkeys(names, pa.string())
+            whole = Piece(file=file, size=file.size, columns=names)
+            for batch in self._batches(source, whole, text):
+                one_line_each = one_line_each and not _has_line_breaks(batch)
+                for name, found in zip(names, self._types_in(batch), strict=True):
+                    types[name] = self.unify(types[name], found) or pa.string()
+        return Look(
+            file=file,
+            schema=pa.schema(types.items()),
+            divisible=one_line_each and self.options.encoding == "utf-8" and not file.is_compressed,
+        )
+
+    def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Parse a range of lines, a block at a time."""
+        types = {name: self.carrier(schema.field(name).type) for name in piece.columns}
+        with (
+            refused(piece.file, piece.columns, from_first_row=piece.start == 0),
+            piece.file.open() as source,
+        ):
+            for batch in self._batches(source, piece, types):
+                yield cast_batch(batch, schema)
+
+    def carrier(self, kind: pa.DataType) -> pa.DataType | None:
+        """Give the type that Arrow's parser reads in the place of one that it cannot."""
+        if isinstance(kind, pa.BaseExtensionType):
+            return pa.string() if kind.extension_name == "arrow.json" else None
+        if is_list(kind) or is_.is_nested(kind):
+            return None
+        return pa.float32() if is_.is_float16(kind) else kind
+
+    def fits(self, found: pa.DataType, wanted: pa.DataType) -> bool:
+        """Say whether there is a parser for a type; whether the values are such, it will tell."""
+        return self.carrier(wanted) is not None
+
+    def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+        """Give the type that both can be parsed as; a date is a moment at midnight too."""
+        if is_.is_date32(one) and is_.is_timestamp(other) and other.tz is None:
+            return other
+        if is_.is_date32(other) and is_.is_timestamp(one) and one.tz is None:
+            return one
+        return super().unify(one, other) or pa.string()
+
+    def settled(self, kind: pa.DataType) -> pa.DataType:
+        """Text where there was no value; moments in microseconds, or finer."""
+        if is_.is_null(kind):
+            return pa.string()
+        return pa.timestamp("us", kind.tz) if is_.is_timestamp(kind) and kind.unit == "s" else kind
+
+    def _names(self, file: SourceFile) -> list[str]:
+        """Give the names of a file's columns; none where the file is empty."""
+        unnamed = not self.options.header
+        with refused(file), file.open() as source:
+            try:
+                with self._parser(source, file, autogenerate_column_names=unnamed) as parser:
+                    header = list(parser.schema.names)
+            except _EmptyFile:
+                return []
+            names = list(self.options.names) or header
+            if len(names) != len(header):
+                raise TableSchemaValidationError(
+                    f"there are {len(header)} columns, and {len(names)} names were given for them"
+                )
+            named_once(names)
+            return names
+
+    def _batches(
+        self, source: Any, piece: Piece, types: Mapping[str, Any]
+    ) -> Iterator[pa.RecordBatch]:
+        """Parse all columns of a piece as types."""
+        header = self.options.header and piece.start == 0
+        try:
+            parser = self._parser(
+                source,
+                piece.file,
+                piece.start,
+                piece.end,
+                types,
+                column_names=list(piece.columns),
+                skip_rows_after_names=int(header),
+            )
+        except _EmptyFile:
+            return
+        with parser:
+            yield from parser
+
+    def _parser(
+        self,
+        source: Any,
+        file: SourceFile,
+        start: int = 0,
+        end: int | None = None,
+        types: Mapping[str, Any] | None = None,
+        **read: Any,
+    ) -> pa_csv.CSVStreamingReader:
+        options = self.options
+        # Arrow stumbles over a last line that does not end.
+        line_end = "\n".encode(options.encoding)
+        text = Lines(source, start, end, line_end if line_end == b"\n" else b"")
+        try:
+            return pa_csv.open_csv(
+                pa.PythonFile(text, mode="r"),
+                read_options=pa_csv.ReadOptions(
+                    use_threads=False,  # one core a worker; errors then tell the row
+                    block_size=lines.BLOCK_BYTES,
+                    encoding=options.encoding,
+                    **read,
+                ),
+                parse_options=pa_csv.ParseOptions(
+                    delimiter=options.delimiter or ("\t" if file.ending == ".tsv" else ","),
+                    quote_char=options.quote,
+                    escape_char=options.escape or False,
+                    newlines_in_values=True,
+                ),
+                convert_options=pa_csv.ConvertOptions(
+                    column_types=types and dict(types),
+                    null_values=["", *options.nulls],
+                    strings_can_be_null=True,
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            if "Empty CSV file" in str(error):
+                raise _EmptyFile from error
+            raise
+
+    def _types_in(self, batch: pa.RecordBatch) -> list[pa.DataType]:
+        """Give the type of each column of text, by having Arrow parse it once more."""
+        columns = [str(index) for index in range(batch.num_columns)]
+        text = io.BytesIO()
+        pa_csv.write_csv(
+            batch.rename_columns(columns), text, pa_csv.WriteOptions(include_header=False)
+        )
+        found = self._inferred(text.getbuffer(), columns, {})
+        for name, kind in zip(columns, found.types, strict=True):
+            if is_.is_timestamp(kind) and kind.unit == "ns":
+                coarser = {name: pa.timestamp("us", kind.tz)}
+                try:
+                    again = self._inferred(text.getbuffer(), columns, coarser)
+                except pa.ArrowInvalid:
+                    continue  # more than six digits after the point
+                found = found.set(int(name), again.field(name))
+        return list(found.types)
+
+    def _inferred(
+        self, text: memoryview, columns: Sequence[str], types: Mapping[str, Any]
+    ) -> pa.Schema:
+        return pa_csv.read_csv(
+            pa.BufferReader(text),
+            read_options=pa_csv.ReadOptions(
+                use_threads=False, block_size=len(text) + 1, column_names=list(columns)
+            ),
+            parse_options=pa_csv.ParseOptions(newlines_in_values=True),
+            convert_options=pa_csv.ConvertOptions(
+                null_values=["", *self.options.nulls],
+                strings_can_be_null=True,
+                # Arrow's own lists hold 1 and 0 too, which are numbers as long as nobody says more.
+                true_values=["true", "True", "TRUE"],
+                false_values=["false", "False", "FALSE"],
+                column_types=dict(types),
+            ),
+        ).schema
+
+
+def _has_line_breaks(batch: pa.RecordBatch) -> bool:
+    """Say whether a value holds a line break, looking at the bytes of all values at once."""
+    buffers = [buffer for column in batch.columns for buffer in column.buffers()[2:]]
+    return any(buffer is not None and _LINE_BREAK.search(buffer) for buffer in buffers)
