@@ -1,0 +1,152 @@
+"""The three-level form, with the catalogs that Hive has since release 3."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+
+from pymetastore.hive_metastore.ttypes import (
+    AlreadyExistsException,
+    Catalog,
+    Database,
+    InvalidOperationException,
+    NoSuchObjectException,
+)
+
+from lance_namespace_client.errors import NamespaceNotFoundError
+
+from ..core.capabilities import Capabilities
+from ..core.catalog import namespace_exists, namespace_not_empty, namespace_not_found
+from ..core.identifiers import Identifier
+from ..core.location import default_location
+from ..core.paging import sorted_after
+from .config import Hive3Config
+from .errors import said
+from .namespace import HiveNamespace
+from .records import catalog_properties, change_catalog, new_catalog
+
+__all__ = ["Hive3Namespace"]
+
+# The metastore makes this database in every catalog, and drops it with the catalog.
+DEFAULT_DATABASE = "default"
+# This catalog cannot be dropped, whatever the metastore is configured to.
+DEFAULT_CATALOG = "hive"
+
+
+class Hive3Namespace(HiveNamespace):
+    """The three-level form: catalogs, databases and tables.
+
+    Source: the Hive 3.x specification.
+    """
+
+    config_type = Hive3Config
+    config: Hive3Config
+    with_catalogs = True
+    capabilities = Capabilities(
+        namespace_depth=2,
+        table_depth=2,
+        lowercase_names=True,
+        cascade=True,
+        rename_across=True,
+        rename_within=1,
+        permanent=((DEFAULT_CATALOG,), (DEFAULT_CATALOG, DEFAULT_DATABASE)),
+    )
+
+    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        if len(identifier) == 1:
+            return catalog_properties(self._catalog(identifier))
+        return super()._namespace_properties(identifier)
+
+    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        if not parent:
+            return sorted_after(self._metastore.catalog_names(), after)
+        if len(parent) > 1:
+            return super()._child_namespaces(parent, after)
+        names = self._metastore.database_names(parent[0])
+        if not names:  # of a catalog that is not there the metastore lists nothing
+            self._require_namespace(parent)
+        return sorted_after(names, after)
+
+    def _catalog(self, identifier: Identifier) -> Catalog:
+        try:
+            return self._metastore.catalog(identifier[0])
+        except NoSuchObjectException as error:
+            raise namespace_not_found(identifier) from error
+
+    def _make_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        if len(identifier) > 1:
+            return super()._make_namespace(identifier, properties)
+        location = default_location(self.config.root, identifier)
+        try:
+            self._metastore.create_catalog(new_catalog(identifier[0], properties, location))
+        except AlreadyExistsException as error:
+            raise namespace_exists(identifier) from error
+        return catalog_properties(self._catalog(identifier))
+
+    def _alter_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        if len(identifier) > 1:
+            return super()._alter_namespace(identifier, changed, removed)
+        with self._altering:
+            catalog = self._catalog(identifier)
+            change_catalog(catalog, changed, removed)
+            self._metastore.alter_catalog(catalog)
+        return catalog_properties(self._catalog(identifier))
+
+    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        if len(identifier) > 1:
+            return super()._remove_namespace(identifier, cascade)
+        catalog = self._catalog(identifier)
+        properties = catalog_properties(catalog)
+        self._drop_databases(identifier, cascade)
+        self._drop_empty_catalog(identifier, catalog)
+        return properties
+
+    def _drop_databases(self, catalog: Identifier, cascade: bool) -> None:
+        """Drop the databases of a catalog, ``default`` among them; without cascade, that alone."""
+        names = self._metastore.database_names(catalog[0])
+        others = [name for name in names if name != DEFAULT_DATABASE]
+        if others and not cascade:
+            raise namespace_not_empty(catalog, f"database {others[0]}")
+        for name in [*others, *(name for name in names if name == DEFAULT_DATABASE)]:
+            try:
+                self._drop_database((*catalog, name), cascade)
+            except NamespaceNotFoundError:
+                continue  # someone else was faster
+
+    def _drop_empty_catalog(self, identifier: Identifier, catalog: Catalog) -> None:
+        """Drop a catalog without databases and keep what is at its location.
+
+        The metastore deletes the folder of a catalog that it drops. So the catalog is sent
+        elsewhere first, to a folder that does not exist.
+        """
+        location = catalog.locationUri
+        catalog.locationUri = f"{location.rstrip('/')}/.dropped-{uuid.uuid4().hex}"
+        try:
+            self._metastore.alter_catalog(catalog)
+            self._metastore.drop_catalog(identifier[0])
+        except NoSuchObjectException as error:
+            raise namespace_not_found(identifier) from error
+        except Exception as error:
+            catalog.locationUri = location
+            self._bring_back(catalog)
+            if isinstance(error, InvalidOperationException):
+                raise namespace_not_empty(identifier, said(error)) from error
+            raise
+
+    def _bring_back(self, catalog: Catalog) -> None:
+        """Undo the preparations for dropping a catalog, which then was not dropped."""
+        self._metastore.alter_catalog(catalog)
+        if DEFAULT_DATABASE not in self._metastore.database_names(catalog.name):
+            self._metastore.create_database(
+                Database(
+                    name=DEFAULT_DATABASE,
+                    catalogName=catalog.name,
+                    locationUri=catalog.locationUri,
+                    description=f"Default database for catalog {catalog.name}",
+                    parameters={},
+                )
+            )

@@ -1,0 +1,132 @@
+"""Properties of the Hive Metastore backends."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import attrs
+from attrs import frozen
+
+from lance_namespace_client.errors import InvalidInputError
+
+from ..core.config import Config, option, root_option
+
+__all__ = ["Hive2Config", "Hive3Config", "HiveConfig", "Host"]
+
+DEFAULT_PORT = 9083
+
+
+@frozen
+class Host:
+    """Where a metastore listens."""
+
+    name: str
+    port: int
+
+    def __str__(self) -> str:
+        name = f"[{self.name}]" if ":" in self.name else self.name
+        return f"thrift://{name}:{self.port}"
+
+
+def _host(uri: str) -> Host:
+    parts = urlsplit(uri if "://" in uri else f"thrift://{uri}")
+    try:
+        port = parts.port or DEFAULT_PORT
+    except ValueError:
+        port = 0
+    extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username
+    if parts.scheme != "thrift" or not parts.hostname or not port or extra:
+        raise InvalidInputError(
+            f"uri {uri!r} is not of the form thrift://host:port; several are separated by commas"
+        )
+    return Host(parts.hostname, port)
+
+
+def _uris(uris: tuple[str, ...]) -> tuple[str, ...]:
+    if not uris:
+        raise InvalidInputError("uri is empty; it is of the form thrift://host:port")
+    return tuple(str(_host(uri)) for uri in uris)
+
+
+def _positive(config: Any, attribute: attrs.Attribute[Any], value: float) -> None:
+    if not (0 < value < math.inf):
+        name = attribute.metadata.get("name") or attribute.name
+        raise InvalidInputError(f"property {name!r} must be more than 0, not {value}")
+
+
+def _ugi(config: Any, attribute: attrs.Attribute[Any], value: str | None) -> None:
+    if value is not None and not value.partition(":")[0].strip():
+        raise InvalidInputError(f"ugi {value!r} is not of the form user or user:group1,group2")
+
+
+@attrs.define(kw_only=True)
+class HiveConfig(Config):
+    """Properties of a Hive Metastore namespace.
+
+    Source: the Hive 3.x specification, "Namespace Implementation Configuration Properties".
+    """
+
+    impl: ClassVar[str] = "hive"
+
+    root: str = root_option()
+
+    uri: tuple[str, ...] = option(
+        default=(f"thrift://localhost:{DEFAULT_PORT}",),
+        converter=_uris,
+        doc="where the metastore listens, thrift://host:port; of several, separated by commas, the "
+        "first that answers is used",
+    )
+
+    pool_size: int = option(
+        name="client.pool-size",
+        default=3,
+        validator=_positive,
+        doc="most connections that are open to the metastore at a time",
+    )
+
+    connect_timeout: float = option(
+        default=10.0,
+        unit="seconds",
+        validator=_positive,
+        doc="how long a metastore may take to accept a connection",
+    )
+
+    read_timeout: float = option(
+        default=60.0,
+        unit="seconds",
+        validator=_positive,
+        doc="how long a metastore may stay silent during a call",
+    )
+
+    ugi: str | None = option(
+        default=None,
+        validator=_ugi,
+        doc="on whose behalf the metastore is asked: user, or user:group1,group2",
+    )
+
+    def hosts(self) -> tuple[Host, ...]:
+        """Give the metastores in the order in which they are tried."""
+        return tuple(_host(uri) for uri in self.uri)
+
+    def user(self) -> tuple[str, list[str]] | None:
+        """Give the user and the groups of ``ugi``."""
+        if self.ugi is None:
+            return None
+        user, _, groups = self.ugi.partition(":")
+        return user.strip(), [group.strip() for group in groups.split(",") if group.strip()]
+
+
+@attrs.define(kw_only=True)
+class Hive2Config(HiveConfig):
+    """Properties of a two-level namespace, database and table."""
+
+    impl: ClassVar[str] = "hive2"
+
+
+@attrs.define(kw_only=True)
+class Hive3Config(HiveConfig):
+    """Properties of a three-level namespace, catalog, database and table."""
+
+    impl: ClassVar[str] = "hive3"

@@ -1,0 +1,69 @@
+"""From the metastore's failures to protocol errors.
+
+The metastore answers many failures with a bare MetaException and says what it is about in the
+text only. Whether an object is missing or in the way depends on the call and is decided there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pymetastore.hive_metastore import ttypes
+from thrift.Thrift import TApplicationException, TException
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    UnauthenticatedError,
+    UnsupportedError,
+)
+
+from ..core.errors import first_line
+from .pool import UnreachableError
+
+__all__ = ["from_metastore", "said"]
+
+# First match wins: the exception, a pattern in its text, and the error that it stands for.
+_TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] = (
+    (UnreachableError, "", ServiceUnavailableError),
+    (
+        TException,
+        r"AccessControlException|[Pp]ermission denied|not authorized|"
+        r"No privilege|does not have (the )?privilege|AuthorizationException",
+        PermissionDeniedError,
+    ),
+    (TException, r"GSS initiate failed|[Uu]nauthenticated|Invalid (credentials|token)", UnauthenticatedError),
+    (TException, r"has been modified", ConcurrentModificationError),
+    (TException, r"Can not drop|cannot be moved", InvalidInputError),
+    (TException, r"Invalid method name|does not know the call", UnsupportedError),
+    (ttypes.InvalidObjectException, "", InvalidInputError),
+    (ttypes.InvalidInputException, "", InvalidInputError),
+    (TException, "", InternalError),
+)  # fmt: skip
+_PATTERNS = tuple((kind, re.compile(pattern), error) for kind, pattern, error in _TABLE)
+
+
+def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | None:
+    """Translate a failure of the metastore, or give None where it is not one.
+
+    Args:
+        error: the failure.
+        what: the operation and its object, to open the message with.
+    """
+    text = said(error)
+    for kind, pattern, found in _PATTERNS:
+        if isinstance(error, kind) and pattern.search(text):
+            return found(f"{what}: {text}")
+    return None
+
+
+def said(error: BaseException) -> str:
+    """Give what the metastore said, on one line."""
+    message = getattr(error, "message", None)
+    if isinstance(error, TException) and not isinstance(error, TApplicationException) and message:
+        return first_line(Exception(message))
+    return first_line(error)

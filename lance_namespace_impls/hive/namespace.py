@@ -1,0 +1,398 @@
+"""Databases and tables of a Hive Metastore."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any, ClassVar, Self
+
+import attrs
+from pymetastore.hive_metastore.ttypes import (
+    AlreadyExistsException,
+    Database,
+    InvalidObjectException,
+    InvalidOperationException,
+    MetaException,
+    NoSuchObjectException,
+    Table,
+    UnknownDBException,
+)
+from thrift.Thrift import TException
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    LanceNamespaceError,
+    UnsupportedError,
+)
+
+from ..core.capabilities import Capabilities
+from ..core.catalog import (
+    CatalogNamespace,
+    TableEntry,
+    namespace_exists,
+    namespace_not_empty,
+    namespace_not_found,
+    not_a_lance_table,
+    table_exists,
+    table_not_found,
+)
+from ..core.identifiers import Identifier, parse_identifier
+from ..core.location import default_location
+from ..core.paging import sorted_after
+from .client import Metastore
+from .config import Hive2Config, Hive3Config, HiveConfig
+from .errors import from_metastore, said
+from .pool import UnreachableError
+from .records import (
+    DESCRIPTION,
+    LOCATION,
+    change_database,
+    change_table,
+    database_properties,
+    entry_of,
+    is_lance_table,
+    new_database,
+    new_table,
+    plain_location,
+)
+
+__all__ = ["Hive2Namespace", "HiveNamespace"]
+
+ALTER_TRIES = 10
+# Tables asked for in one call: few at first, since a page may need no more. The metastore's own
+# clients ask for 300 to 1,000.
+FIRST_BATCH = 50
+LATER_BATCH = 500
+# What the metastore answers where a change cannot be made, whichever object is the reason.
+_REFUSED = (MetaException, InvalidObjectException, InvalidOperationException, NoSuchObjectException)
+
+
+class HiveNamespace(CatalogNamespace):
+    """The Lance tables of a Hive Metastore.
+
+    Asked for by this name, it asks the metastore which release it is, and is a
+    `Hive3Namespace` where that has catalogs, else a `Hive2Namespace`.
+
+    Methods here take the last two names of an identifier as catalog and database; the two forms
+    differ in what is above.
+    """
+
+    config_type = HiveConfig
+    config: HiveConfig
+    with_catalogs: ClassVar[bool]
+
+    def __init__(self, config: HiveConfig) -> None:
+        super().__init__(config)
+        self._metastore = Metastore(config, with_catalogs=self.with_catalogs)
+        self._altering = threading.Lock()
+
+    @classmethod
+    def from_properties(
+        cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
+    ) -> Self:
+        """Connect with properties as text, bare or with the impl as prefix.
+
+        Raises:
+            InvalidInputError: code 13, a property is unknown or of the wrong type.
+            ServiceUnavailableError: code 17, the metastore cannot be asked for its release.
+        """
+        config = cls.config_type.from_properties(properties, other_impls)
+        return cls(config) if cls is not HiveNamespace else _chosen(config)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._metastore.close()
+
+    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
+        """Turn a failure of the metastore or of storage into a protocol error."""
+        return from_metastore(error, what) or super().translate(error, what)
+
+    def check_identifier(self, operation: str, request: Any) -> None:
+        """Refuse names that the metastore reads as something else (code 13)."""
+        super().check_identifier(operation, request)
+        names = list(getattr(request, "id", None) or ())
+        if operation == "RenameTable":
+            names += [*parse_identifier(request.new_namespace_id), request.new_table_name]
+        for name in names:
+            _check_name(name)
+
+    # --- namespaces
+
+    def _require_namespace(self, identifier: Identifier) -> None:
+        self._namespace_properties(identifier)
+
+    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        if not identifier:
+            self._metastore.ping()
+            return {}
+        return database_properties(self._database(identifier))
+
+    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        if parent:
+            self._require_namespace(parent)
+            return iter(())
+        return sorted_after(self._metastore.database_names(None), after)
+
+    def _database(self, identifier: Identifier) -> Database:
+        try:
+            return self._metastore.database(*_padded(identifier))
+        except (NoSuchObjectException, UnknownDBException) as error:
+            raise namespace_not_found(identifier) from error
+
+    def _database_exists(self, identifier: Identifier) -> bool:
+        try:
+            self._metastore.database(*_padded(identifier))
+        except (NoSuchObjectException, UnknownDBException):
+            return False
+        return True
+
+    def _make_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        catalog, name = _padded(identifier)
+        location = default_location(self.config.root, identifier)
+        database = new_database(catalog, name, properties, location)
+        try:
+            self._metastore.create_database(database)
+        except AlreadyExistsException as error:
+            raise namespace_exists(identifier) from error
+        except InvalidObjectException:
+            self._require_namespace(identifier[:-1])
+            raise
+        return database_properties(self._database(identifier))
+
+    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        database = self._database(identifier)
+        self._drop_database(identifier, cascade)
+        return database_properties(database)
+
+    def _drop_database(self, identifier: Identifier, cascade: bool) -> None:
+        """Drop a database, and all in it if asked to; no data is deleted."""
+        where = _padded(identifier)
+        if cascade:
+            self._drop_all_tables(where)
+        try:
+            self._metastore.drop_database(*where, cascade=cascade)
+        except InvalidOperationException as error:
+            raise namespace_not_empty(identifier, said(error)) from error
+        except (MetaException, NoSuchObjectException) as error:
+            # Hive 2 and 3 answer a NullPointerException for a database that is not there.
+            if not self._database_exists(identifier):
+                raise namespace_not_found(identifier) from error
+            raise
+
+    def _drop_all_tables(self, where: tuple[str | None, str]) -> None:
+        for name in self._metastore.table_names(*where):
+            try:
+                self._metastore.drop_table(*where, name)
+            except NoSuchObjectException:
+                continue  # someone else was faster
+            except (MetaException, InvalidOperationException):
+                continue  # a view depends on it: dropping the database does it in the right order
+
+    def _alter_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        with self._altering:
+            database = self._database(identifier)
+            before = (database.description, database.locationUri)
+            change_database(database, changed, removed)
+            after = (database.description, database.locationUri)
+            if before != after and not self.with_catalogs and not self._metastore.has_catalogs():
+                raise UnsupportedError(
+                    f"AlterNamespace {identifier[-1]}: Hive 2 cannot change {DESCRIPTION} and "
+                    f"{LOCATION} of a database that exists"
+                )
+            try:
+                self._metastore.alter_database(_padded(identifier)[0], database)
+            except _REFUSED as error:
+                if not self._database_exists(identifier):
+                    raise namespace_not_found(identifier) from error
+                raise
+        return database_properties(self._database(identifier))
+
+    # --- tables
+
+    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        where = _padded(parent)
+        try:
+            names = self._metastore.lance_table_names(*where)
+        except UnknownDBException as error:
+            raise namespace_not_found(parent) from error
+        if names is None:
+            names = self._lance_names_among(parent, self._metastore.table_names(*where))
+        if not names:  # before 4.2 the metastore lists nothing of a database that is not there
+            self._require_namespace(parent)
+        return sorted_after(names, after)
+
+    def _lance_names_among(self, parent: Identifier, names: list[str]) -> list[str]:
+        found: list[str] = []
+        left = iter(names)
+        while batch := list(islice(left, LATER_BATCH)):
+            tables = self._many_tables(parent, batch)
+            found += [table.tableName for table in tables if is_lance_table(table)]
+        return found
+
+    def _many_tables(self, parent: Identifier, names: list[str]) -> list[Table]:
+        try:
+            return self._metastore.tables(*_padded(parent), names)
+        except UnknownDBException as error:
+            raise namespace_not_found(parent) from error
+
+    def _table(self, identifier: Identifier) -> TableEntry:
+        return entry_of(identifier, self._lance_table(identifier))
+
+    def _lance_table(self, identifier: Identifier) -> Table:
+        try:
+            table = self._metastore.table(*_padded(identifier[:-1]), identifier[-1])
+        except NoSuchObjectException as error:
+            raise table_not_found(identifier) from error
+        return _required_lance(identifier, table)
+
+    def _lookups(
+        self, parent: Identifier, names: Iterator[str]
+    ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
+        size = FIRST_BATCH
+        while batch := list(islice(names, size)):
+            found = {table.tableName: table for table in self._many_tables(parent, batch)}
+            for name in batch:
+                yield name, partial(_looked_up, (*parent, name), found.get(name))
+            size = LATER_BATCH
+
+    def _table_exists(self, identifier: Identifier) -> bool:
+        try:
+            self._metastore.table(*_padded(identifier[:-1]), identifier[-1])
+        except NoSuchObjectException:
+            return False
+        return True
+
+    def _add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        parent, name = identifier[:-1], identifier[-1]
+        database = self._database(parent)
+        if location is None:
+            home = plain_location(database.locationUri)
+            location = (
+                default_location(home, [name])
+                if home
+                else default_location(self.config.root, identifier)
+            )
+        user = self.config.user()
+        owner = user[0] if user else None
+        table = new_table(*_padded(parent), name, location, properties, owner)
+        try:
+            self._metastore.create_table(table)
+        except AlreadyExistsException as error:
+            raise table_exists(identifier) from error
+        except InvalidObjectException as error:
+            if not self._database_exists(parent):
+                raise namespace_not_found(parent) from error
+            raise
+        return entry_of(identifier, table)
+
+    def _remove_table(self, entry: TableEntry) -> None:
+        try:
+            self._metastore.drop_table(*_padded(entry.id[:-1]), entry.id[-1])
+        except NoSuchObjectException as error:
+            raise table_not_found(entry.id) from error
+
+    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
+        old = entry.id
+        table = self._lance_table(old)
+        table.dbName, table.tableName = new[-2:]
+        try:
+            self._metastore.alter_table(*_padded(old[:-1]), old[-1], table)
+        except _REFUSED as error:
+            if not self._database_exists(new[:-1]):
+                raise namespace_not_found(new[:-1]) from error
+            if self._table_exists(new):
+                raise table_exists(new) from error
+            if not self._table_exists(old):
+                raise table_not_found(old) from error
+            raise
+
+    def _alter_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Change parameters on top of the latest record, again if another writer was faster."""
+        with self._altering:
+            for _ in range(ALTER_TRIES):
+                table = self._lance_table(entry.id)
+                expected = change_table(table, changed, removed)
+                try:
+                    self._metastore.alter_table(
+                        *_padded(entry.id[:-1]), entry.id[-1], table, expected
+                    )
+                except _REFUSED as error:
+                    if not self._table_exists(entry.id):
+                        raise table_not_found(entry.id) from error
+                    reason = self.translate(error, f"AlterTable {'$'.join(entry.id)}")
+                    if not isinstance(reason, ConcurrentModificationError):
+                        raise
+                else:
+                    return entry_of(entry.id, table).properties
+        raise reason
+
+
+class Hive2Namespace(HiveNamespace):
+    """The two-level form: databases of the metastore's default catalog, and their tables.
+
+    Source: the general specification, "Lance HMS Namespace".
+    """
+
+    config_type = Hive2Config
+    config: Hive2Config
+    with_catalogs = False
+    capabilities = Capabilities(
+        namespace_depth=1,
+        table_depth=1,
+        lowercase_names=True,
+        cascade=True,
+        rename_across=True,
+        permanent=(("default",),),
+    )
+
+
+def _required_lance(identifier: Identifier, table: Table | None) -> Table:
+    if table is None:
+        raise table_not_found(identifier)
+    if not is_lance_table(table):
+        raise not_a_lance_table(identifier)
+    return table
+
+
+def _looked_up(identifier: Identifier, table: Table | None) -> TableEntry:
+    return entry_of(identifier, _required_lance(identifier, table))
+
+
+def _padded(identifier: Identifier) -> tuple[str | None, str]:
+    """Give catalog and database; the two-level form names no catalog."""
+    return (identifier[0] if len(identifier) == 2 else None), identifier[-1]
+
+
+def _check_name(name: str) -> None:
+    if name != name.strip() or "@" in name or "#" in name:
+        raise InvalidInputError(
+            f"name {name!r}: in Hive a name has no '@' or '#' and no space at either end"
+        )
+
+
+def _chosen(config: HiveConfig) -> Any:
+    from .catalogs import Hive3Namespace
+
+    metastore = Metastore(config, with_catalogs=False)
+    try:
+        has_catalogs = metastore.has_catalogs()
+    except (TException, UnreachableError) as error:
+        found = from_metastore(error, "hive: the metastore cannot be asked for its release")
+        raise found or error from error
+    finally:
+        metastore.close()
+    properties = attrs.asdict(config)
+    if has_catalogs:
+        return Hive3Namespace(Hive3Config(**properties))
+    return Hive2Namespace(Hive2Config(**properties))

@@ -1,0 +1,245 @@
+"""Connections to a metastore: few, kept open, shared by threads.
+
+The metastore serves each connection with a thread of its own, so connections are kept and their
+number is capped. Thrift's client must not be used by two threads at once.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from pymetastore.hive_metastore.ThriftHiveMetastore import Client
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.protocol.TProtocol import TProtocolException
+from thrift.Thrift import TApplicationException, TException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport, TTransportException
+
+from ..core.errors import first_line
+from .config import Host
+
+__all__ = ["Connection", "Pool", "UnreachableError"]
+
+T = TypeVar("T")
+
+# What the metastore answers leaves the connection in order; after anything else, what still comes
+# on it may belong to a call that was given up.
+_ANSWERED = (
+    TApplicationException.UNKNOWN_METHOD,
+    TApplicationException.MISSING_RESULT,
+    TApplicationException.INTERNAL_ERROR,
+)
+_BROKEN = (TTransportException, TProtocolException, OSError, EOFError)
+
+
+class UnreachableError(ConnectionError):
+    """No metastore could be reached, or one went away during a call."""
+
+
+class Connection:
+    """A socket to a metastore and the Thrift client on it, for one thread at a time.
+
+    Args:
+        host: the metastore.
+        connect_timeout: seconds to wait for the connection.
+        read_timeout: seconds to wait for bytes during a call.
+
+    Raises:
+        OSError: the connection cannot be made.
+    """
+
+    def __init__(self, host: Host, connect_timeout: float, read_timeout: float) -> None:
+        opened = socket.create_connection((host.name, host.port), connect_timeout)
+        if opened.getsockname() == opened.getpeername():
+            # Where nothing listens on a port that the system also hands out to clients, a socket
+            # can end up connected to itself.
+            opened.close()
+            raise ConnectionRefusedError("connection refused")
+        opened.settimeout(read_timeout)
+        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        plain = TSocket(host.name, host.port)
+        plain.setHandle(opened)
+        self._transport = TBufferedTransport(plain)
+        self.host = host
+        self.client: Any = Client(TBinaryProtocolAccelerated(self._transport))
+        self.lacks: set[str] = set()
+        """Calls that this metastore has answered not to know."""
+        self.has_catalogs: bool | None = None
+        """Whether this metastore has catalogs; None until it was asked."""
+
+    def is_open(self) -> bool:
+        """Say whether the metastore has not hung up, without asking it anything."""
+        return bool(self._transport.isOpen())
+
+    def close(self) -> None:
+        """Hang up."""
+        self._transport.close()
+
+
+class Pool:
+    """At most `size` connections, opened when they are needed.
+
+    Args:
+        hosts: the metastores; a new connection goes to the one that was last reached, else to the
+            next in order.
+        size: most connections open at a time; further callers wait for one.
+        connect_timeout: seconds to wait for a connection.
+        read_timeout: seconds to wait for bytes during a call.
+        greet: what is said first on a new connection.
+    """
+
+    def __init__(
+        self,
+        hosts: Sequence[Host],
+        size: int,
+        *,
+        connect_timeout: float,
+        read_timeout: float,
+        greet: Callable[[Connection], None],
+    ) -> None:
+        self._hosts = list(hosts)
+        self._size = size
+        self._connect_timeout = connect_timeout
+        self._read_timeout = read_timeout
+        self._greet = greet
+        self._closed = False
+        self._reached = self._hosts[0]
+        self._start_empty()
+        _POOLS.add(self)
+
+    def _start_empty(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[Connection] = []
+        self._free = threading.BoundedSemaphore(self._size)
+
+    def run(self, work: Callable[[Connection], T], *, repeatable: bool) -> T:
+        """Do something on a connection that no one else uses meanwhile.
+
+        Args:
+            work: calls the metastore.
+            repeatable: whether it does no harm twice; then it is done once more, on a new
+                connection, where the first one breaks.
+
+        Raises:
+            UnreachableError: no metastore can be reached, or it went away during the call.
+            TException: what the metastore answers.
+        """
+        patience = self._connect_timeout + self._read_timeout
+        free = self._free
+        if not free.acquire(timeout=patience):
+            raise UnreachableError(
+                f"none of the {self._size} connections to the metastore became free within "
+                f"{patience:g} s; raise client.pool-size, or send it less at a time"
+            )
+        try:
+            connection = self._kept() or self._open()
+            try:
+                return self._use(connection, work)
+            except _BROKEN as error:
+                if not repeatable or _is_timeout(error):
+                    raise self._gone(connection, error, repeatable) from error
+            connection = self._open()
+            try:
+                return self._use(connection, work)
+            except _BROKEN as error:
+                raise self._gone(connection, error, repeatable) from error
+        finally:
+            free.release()
+
+    def close(self) -> None:
+        """Close the connections; those in use close when their call is over."""
+        self._closed = True
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _kept(self) -> Connection | None:
+        """Take the connection that was used last; those that the metastore closed go."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+            if connection.is_open():
+                return connection
+
+    def _open(self) -> Connection:
+        failures = []
+        for host in sorted(self._hosts, key=lambda host: host != self._reached):
+            try:
+                connection = Connection(host, self._connect_timeout, self._read_timeout)
+            except OSError as error:
+                failures.append(f"{host}: {first_line(error)}")
+                continue
+            try:
+                self._greet(connection)
+            except _BROKEN as error:
+                connection.close()
+                failures.append(f"{host}: {first_line(error)}")
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                self._reached = host
+                return connection
+        raise UnreachableError(f"no metastore can be reached: {'; '.join(failures)}")
+
+    def _use(self, connection: Connection, work: Callable[[Connection], T]) -> T:
+        try:
+            answer = work(connection)
+        except BaseException as error:
+            if _is_answer(error):
+                self._keep(connection)
+            else:
+                connection.close()
+            raise
+        self._keep(connection)
+        return answer
+
+    def _keep(self, connection: Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _gone(
+        self, connection: Connection, error: BaseException, repeatable: bool
+    ) -> UnreachableError:
+        if _is_timeout(error):
+            said = f"said nothing for {self._read_timeout:g} s"
+        else:
+            said = f"went away during the call ({first_line(error)})"
+        advice = "" if repeatable else "; the change may have been made: look before repeating it"
+        return UnreachableError(f"the metastore {connection.host} {said}{advice}")
+
+
+def _is_answer(error: BaseException) -> bool:
+    if isinstance(error, TApplicationException):
+        return error.type in _ANSWERED
+    return isinstance(error, TException) and not isinstance(error, _BROKEN)
+
+
+def _is_timeout(error: BaseException) -> bool:
+    return isinstance(error, TimeoutError) or (
+        isinstance(error, TTransportException) and error.type == TTransportException.TIMED_OUT
+    )
+
+
+_POOLS: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+def _forget_connections() -> None:
+    """A forked process must not talk on its parent's connections."""
+    for pool in _POOLS:
+        pool._start_empty()
+
+
+os.register_at_fork(after_in_child=_forget_connections)

@@ -1,0 +1,344 @@
+"""The metastore's own records, to and from properties.
+
+Source: the Hive 3.x specification, "Object Mapping".
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pymetastore.hive_metastore.ttypes import (
+    Catalog,
+    Database,
+    PrincipalType,
+    SerDeInfo,
+    StorageDescriptor,
+    Table,
+)
+
+from lance_namespace_client.errors import InvalidInputError, UnsupportedError
+
+from ..core.catalog import TABLE_TYPE, TableEntry, is_lance, with_lance_type
+from ..core.identifiers import Identifier
+
+__all__ = [
+    "NO_STATISTICS",
+    "catalog_properties",
+    "change_catalog",
+    "change_database",
+    "change_table",
+    "database_properties",
+    "dataset_location",
+    "entry_of",
+    "is_lance_table",
+    "new_catalog",
+    "new_database",
+    "new_table",
+    "plain_location",
+    "stored_location",
+]
+
+DESCRIPTION = "database.description"
+LOCATION = "database.location-uri"
+OWNER = "database.owner"
+OWNER_TYPE = "database.owner-type"
+CATALOG_DESCRIPTION = "catalog.description"
+CATALOG_LOCATION = "catalog.location-uri"
+
+EXTERNAL = "EXTERNAL"
+CHANGED = "transient_lastDdlTime"
+# Else the metastore lists a table's folder and keeps the number and size of its files, which nothing
+# brings up to date. It is told so when a table is made, and does not store it.
+NO_STATISTICS = "DO_NOT_UPDATE_STATS"
+# The metastore's own; users neither set nor see them.
+_BOOKKEEPING = (EXTERNAL, CHANGED, NO_STATISTICS)
+_OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_NAMES.items()}
+
+
+# --- locations
+
+
+def plain_location(location: str | None) -> str:
+    """Give a location as this package has it: a local path without scheme, no slash at the end."""
+    text = location or ""
+    if text.startswith("file:"):
+        text = "/" + text.removeprefix("file:").lstrip("/")
+    return text.rstrip("/") or text
+
+
+def dataset_location(location: str | None) -> str:
+    """Give a table's location as pylance takes it: Hadoop has names of its own for S3."""
+    text = plain_location(location)
+    scheme, found, rest = text.partition("://")
+    return f"s3://{rest}" if found and scheme in ("s3a", "s3n") else text
+
+
+def stored_location(location: str, what: str) -> str:
+    """Give a location as it is sent: with its scheme, since the metastore has a default of its own.
+
+    Args:
+        location: a URI or an absolute path.
+        what: whose location it is, to open a message with.
+
+    Raises:
+        InvalidInputError: code 13, it is neither.
+    """
+    if location.startswith("/"):
+        return f"file://{location}"
+    scheme, found, _ = location.partition(":/")
+    if not found or not scheme or "/" in scheme or "\0" in location:
+        raise InvalidInputError(f"{what}: location {location!r} is no URI and no absolute path")
+    return location
+
+
+# --- catalogs
+
+
+def new_catalog(name: str, properties: Mapping[str, str], location: str) -> Catalog:
+    """Build a catalog.
+
+    Args:
+        name: its name.
+        properties: ``catalog.description`` and ``catalog.location-uri``; there are no others.
+        location: where it is unless the properties say so.
+
+    Raises:
+        InvalidInputError: code 13, another property.
+    """
+    _check_catalog_keys(name, properties)
+    place = properties.get(CATALOG_LOCATION) or location
+    stored = stored_location(place, f"catalog {name}")
+    return Catalog(name=name, description=properties.get(CATALOG_DESCRIPTION), locationUri=stored)
+
+
+def change_catalog(catalog: Catalog, changed: Mapping[str, str], removed: Sequence[str]) -> None:
+    """Change a catalog's record.
+
+    Raises:
+        InvalidInputError: code 13, another property, or no location is left.
+        UnsupportedError: code 0, no description is left.
+    """
+    _check_catalog_keys(catalog.name, [*changed, *removed])
+    if CATALOG_LOCATION in removed:
+        raise InvalidInputError(f"catalog {catalog.name} cannot be without {CATALOG_LOCATION}")
+    if CATALOG_DESCRIPTION in removed:
+        catalog.description = _described(catalog, None)
+    if CATALOG_DESCRIPTION in changed:
+        catalog.description = _described(catalog, changed[CATALOG_DESCRIPTION])
+    if CATALOG_LOCATION in changed:
+        catalog.locationUri = stored_location(changed[CATALOG_LOCATION], f"catalog {catalog.name}")
+
+
+def catalog_properties(catalog: Catalog) -> dict[str, str]:
+    """Give a catalog's properties."""
+    return _present(
+        {
+            CATALOG_DESCRIPTION: catalog.description,
+            CATALOG_LOCATION: plain_location(catalog.locationUri),
+        }
+    )
+
+
+def _check_catalog_keys(name: str, keys: Mapping[str, str] | Sequence[str]) -> None:
+    unknown = sorted(set(keys) - {CATALOG_DESCRIPTION, CATALOG_LOCATION})
+    if unknown:
+        raise InvalidInputError(
+            f"catalog {name}: a Hive catalog has {CATALOG_DESCRIPTION} and {CATALOG_LOCATION}, "
+            f"not {', '.join(unknown)}"
+        )
+
+
+# --- databases
+
+
+def new_database(
+    catalog: str | None, name: str, properties: Mapping[str, str], location: str
+) -> Database:
+    """Build a database.
+
+    Args:
+        catalog: its catalog; None is the default one.
+        name: its name.
+        properties: the four ``database.*`` properties, and parameters.
+        location: where it is unless the properties say so.
+
+    Raises:
+        InvalidInputError: code 13, a property has a value that cannot be stored.
+    """
+    database = Database(name=name, catalogName=catalog, parameters={})
+    change_database(database, {LOCATION: location, **properties}, [])
+    return database
+
+
+def change_database(database: Database, changed: Mapping[str, str], removed: Sequence[str]) -> None:
+    """Change a database's record.
+
+    Raises:
+        InvalidInputError: code 13, a value that cannot be stored, or no location is left.
+        UnsupportedError: code 0, no description is left.
+    """
+    what = f"database {database.name}"
+    if LOCATION in removed:
+        raise InvalidInputError(f"{what} cannot be without {LOCATION}")
+    parameters = dict(database.parameters or {})
+    for key in removed:
+        if key == DESCRIPTION:
+            database.description = _described(database, None)
+        elif key == OWNER:
+            database.ownerName = None
+        elif key == OWNER_TYPE:
+            database.ownerType = PrincipalType.USER
+        else:
+            parameters.pop(key, None)
+    for key, value in changed.items():
+        if key == DESCRIPTION:
+            database.description = _described(database, value)
+        elif key == LOCATION:
+            database.locationUri = stored_location(value, what)
+        elif key == OWNER:
+            database.ownerName = value
+        elif key == OWNER_TYPE:
+            database.ownerType = _owner_type(value, what)
+        else:
+            parameters[key] = value
+    database.parameters = parameters
+
+
+def database_properties(database: Database) -> dict[str, str]:
+    """Give a database's properties."""
+    owner_type = PrincipalType._VALUES_TO_NAMES.get(database.ownerType)
+    # Without an owner the metastore fills in a type all the same.
+    tells = database.ownerName is not None or database.ownerType not in (None, PrincipalType.USER)
+    return dict(database.parameters or {}) | _present(
+        {
+            DESCRIPTION: database.description,
+            LOCATION: plain_location(database.locationUri),
+            OWNER: database.ownerName,
+            OWNER_TYPE: owner_type if tells else None,
+        }
+    )
+
+
+def _described(record: Catalog | Database, description: str | None) -> str | None:
+    """Give a new description; the metastore drops a blank one without a word."""
+    if record.description and not (description or "").strip():
+        raise UnsupportedError(
+            f"{record.name}: Hive cannot take a description away; set another one instead"
+        )
+    return description
+
+
+def _owner_type(text: str, what: str) -> int:
+    found = _OWNER_TYPES.get(text.strip().upper())
+    if found is None:
+        raise InvalidInputError(
+            f"{what}: {OWNER_TYPE} {text!r} is not one of {', '.join(sorted(_OWNER_TYPES))}"
+        )
+    return found
+
+
+# --- tables
+
+
+def new_table(
+    catalog: str | None,
+    database: str,
+    name: str,
+    location: str,
+    properties: Mapping[str, str],
+    owner: str | None,
+) -> Table:
+    """Build a Lance table: an external one, since the metastore deletes the data of others.
+
+    Raises:
+        InvalidInputError: code 13, a property would make it something else, or the location is
+            neither a URI nor an absolute path.
+    """
+    what = f"table {database}.{name}"
+    _check_keys(what, properties)
+    return Table(
+        catName=catalog,
+        dbName=database,
+        tableName=name,
+        owner=owner,
+        tableType="EXTERNAL_TABLE",
+        parameters={**with_lance_type(properties), EXTERNAL: "TRUE", NO_STATISTICS: "true"},
+        partitionKeys=[],
+        sd=StorageDescriptor(
+            location=stored_location(location, what),
+            # Columns are in the dataset. Engines that know nothing of Lance want these classes.
+            cols=[],
+            inputFormat="org.apache.hadoop.mapred.FileInputFormat",
+            outputFormat="org.apache.hadoop.mapred.FileOutputFormat",
+            serdeInfo=SerDeInfo(
+                serializationLib="org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+                parameters={},
+            ),
+            parameters={},
+            bucketCols=[],
+            sortCols=[],
+        ),
+    )
+
+
+def is_lance_table(table: Table) -> bool:
+    """Say whether it is an external table with ``table_type=lance``."""
+    return table.tableType == "EXTERNAL_TABLE" and is_lance(table.parameters)
+
+
+def entry_of(identifier: Identifier, table: Table) -> TableEntry:
+    """Give a table as the protocol has it."""
+    return TableEntry(
+        id=identifier,
+        location=dataset_location(table.sd.location),
+        properties={k: v for k, v in table.parameters.items() if k not in _BOOKKEEPING},
+    )
+
+
+def change_table(
+    table: Table, changed: Mapping[str, str], removed: Sequence[str]
+) -> tuple[str, str] | None:
+    """Change a table's parameters, and mark the record as newer than it was.
+
+    The metastore keeps the time of the last change in whole seconds. It is raised by at least one
+    each time, so that a writer who read the record before this change is told from one who read
+    it after.
+
+    Returns:
+        the mark that the metastore must still have when it stores the record.
+
+    Raises:
+        InvalidInputError: code 13, a property would make it something else than a Lance table.
+    """
+    what = f"table {table.dbName}.{table.tableName}"
+    _check_keys(what, changed)
+    if TABLE_TYPE in removed or EXTERNAL in removed:
+        raise InvalidInputError(f"{what}: {TABLE_TYPE} and {EXTERNAL} make it a Lance table")
+    parameters = {k: v for k, v in table.parameters.items() if k not in removed} | dict(changed)
+    before = table.parameters.get(CHANGED)
+    known = int(before) if before and before.isdigit() else 0
+    parameters[CHANGED] = str(max(int(time.time()), known + 1))
+    table.parameters = parameters
+    return (CHANGED, before) if before else None
+
+
+def _check_keys(what: str, properties: Mapping[str, str]) -> None:
+    wrong = {
+        key: value
+        for key, value in properties.items()
+        if (key == TABLE_TYPE and not is_lance(properties))
+        or (key == EXTERNAL and value.upper() != "TRUE")
+        or key == CHANGED
+    }
+    if wrong:
+        key, value = next(iter(wrong.items()))
+        raise InvalidInputError(
+            f"{what}: {key}={value} cannot be set; a Lance table here has {TABLE_TYPE}=lance and "
+            f"{EXTERNAL}=TRUE, and {CHANGED} belongs to the metastore"
+        )
+
+
+def _present(values: Mapping[str, Any]) -> dict[str, str]:
+    return {key: value for key, value in values.items() if value is not None}

@@ -1,0 +1,21 @@
+"""The behaviour suite on real metastores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.behaviour.machine import explore
+from tests.servers.hive import shared
+
+from .conftest import FORMS, parameters
+from .subject import hive_subject
+
+RUNS = 8
+
+
+@pytest.mark.parametrize("where", parameters(FORMS))
+def test_it_does_as_the_model_says(where: tuple[str, str], tmp_path: Path) -> None:
+    release, impl = where
+    explore(hive_subject(shared(release), impl, tmp_path / "lake"), RUNS)

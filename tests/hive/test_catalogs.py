@@ -1,0 +1,213 @@
+"""Catalogs: truly created, described, listed, altered and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+from pymetastore.hive_metastore.ttypes import (
+    AlterCatalogRequest,
+    Catalog,
+    CreateCatalogRequest,
+    Database,
+    DropCatalogRequest,
+    GetCatalogRequest,
+    InvalidOperationException,
+    MetaException,
+)
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls.hive.client import Metastore as Client
+
+from .conftest import FORMS, Form, parameters
+
+pytestmark = pytest.mark.parametrize(
+    "form", parameters([form for form in FORMS if form[1] == "hive3"]), indirect=True
+)
+
+
+@pytest.fixture
+def catalog(form: Form) -> Iterator[str]:
+    yield form.above[0]
+    form.namespace.drop_namespace({"id": form.above, "behavior": "CASCADE", "mode": "SKIP"})
+
+
+def test_a_catalog_is_one_for_others_too(form: Form, catalog: str) -> None:
+    found = form.metastore.connect().get_catalog(GetCatalogRequest(catalog)).catalog
+    assert found.locationUri == f"file://{form.root}/{catalog}"
+    assert catalog in form.namespace.list_namespaces({}).namespaces
+    assert form.namespace.list_namespaces({"id": [catalog]}).namespaces == ["default"]
+    with pytest.raises(NamespaceAlreadyExistsError):
+        form.namespace.create_namespace({"id": [catalog]})
+
+
+def test_its_properties(form: Form, catalog: str) -> None:
+    given = {"catalog.description": "all", "catalog.location-uri": str(form.root / "there")}
+    other = {"id": [f"{catalog}_p"]}
+    assert form.namespace.create_namespace({**other, "properties": given}).properties == given
+    assert form.namespace.describe_namespace(other).properties == given
+    changed = {**given, "catalog.description": "none"}
+    request = {**other, "set_properties": {"catalog.description": "none"}}
+    assert form.namespace.alter_namespace(request).properties == changed
+    request = {**other, "unset_properties": ["catalog.description"]}
+    with pytest.raises(UnsupportedError, match="cannot take a description away"):
+        form.namespace.alter_namespace(request)
+    assert form.namespace.describe_namespace(other).properties == changed
+    with pytest.raises(InvalidInputError):
+        form.namespace.alter_namespace({**other, "unset_properties": ["catalog.location-uri"]})
+    form.namespace.drop_namespace(other)
+
+
+def test_other_properties_are_refused(form: Form, catalog: str) -> None:
+    with pytest.raises(InvalidInputError, match="not owner"):
+        form.namespace.create_namespace({"id": ["other"], "properties": {"owner": "ann"}})
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.describe_namespace({"id": ["other"]})
+    with pytest.raises(InvalidInputError, match="not owner"):
+        form.namespace.alter_namespace({"id": [catalog], "set_properties": {"owner": "ann"}})
+
+
+def test_a_database_needs_its_catalog(form: Form, catalog: str) -> None:
+    with pytest.raises(NamespaceNotFoundError, match="namespace none does not exist"):
+        form.namespace.create_namespace({"id": ["none", "d"]})
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.list_namespaces({"id": ["none"]})
+
+
+def test_databases_of_one_name_in_two_catalogs_are_two(form: Form, catalog: str) -> None:
+    for above in (catalog, "hive"):
+        form.namespace.create_namespace({"id": [above, "twin"]})
+        form.namespace.declare_table({"id": [above, "twin", f"in_{above}"]})
+    assert form.namespace.list_tables({"id": [catalog, "twin"]}).tables == [f"in_{catalog}"]
+    assert form.namespace.list_tables({"id": ["hive", "twin"]}).tables == ["in_hive"]
+    with pytest.raises(UnsupportedError, match=f"cannot move a table out of {catalog}"):
+        form.namespace.rename_table(
+            {
+                "id": [catalog, "twin", f"in_{catalog}"],
+                "new_table_name": "t",
+                "new_namespace_id": ["hive", "twin"],
+            }
+        )
+    form.namespace.drop_namespace({"id": ["hive", "twin"], "behavior": "CASCADE"})
+
+
+def test_the_metastore_deletes_what_is_in_a_catalog_that_it_drops(form: Form, catalog: str) -> None:
+    """What this package must not do: the bare call, to show why it takes a detour."""
+    client = form.metastore.connect()
+    place = Path(form.root, "bare")
+    client.create_catalog(CreateCatalogRequest(Catalog("bare", None, f"file:{place}")))
+    place.joinpath("precious").write_text("data")
+    client.drop_catalog(DropCatalogRequest("bare"))
+    assert not place.joinpath("precious").exists()
+
+
+@pytest.mark.parametrize("behavior", ["RESTRICT", "CASCADE"])
+def test_dropping_keeps_what_is_at_its_location(form: Form, catalog: str, behavior: str) -> None:
+    place = Path(form.root, catalog)
+    place.joinpath("precious").write_text("data")
+    lance.write_dataset(pa.table({"x": [1]}), place / "loose.lance")
+    form.namespace.drop_namespace({"id": [catalog], "behavior": behavior})
+    assert catalog not in form.metastore.connect().get_catalogs().names
+    assert place.joinpath("precious").read_text() == "data"
+    assert lance.dataset(place / "loose.lance").count_rows() == 1
+    assert [each.name for each in place.iterdir() if each.name.startswith(".dropped")] == []
+
+
+def test_dropping_all_in_it_keeps_the_data(form: Form, catalog: str) -> None:
+    places = []
+    for database in ("d1", "d2", "default"):
+        request = {"id": [catalog, database], "mode": "EXIST_OK"}
+        form.namespace.create_namespace(request)
+        table = {"id": [catalog, database, "t"]}
+        form.namespace.create_table(table, pa.table({"x": [1, 2]}))
+        places.append(form.namespace.describe_table(table).location)
+    with pytest.raises(NamespaceNotEmptyError, match="database d1"):
+        form.namespace.drop_namespace({"id": [catalog]})
+    assert form.namespace.list_namespaces({"id": [catalog]}).namespaces == ["d1", "d2", "default"]
+    answer = form.namespace.drop_namespace({"id": [catalog], "behavior": "CASCADE"})
+    assert answer.properties == {"catalog.location-uri": str(form.root / catalog)}
+    assert [lance.dataset(place).count_rows() for place in places] == [2, 2, 2]
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.describe_namespace({"id": [catalog]})
+
+
+def test_a_table_in_its_default_database_makes_it_not_empty(form: Form, catalog: str) -> None:
+    form.namespace.declare_table({"id": [catalog, "default", "t"]})
+    for call, request in (
+        (form.namespace.drop_namespace, {"id": [catalog]}),
+        (form.namespace.create_namespace, {"id": [catalog], "mode": "OVERWRITE"}),
+    ):
+        with pytest.raises(NamespaceNotEmptyError):
+            call(request)
+    assert form.namespace.list_tables({"id": [catalog, "default"]}).tables == ["t"]
+    found = form.metastore.connect().get_catalog(GetCatalogRequest(catalog)).catalog
+    assert found.locationUri == f"file://{form.root}/{catalog}"
+
+
+def test_an_empty_catalog_is_overwritten(form: Form, catalog: str) -> None:
+    request = {
+        "id": [catalog],
+        "mode": "OVERWRITE",
+        "properties": {"catalog.description": "again"},
+    }
+    properties = form.namespace.create_namespace(request).properties or {}
+    assert properties["catalog.description"] == "again"
+    assert form.namespace.list_namespaces({"id": [catalog]}).namespaces == ["default"]
+
+
+def test_a_catalog_that_cannot_be_dropped_comes_back_whole(
+    form: Form, catalog: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = form.metastore.connect()
+    drop = Client.drop_catalog
+
+    def someone_is_faster(self: Client, name: str) -> None:
+        place = f"file:{form.root}/late"
+        client.create_database(Database(name="late", catalogName=name, locationUri=place))
+        drop(self, name)
+
+    monkeypatch.setattr(Client, "drop_catalog", someone_is_faster)
+    with pytest.raises(NamespaceNotEmptyError):
+        form.namespace.drop_namespace({"id": [catalog]})
+    assert form.namespace.list_namespaces({"id": [catalog]}).namespaces == ["default", "late"]
+    found = client.get_catalog(GetCatalogRequest(catalog)).catalog
+    assert found.locationUri == f"file://{form.root}/{catalog}"
+
+
+def test_the_catalog_of_hive_cannot_be_dropped(form: Form, catalog: str) -> None:
+    with pytest.raises(MetaException, match="Can not drop hive catalog"):
+        form.metastore.connect().drop_catalog(DropCatalogRequest("hive"))
+    for request in ({"id": ["hive"]}, {"id": ["hive"], "behavior": "CASCADE"}):
+        with pytest.raises(InvalidInputError, match="cannot be dropped"):
+            form.namespace.drop_namespace(request)
+    assert "default" in form.namespace.list_namespaces({"id": ["hive"]}).namespaces
+
+
+def test_bad_names_of_catalogs(form: Form, catalog: str) -> None:
+    with pytest.raises(LanceNamespaceError, match="is not a valid catalog name") as raised:
+        form.namespace.create_namespace({"id": ["a-b"]})
+    assert raised.value.code == 13
+
+
+def test_what_the_bare_calls_answer(form: Form, catalog: str) -> None:
+    """Facts that the implementation rests on."""
+    client = form.metastore.connect()
+    assert client.get_databases("@none#*") == []
+    client.create_database(
+        Database(name="d", catalogName=catalog, locationUri=f"file:{form.root}/d")
+    )
+    with pytest.raises(InvalidOperationException):
+        client.drop_catalog(DropCatalogRequest(catalog))
+    moved = Catalog(catalog, "moved", f"file:{form.root}/nowhere")
+    client.alter_catalog(AlterCatalogRequest(catalog, moved))
+    assert not Path(form.root, "nowhere").exists()

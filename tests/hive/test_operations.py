@@ -1,0 +1,221 @@
+"""The operations as the specification tells them, one by one, on every form and release."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    ServiceUnavailableError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+)
+from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_impls import connect
+
+from .conftest import Form
+
+ROWS = pa.table({"x": [1, 2]})
+
+
+def test_the_root_is_the_metastore(form: Form) -> None:
+    form.namespace.namespace_exists({})
+    assert form.namespace.describe_namespace({"id": []}).properties == {}
+    children = form.namespace.list_namespaces({}).namespaces
+    assert ("hive" if form.above else "default") in children
+    assert children == sorted(children)
+    assert form.namespace.list_tables({}).tables == []
+
+
+def test_identifiers_that_are_too_deep_are_invalid(form: Form) -> None:
+    database = form.database()
+    with pytest.raises(InvalidInputError):
+        form.namespace.create_namespace({"id": [*database, "deeper"]})
+    with pytest.raises(InvalidInputError):
+        form.namespace.declare_table({"id": [*database, "t", "deeper"]})
+    with pytest.raises(InvalidInputError):
+        form.namespace.declare_table({"id": ["t"]})
+
+
+def test_modes_of_creating(form: Form) -> None:
+    database = form.database({"k": "v"})
+    with pytest.raises(NamespaceAlreadyExistsError) as raised:
+        form.namespace.create_namespace({"id": database})
+    assert raised.value.code == 2
+    kept = form.namespace.create_namespace({"id": database, "mode": "EXIST_OK"}).properties or {}
+    assert kept["k"] == "v"
+    again = {"id": database, "mode": "OVERWRITE", "properties": {"n": "1"}}
+    made = form.namespace.create_namespace(again).properties or {}
+    assert made["n"] == "1"
+    assert "k" not in made
+    form.namespace.declare_table({"id": [*database, "t"]})
+    with pytest.raises(NamespaceNotEmptyError) as not_empty:
+        form.namespace.create_namespace(again)
+    assert not_empty.value.code == 3
+
+
+def test_places(form: Form) -> None:
+    database = form.database()
+    properties = form.namespace.describe_namespace({"id": database}).properties or {}
+    home = properties["database.location-uri"]
+    assert home == str(form.root.joinpath(*database))
+    declared = form.namespace.declare_table({"id": [*database, "t"]})
+    assert declared.location == f"{home}/t"
+    elsewhere = form.database({"database.location-uri": str(form.root / "elsewhere")})
+    declared = form.namespace.declare_table({"id": [*elsewhere, "t"]})
+    assert declared.location == str(form.root / "elsewhere" / "t")
+    declared = form.namespace.declare_table(
+        {"id": [*database, "u"], "location": str(form.root / "u")}
+    )
+    assert declared.location == str(form.root / "u")
+    assert form.namespace.describe_table({"id": [*database, "u"]}).location == declared.location
+
+
+def test_storage_options(form: Form) -> None:
+    database = form.database()
+    with form.connect(**{"storage.region": "us-west-2", "storage.a": "1"}) as namespace:
+        table = {"id": [*database, "t"]}
+        namespace.declare_table({**table, "properties": {"storage.a": "2", "k": "v"}})
+        found = namespace.describe_table(table)
+        assert found.storage_options == {"region": "us-west-2", "a": "2"}
+        assert found.properties == {"k": "v", "table_type": "lance"}
+
+
+def test_listings_are_sorted_and_paged(form: Form) -> None:
+    database = form.database()
+    names = ["c", "a", "e", "b", "d"]
+    for name in names:
+        form.namespace.declare_table({"id": [*database, name]})
+    assert form.namespace.list_tables({"id": database}).tables == sorted(names)
+    assert list(form.namespace.iter_tables(database, page_size=2)) == sorted(names)
+    page = form.namespace.list_tables({"id": database, "limit": 2})
+    assert page.tables == ["a", "b"]
+    assert page.page_token
+
+
+def test_dropping_by_mode_and_behavior(form: Form) -> None:
+    missing = {"id": [*form.above, "none"]}
+    with pytest.raises(NamespaceNotFoundError) as raised:
+        form.namespace.drop_namespace({**missing, "mode": "FAIL"})
+    assert raised.value.code == 1
+    form.namespace.drop_namespace({**missing, "mode": "SKIP"})
+    database = form.database()
+    form.namespace.declare_table({"id": [*database, "t"]})
+    with pytest.raises(NamespaceNotEmptyError):
+        form.namespace.drop_namespace({"id": database, "behavior": "RESTRICT"})
+    form.namespace.drop_namespace({"id": database, "behavior": "CASCADE"})
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.namespace_exists({"id": database})
+
+
+def test_the_codes_of_tables(form: Form) -> None:
+    database = form.database()
+    table = {"id": [*database, "t"]}
+    for call in (
+        form.namespace.describe_table,
+        form.namespace.table_exists,
+        form.namespace.deregister_table,
+        form.namespace.drop_table,
+    ):
+        with pytest.raises(TableNotFoundError) as raised:
+            call(table)
+        assert raised.value.code == 4
+    form.namespace.declare_table(table)
+    form.namespace.table_exists(table)
+    with pytest.raises(TableAlreadyExistsError) as taken:
+        form.namespace.declare_table(table)
+    assert taken.value.code == 5
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.declare_table({"id": [*form.above, "none", "t"]})
+
+
+def test_declared_tables_have_no_data_until_rows_come(form: Form) -> None:
+    table = {"id": [*form.database(), "t"]}
+    declared = form.namespace.declare_table(table)
+    found = form.namespace.describe_table({**table, "check_declared": True})
+    assert found.is_only_declared
+    assert found.version is None
+    created = form.namespace.create_table(table, ROWS)
+    assert created.location == declared.location
+    found = form.namespace.describe_table({**table, "load_detailed_metadata": True})
+    assert (found.version, found.is_only_declared) == (1, False)
+    assert found.schema is not None
+    assert form.namespace.count_table_rows(table).count == 2
+
+
+def test_registering_and_its_modes(form: Form) -> None:
+    table = {"id": [*form.database(), "t"]}
+    form.namespace.create_table(table, ROWS)
+    place = form.namespace.deregister_table(table).location
+    with pytest.raises(TableNotFoundError):
+        form.namespace.describe_table(table)
+    assert Path(str(place)).is_dir()
+    form.namespace.register_table({**table, "location": place, "properties": {"k": "v"}})
+    assert form.namespace.count_table_rows(table).count == 2
+    with pytest.raises(TableAlreadyExistsError):
+        form.namespace.register_table({**table, "location": place})
+    form.namespace.register_table({**table, "location": place, "mode": "OVERWRITE"})
+    assert form.namespace.describe_table(table).properties == {"table_type": "lance"}
+
+
+def test_renaming(form: Form) -> None:
+    database = form.database()
+    for name in ("a", "b"):
+        form.namespace.declare_table({"id": [*database, name]})
+    with pytest.raises(TableAlreadyExistsError):
+        form.namespace.rename_table({"id": [*database, "a"], "new_table_name": "b"})
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.rename_table(
+            {
+                "id": [*database, "a"],
+                "new_table_name": "c",
+                "new_namespace_id": [*form.above, "none"],
+            }
+        )
+    with pytest.raises(TableNotFoundError):
+        form.namespace.rename_table({"id": [*database, "x"], "new_table_name": "c"})
+    form.namespace.rename_table({"id": [*database, "a"], "new_table_name": "c"})
+    assert form.namespace.list_tables({"id": database}).tables == ["b", "c"]
+
+
+def test_nobody_there_is_code_17(form: Form) -> None:
+    """Every operation that the catalog takes part in says so."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        uri = f"thrift://127.0.0.1:{probe.getsockname()[1]}"
+        database = [*form.above, "d"]
+        table = [*database, "t"]
+        requests = {
+            "CreateNamespace": {"id": database},
+            "ListNamespaces": {"id": form.above},
+            "DescribeNamespace": {"id": database},
+            "NamespaceExists": {"id": database},
+            "DropNamespace": {"id": database},
+            "AlterNamespace": {"id": database, "set_properties": {"k": "v"}},
+            "ListTables": {"id": database},
+            "ListAllTables": {},
+            "DeclareTable": {"id": table},
+            "RegisterTable": {"id": table, "location": "/t"},
+            "DescribeTable": {"id": table},
+            "TableExists": {"id": table},
+            "DeregisterTable": {"id": table},
+            "DropTable": {"id": table},
+            "RenameTable": {"id": table, "new_table_name": "u"},
+            "AlterTable": {"id": table, "set_properties": {"k": "v"}},
+            "CountTableRows": {"id": table},
+        }
+        with connect(form.impl, {"uri": uri}) as namespace:
+            for operation, request in requests.items():
+                with pytest.raises(ServiceUnavailableError, match="can be reached") as raised:
+                    getattr(namespace, OPERATIONS[operation].method_name)(request)
+                assert raised.value.code == 17
+                assert uri in str(raised.value)
+        with pytest.raises(ServiceUnavailableError):
+            connect("hive", {"uri": uri})

@@ -1,0 +1,231 @@
+"""The connections: few, shared, replaced when they break."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_client.errors import (
+    ServiceUnavailableError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.namespace import Namespace
+from tests.servers.hive import shared
+from tests.servers.proxy import Proxy
+
+from .sockets import open_sockets
+
+
+@pytest.fixture
+def namespace(way: Proxy, tmp_path: Path) -> Iterator[Namespace]:
+    with connect("hive2", {"uri": way.uri, "root": str(tmp_path)}) as found:
+        yield found
+
+
+def test_a_connection_is_kept(namespace: Namespace, way: Proxy) -> None:
+    for _ in range(5):
+        namespace.namespace_exists({"id": ["default"]})
+    assert way.opened == 1
+
+
+def test_no_connection_before_the_first_call(namespace: Namespace, way: Proxy) -> None:
+    assert way.opened == 0
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_threads_share_as_many_connections_as_allowed(
+    size: int, way: Proxy, tmp_path: Path
+) -> None:
+    properties = {"uri": way.uri, "root": str(tmp_path), "client.pool-size": str(size)}
+    most = 0
+    with connect("hive2", properties) as namespace, ThreadPoolExecutor(16) as threads:
+        futures = [
+            threads.submit(namespace.describe_namespace, {"id": ["default"]}) for _ in range(200)
+        ]
+        while not all(future.done() for future in futures):
+            most = max(most, open_sockets(way.port))
+        answers = {future.result().properties["database.location-uri"] for future in futures}
+    assert len(answers) == 1
+    assert 1 <= most <= size
+    assert way.opened <= size
+
+
+def test_closing_gives_the_connections_back(namespace: Namespace, way: Proxy) -> None:
+    namespace.namespace_exists({"id": ["default"]})
+    assert open_sockets(way.port) == 1
+    namespace.close()
+    assert open_sockets(way.port) == 0
+
+
+def test_a_connection_that_was_closed_meanwhile_is_replaced(
+    namespace: Namespace, way: Proxy
+) -> None:
+    namespace.create_namespace({"id": ["replaced"]})
+    way.cut()
+    time.sleep(0.05)
+    # Even for a change, since nothing was sent on the old one.
+    namespace.drop_namespace({"id": ["replaced"]})
+    assert way.opened == 2
+
+
+def test_a_read_whose_answer_is_lost_is_asked_again(namespace: Namespace, way: Proxy) -> None:
+    namespace.namespace_exists({"id": ["default"]})
+    way.lose_replies = 1
+    assert namespace.describe_namespace({"id": ["default"]}).properties
+    assert way.opened == 2
+
+
+def test_a_read_is_asked_again_only_once(namespace: Namespace, way: Proxy) -> None:
+    way.lose_replies = 2
+    with pytest.raises(ServiceUnavailableError, match="went away during the call"):
+        namespace.describe_namespace({"id": ["default"]})
+    assert (way.opened, way.requests) == (2, 2)
+
+
+def test_a_change_whose_answer_is_lost_is_not_repeated(namespace: Namespace, way: Proxy) -> None:
+    namespace.namespace_exists({"id": ["default"]})
+    way.lose_replies = 1
+    with pytest.raises(ServiceUnavailableError, match="may have been made") as raised:
+        namespace.create_namespace({"id": ["lost_answer"]})
+    assert raised.value.code == 17
+    assert isinstance(raised.value.__cause__, ConnectionError)
+    properties = namespace.drop_namespace({"id": ["lost_answer"]}).properties  # it was made
+    assert properties
+
+
+def test_silence_ends_after_the_read_timeout(way: Proxy, tmp_path: Path) -> None:
+    properties = {"uri": way.uri, "root": str(tmp_path), "read_timeout": "0.4"}
+    with connect("hive2", properties) as namespace:
+        namespace.namespace_exists({"id": ["default"]})
+        way.silent = True
+        started = time.monotonic()
+        with pytest.raises(ServiceUnavailableError, match=r"said nothing for 0\.4 s"):
+            namespace.describe_namespace({"id": ["default"]})
+        assert time.monotonic() - started < 2
+        way.silent = False
+        # What was held back must not be taken for the answer to this.
+        with pytest.raises(TableNotFoundError):
+            namespace.describe_table({"id": ["default", "none"]})
+
+
+def test_waiting_for_a_connection_ends_too(way: Proxy, tmp_path: Path) -> None:
+    properties = {
+        "uri": way.uri,
+        "root": str(tmp_path),
+        "client.pool-size": "1",
+        "connect_timeout": "0.1",
+        "read_timeout": "0.8",
+    }
+    with connect("hive2", properties) as namespace:
+        namespace.namespace_exists({"id": ["default"]})
+        way.silent = True
+        failures: list[str] = []
+
+        def ask() -> None:
+            try:
+                namespace.namespace_exists({"id": ["default"]})
+            except ServiceUnavailableError as error:
+                failures.append(str(error))
+
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        started = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+    assert time.monotonic() - started < 4
+    assert len(failures) == 4
+    assert any("raise client.pool-size" in failure for failure in failures)
+
+
+def test_the_next_host_is_taken_when_one_is_away(tmp_path: Path) -> None:
+    port = shared("2.3").port
+    with Proxy(port) as first, Proxy(port) as second:
+        uris = f"{first.uri},{second.uri}"
+        with connect("hive2", {"uri": uris, "root": str(tmp_path)}) as namespace:
+            namespace.namespace_exists({"id": ["default"]})
+            assert (first.opened, second.opened) == (1, 0)
+            first.close()
+            for _ in range(3):
+                namespace.namespace_exists({"id": ["default"]})
+            assert (first.opened, second.opened) == (1, 1)
+            second.close()
+            with pytest.raises(ServiceUnavailableError) as raised:
+                namespace.namespace_exists({"id": ["default"]})
+    assert first.uri in str(raised.value)
+    assert second.uri in str(raised.value)
+
+
+def test_a_host_without_catalogs_is_refused_by_hive3(tmp_path: Path) -> None:
+    with connect("hive3", {"uri": shared("2.3").uri, "root": str(tmp_path)}) as namespace:
+        for call in (
+            lambda: namespace.create_namespace({"id": ["c", "d"]}),
+            lambda: namespace.list_tables({"id": ["hive", "default"]}),
+            lambda: namespace.list_namespaces({}),
+        ):
+            with pytest.raises(UnsupportedError, match="has no catalogs; use impl hive2"):
+                call()
+
+
+def test_something_else_on_that_port_is_reported(tmp_path: Path) -> None:
+    with Proxy(_web_port()) as way:
+        properties = {"uri": way.uri, "root": str(tmp_path), "read_timeout": "1"}
+        with connect("hive2", properties) as namespace:
+            with pytest.raises(ServiceUnavailableError):
+                namespace.namespace_exists({"id": ["default"]})
+            assert open_sockets(way.port) == 0
+
+
+def _web_port() -> int:
+    import http.server
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
+def test_a_copy_connects_for_itself(namespace: Namespace, way: Proxy) -> None:
+    namespace.namespace_exists({"id": ["default"]})
+    with pickle.loads(pickle.dumps(namespace)) as copy:
+        assert copy.properties == namespace.properties
+        assert way.opened == 1
+        copy.namespace_exists({"id": ["default"]})
+        assert way.opened == 2
+
+
+def test_a_forked_process_connects_for_itself(namespace: Namespace, way: Proxy) -> None:
+    namespace.namespace_exists({"id": ["default"]})
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=_exit_with_success_if_it_answers, args=[namespace])
+    process.start()
+    namespace.namespace_exists({"id": ["default"]})
+    process.join(30)
+    assert process.exitcode == 0
+    assert way.opened == 2
+    namespace.namespace_exists({"id": ["default"]})
+    assert way.opened == 2
+
+
+def _exit_with_success_if_it_answers(namespace: Namespace) -> None:
+    namespace.namespace_exists({"id": ["default"]})
+    os._exit(0)
+
+
+def test_user_and_groups_are_told(tmp_path: Path) -> None:
+    shared_one = shared("2.3")
+    properties = {"uri": shared_one.uri, "root": str(tmp_path), "ugi": "ann:staff, dev"}
+    with connect("hive2", properties) as namespace:
+        namespace.declare_table({"id": ["default", "anns"]})
+        table = shared_one.connect().get_table("default", "anns")
+        namespace.deregister_table({"id": ["default", "anns"]})
+    assert table.owner == "ann"

@@ -1,0 +1,538 @@
+"""What metastores do that one would not expect, and what a namespace makes of it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+from pymetastore.hive_metastore.ttypes import (
+    Database,
+    Function,
+    FunctionType,
+    GetTableRequest,
+    MetaException,
+    NoSuchObjectException,
+    PrincipalType,
+    SerDeInfo,
+    StorageDescriptor,
+    Table,
+)
+from thrift.Thrift import TApplicationException
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.hive import records
+from lance_namespace_impls.hive.client import Metastore as Client
+from tests.servers.hive import shared
+
+from .conftest import Form
+
+
+def plain_table(form: Form, database: str, name: str, **more: object) -> Table:
+    """Build a table as Hive itself makes them: managed, with columns."""
+    values = {
+        "catName": form.catalog,
+        "dbName": database,
+        "tableName": name,
+        "tableType": "MANAGED_TABLE",
+        "parameters": {},
+        "partitionKeys": [],
+        "sd": StorageDescriptor(
+            cols=[],
+            location=f"file:{form.root}/plain/{name}",
+            serdeInfo=SerDeInfo(parameters={}),
+            parameters={},
+        ),
+    }
+    return Table(**{**values, **more})
+
+
+# --- missing databases
+
+
+def test_dropping_a_missing_database(form: Form) -> None:
+    client = form.metastore.connect()
+    with pytest.raises((MetaException, NoSuchObjectException)) as raised:
+        client.drop_database(form.named("none"), False, False)
+    if form.metastore.release.version < "4":
+        assert "NullPointerException" in raised.value.message
+    missing = {"id": [*form.above, "none"]}
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.drop_namespace(missing)
+    form.namespace.drop_namespace({**missing, "mode": "SKIP"})
+
+
+def test_a_database_that_goes_while_it_is_dropped_is_not_found(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = form.database()
+    read = Client.database
+
+    def read_then_lose(client: Client, catalog: str | None, name: str) -> Database:
+        found = read(client, catalog, name)
+        form.metastore.connect().drop_database(form.named(name), False, False)
+        monkeypatch.undo()
+        return found
+
+    monkeypatch.setattr(Client, "database", read_then_lose)
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.drop_namespace({"id": database})
+
+
+def test_listing_the_tables_of_a_missing_database(form: Form) -> None:
+    client = form.metastore.connect()
+    assert client.get_all_tables(form.named("none")) == []
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.list_tables({"id": [*form.above, "none"]})
+
+
+def test_looking_up_many_tables_of_a_missing_database(form: Form) -> None:
+    client = form.metastore.connect()
+    with pytest.raises(TApplicationException):
+        client.get_table_objects_by_name(form.named("none"), ["t"])
+    lookups = form.namespace._lookups((*form.above, "none"), iter(["t"]))  # type: ignore[attr-defined]
+    with pytest.raises(NamespaceNotFoundError):
+        list(lookups)
+
+
+def test_a_missing_parent_is_told_from_a_bad_name(form: Form) -> None:
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.declare_table({"id": [*form.above, "none", "t"]})
+    database = form.database()
+    if form.metastore.release.version < "4":
+        with pytest.raises(InvalidInputError, match="not a valid object name"):
+            form.namespace.declare_table({"id": [*database, "a-b"]})
+    else:
+        form.namespace.declare_table({"id": [*database, "a-b"]})
+        assert form.namespace.list_tables({"id": database}).tables == ["a-b"]
+
+
+# --- names
+
+
+@pytest.mark.parametrize("name", ["Table", " t", "t ", "@hive#t", "a#b"])
+def test_names_that_would_not_come_back_are_refused(form: Form, name: str) -> None:
+    database = form.database()
+    for call, request in (
+        (form.namespace.declare_table, {"id": [*database, name]}),
+        (form.namespace.create_namespace, {"id": [*form.above, name]}),
+        (form.namespace.describe_table, {"id": [*database, name]}),
+        (form.namespace.list_tables, {"id": [*form.above, name]}),
+    ):
+        with pytest.raises(InvalidInputError) as raised:
+            call(request)
+        assert repr(name) in str(raised.value)
+
+
+def test_the_message_says_how_a_name_would_come_back(form: Form) -> None:
+    with pytest.raises(InvalidInputError, match="'Flights' would come back as 'flights'"):
+        form.namespace.create_namespace({"id": [*form.above, "Flights"]})
+
+
+# --- releases
+
+
+def test_hive_asks_the_metastore_which_release_it_is(form: Form) -> None:
+    properties = {"hive.uri": form.metastore.uri, "root": str(form.root)}
+    with connect("hive", properties) as namespace:
+        expected = "hive3" if form.metastore.release.has_catalogs else "hive2"
+        assert namespace.config.impl == expected
+        assert namespace.properties["uri"] == form.metastore.uri
+
+
+def test_get_table_req_does_not_tell_releases_apart() -> None:
+    client = shared("2.3").connect()
+    with pytest.raises(NoSuchObjectException):
+        client.get_table_req(GetTableRequest("default", "none"))
+    with pytest.raises(TApplicationException) as raised:
+        client.get_catalogs()
+    assert raised.value.type == TApplicationException.UNKNOWN_METHOD
+
+
+def test_hive_2_ignores_catalogs_without_a_word() -> None:
+    client = shared("2.3").connect()
+    database = Database(name="ignored", catalogName="c", locationUri="file:/tmp/ignored")
+    client.create_database(database)
+    try:
+        assert "ignored" in client.get_all_databases()
+        with (
+            connect("hive3", {"uri": shared("2.3").uri}) as namespace,
+            pytest.raises(UnsupportedError, match="use impl hive2"),
+        ):
+            namespace.create_namespace({"id": ["c", "other"]})
+        assert "other" not in client.get_all_databases()
+    finally:
+        client.drop_database("ignored", False, False)
+
+
+def test_calls_that_a_release_lacks_are_tried_once_a_connection(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lance_namespace_impls.hive.pool import Connection
+
+    database = form.database()
+    form.namespace.declare_table({"id": [*database, "t"]})
+    asked: list[str] = []
+
+    class Old:
+        """A metastore from before there were request forms."""
+
+        def __init__(self, client: object) -> None:
+            self._client = client
+
+        def __getattr__(self, name: str) -> object:
+            asked.append(name)
+            if name.endswith("_req") or name == "get_table_names_by_filter":
+                raise TApplicationException(TApplicationException.UNKNOWN_METHOD, name)
+            return getattr(self._client, name)
+
+    opened = Connection.__init__
+
+    def open_old(connection: Connection, *args: object) -> None:
+        opened(connection, *args)  # type: ignore[arg-type]
+        connection.client = Old(connection.client)
+
+    monkeypatch.setattr(Connection, "__init__", open_old)
+    with form.connect() as namespace:
+        if form.metastore.release.version >= "4":  # has neither form then
+            with pytest.raises(UnsupportedError, match="does not know the call"):
+                namespace.describe_table({"id": [*database, "t"]})
+            return
+        for _ in range(3):
+            assert namespace.describe_table({"id": [*database, "t"]}).table == "t"
+            assert namespace.list_tables({"id": database}).tables == ["t"]
+    assert asked.count("get_table_req") == 1
+    assert asked.count("get_table") == 3
+    assert asked.count("get_table_names_by_filter") == 1
+    assert asked.count("get_table_objects_by_name_req") == 1
+    assert asked.count("get_table_objects_by_name") == 3
+
+
+# --- what is a Lance table
+
+
+def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None:
+    database = form.database()
+    client = form.metastore.connect()
+    for name, kind, parameters in (
+        ("plain", "MANAGED_TABLE", {}),
+        ("iceberg", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "ICEBERG"}),
+        ("managed", "EXTERNAL_TABLE", {"table_type": "lance"}),  # without EXTERNAL=TRUE it is not
+        ("lancelot", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "lancelot"}),
+        ("upper", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "LANCE"}),
+        ("lower", "EXTERNAL_TABLE", {"EXTERNAL": "true", "table_type": "lance"}),
+        ("view", "VIRTUAL_VIEW", {}),
+    ):
+        text = {"viewOriginalText": "select 1", "viewExpandedText": "select 1"}
+        more = text if kind == "VIRTUAL_VIEW" else {}
+        table = plain_table(form, database[-1], name, tableType=kind, parameters=parameters, **more)
+        client.create_table(table)
+    form.namespace.declare_table({"id": [*database, "ours"]})
+    others = ["plain", "iceberg", "managed", "lancelot", "view"]
+    lances = ["lower", "ours", "upper"]
+    if form.release == "2.3":  # takes the parameter in capitals only
+        others.append(lances.pop(0))
+    assert form.namespace.list_tables({"id": database}).tables == lances
+    for name in lances:
+        assert form.namespace.describe_table({"id": [*database, name]}).table == name
+    for name in others:
+        for call in (
+            form.namespace.describe_table,
+            form.namespace.deregister_table,
+            form.namespace.drop_table,
+        ):
+            with pytest.raises(InvalidInputError, match="is not a Lance table"):
+                call({"id": [*database, name]})
+    with pytest.raises(NamespaceNotEmptyError):
+        form.namespace.drop_namespace({"id": database})
+
+
+def test_a_server_that_cannot_filter_is_asked_for_batches(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lance_namespace_impls.hive import client, namespace
+
+    database = form.database()
+    for number in range(7):
+        form.namespace.declare_table({"id": [*database, f"t{number}"]})
+    form.metastore.connect().create_table(plain_table(form, database[-1], "plain"))
+    expected = [f"t{number}" for number in range(7)]
+    monkeypatch.setattr(client, "LANCE_FILTER", "this.is no (filter")
+    monkeypatch.setattr(namespace, "LATER_BATCH", 3)
+    assert form.namespace.list_tables({"id": database}).tables == expected
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.list_tables({"id": [*form.above, "none"]})
+
+
+def test_tables_without_data_are_found_with_few_calls(form: Form) -> None:
+    database = form.database()
+    for number in range(60):
+        form.namespace.declare_table({"id": [*database, f"t{number:02}"]})
+    for number in (3, 55):
+        place = f"{form.namespace.describe_table({'id': [*database, f't{number:02}']}).location}"
+        lance.write_dataset(pa.table({"x": [1]}), place)
+    pool = form.namespace._metastore._pool  # type: ignore[attr-defined]
+    calls, use = 0, pool._use
+
+    def counted(*args: object) -> object:
+        nonlocal calls
+        calls += 1
+        return use(*args)
+
+    pool._use = counted
+    request = {"id": database, "include_declared": False}
+    assert form.namespace.list_tables(request).tables == ["t03", "t55"]
+    assert calls <= 3
+    calls = 0
+    assert len(form.namespace.list_tables({"id": database}).tables) == 60
+    assert calls == 1
+
+
+def test_tables_are_stored_as_external(form: Form) -> None:
+    database = form.database()
+    form.namespace.declare_table({"id": [*database, "t"], "properties": {"k": "v"}})
+    request = GetTableRequest(database[-1], "t", catName=form.catalog)
+    table = form.metastore.connect().get_table_req(request).table
+    assert table.tableType == "EXTERNAL_TABLE"
+    assert table.parameters["EXTERNAL"] == "TRUE"
+    assert table.parameters["table_type"] == "lance"
+    assert table.parameters["k"] == "v"
+    home = form.namespace.describe_namespace({"id": database}).properties or {}
+    assert table.sd.location == f"file:{home['database.location-uri']}/t"
+
+
+def test_the_metastore_keeps_no_statistics_of_its_own(form: Form) -> None:
+    database = form.database()
+    place = str(form.root / "there.lance")
+    lance.write_dataset(pa.table({"x": [1]}), place)
+    form.namespace.register_table({"id": [*database, "t"], "location": place})
+    answer = form.namespace.alter_table({"id": [*database, "t"], "set_properties": {"k": "v"}})
+    assert answer.properties == {"k": "v", "table_type": "lance"}
+    found = form.namespace.describe_table({"id": [*database, "t"]})
+    assert found.properties == {"k": "v", "table_type": "lance"}
+
+
+@pytest.mark.parametrize(
+    "properties", [{"table_type": "iceberg"}, {"EXTERNAL": "FALSE"}, {"transient_lastDdlTime": "1"}]
+)
+def test_what_makes_it_a_lance_table_cannot_be_changed(
+    form: Form, properties: dict[str, str]
+) -> None:
+    database = form.database()
+    table = {"id": [*database, "t"]}
+    with pytest.raises(InvalidInputError):
+        form.namespace.declare_table({**table, "properties": properties})
+    form.namespace.declare_table(table)
+    with pytest.raises(InvalidInputError):
+        form.namespace.alter_table({**table, "set_properties": properties})
+    for key in ("table_type", "EXTERNAL"):
+        with pytest.raises(InvalidInputError):
+            form.namespace.alter_table({**table, "unset_properties": [key]})
+
+
+@pytest.mark.parametrize("location", ["relative/place", "nothing", "s3:bucket"])
+def test_a_location_is_a_uri_or_an_absolute_path(form: Form, location: str) -> None:
+    database = form.database()
+    with pytest.raises(InvalidInputError, match="is no URI and no absolute path"):
+        form.namespace.declare_table({"id": [*database, "t"], "location": location})
+
+
+# --- changes
+
+
+def test_altering_a_database_keeps_its_owner(form: Form) -> None:
+    given = {
+        "database.description": "all flights",
+        "database.owner": "ann",
+        "database.owner-type": "ROLE",
+        "database.location-uri": str(form.root / "flights"),
+        "x": "1",
+    }
+    database = form.database(given)
+    assert form.namespace.describe_namespace({"id": database}).properties == given
+    changes = {"id": database, "set_properties": {"y": "2"}, "unset_properties": ["x"]}
+    expected = {key: value for key, value in given.items() if key != "x"} | {"y": "2"}
+    assert form.namespace.alter_namespace(changes).properties == expected
+    assert form.namespace.describe_namespace({"id": database}).properties == expected
+
+
+def test_hive_2_says_that_it_cannot_change_a_description(form: Form) -> None:
+    database = form.database({"database.description": "old", "x": "1"})
+    changes = {"id": database, "set_properties": {"database.description": "new", "x": "2"}}
+    if form.metastore.release.has_catalogs:
+        properties = form.namespace.alter_namespace(changes).properties or {}
+        assert (properties["database.description"], properties["x"]) == ("new", "2")
+    else:
+        with pytest.raises(UnsupportedError, match="Hive 2 cannot change"):
+            form.namespace.alter_namespace(changes)
+        properties = form.namespace.describe_namespace({"id": database}).properties or {}
+        assert (properties["database.description"], properties["x"]) == ("old", "1")
+
+
+def test_a_description_cannot_be_taken_away(form: Form) -> None:
+    database = form.database({"database.description": "old"})
+    for change in (
+        {"unset_properties": ["database.description"]},
+        {"set_properties": {"database.description": " "}},
+    ):
+        with pytest.raises(UnsupportedError, match="cannot take a description away"):
+            form.namespace.alter_namespace({"id": database, **change})
+    record = form.metastore.connect().get_database(form.named(database[-1]))
+    record.description = None
+    form.metastore.connect().alter_database(form.named(database[-1]), record)
+    properties = form.namespace.describe_namespace({"id": database}).properties or {}
+    assert properties["database.description"] == "old"  # not even by the bare call
+    plain = form.database()
+    form.namespace.alter_namespace({"id": plain, "unset_properties": ["database.description"]})
+
+
+@pytest.mark.parametrize("owner_type", ["user", "ROLE", "Group"])
+def test_owner_types(form: Form, owner_type: str) -> None:
+    given = {"database.owner": "ann", "database.owner-type": owner_type}
+    properties = form.namespace.describe_namespace({"id": form.database(given)}).properties or {}
+    assert properties["database.owner-type"] == owner_type.upper()
+    with pytest.raises(InvalidInputError, match="is not one of GROUP, ROLE, USER"):
+        form.database({"database.owner-type": "team"})
+
+
+def test_changes_of_many_writers_all_arrive(form: Form) -> None:
+    database = form.database()
+    form.namespace.declare_table({"id": [*database, "t"]})
+    # Hive 3.1 has no way to refuse a change of a record that is out of date.
+    one_process_only = form.release == "3.1"
+    namespaces = [form.namespace if one_process_only else form.connect() for _ in range(4)]
+    failures: list[LanceNamespaceError] = []
+
+    def write(number: int) -> None:
+        for step in range(3):
+            request = {"id": [*database, "t"], "set_properties": {f"k{number}.{step}": "v"}}
+            while True:
+                try:
+                    namespaces[number].alter_table(request)
+                except ConcurrentModificationError:
+                    continue
+                except LanceNamespaceError as error:
+                    failures.append(error)
+                break
+
+    threads = [threading.Thread(target=write, args=[number]) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    properties = form.namespace.describe_table({"id": [*database, "t"]}).properties or {}
+    for namespace in namespaces:
+        if namespace is not form.namespace:
+            namespace.close()
+    assert failures == []
+    expected = {f"k{number}.{step}" for number in range(4) for step in range(3)}
+    assert expected <= set(properties)
+
+
+def test_renaming_across_databases_moves_no_data(form: Form) -> None:
+    here, there = form.database(), form.database()
+    table = {"id": [*here, "t"]}
+    form.namespace.create_table({**table, "properties": {"k": "v"}}, pa.table({"x": [1, 2]}))
+    before = form.namespace.describe_table(table)
+    form.namespace.rename_table({**table, "new_table_name": "u", "new_namespace_id": there})
+    after = form.namespace.describe_table({"id": [*there, "u"]})
+    assert (after.location, after.properties) == (before.location, before.properties)
+    assert form.namespace.count_table_rows({"id": [*there, "u"]}).count == 2
+    with pytest.raises(TableNotFoundError):
+        form.namespace.describe_table(table)
+
+
+# --- nothing is lost
+
+
+def test_dropping_a_database_keeps_all_data(form: Form) -> None:
+    database = form.database()
+    client = form.metastore.connect()
+    form.namespace.create_table({"id": [*database, "ours"]}, pa.table({"x": [1]}))
+    ours = form.namespace.describe_table({"id": [*database, "ours"]}).location
+    home = records.plain_location(client.get_database(form.named(database[-1])).locationUri)
+    managed = Path(home, "managed")
+    table = plain_table(form, database[-1], "managed")
+    table.sd.location = f"file:{managed}"
+    client.create_table(table)
+    managed.joinpath("part-0").write_text("rows")
+    client.create_function(
+        Function(
+            catName=form.catalog,
+            functionName="f",
+            dbName=database[-1],
+            className="x.Y",
+            ownerName="ann",
+            ownerType=PrincipalType.USER,
+            createTime=1,
+            functionType=FunctionType.JAVA,
+            resourceUris=[],
+        )
+    )
+    with pytest.raises(NamespaceNotEmptyError):
+        form.namespace.drop_namespace({"id": database})
+    assert form.namespace.list_tables({"id": database}).tables == ["ours"]
+    form.namespace.drop_namespace({"id": database, "behavior": "CASCADE"})
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.describe_namespace({"id": database})
+    assert managed.joinpath("part-0").read_text() == "rows"
+    assert lance.dataset(ours).count_rows() == 1
+
+
+def test_a_function_alone_makes_a_database_not_empty(form: Form) -> None:
+    database = form.database()
+    form.metastore.connect().create_function(
+        Function(
+            catName=form.catalog,
+            functionName="f",
+            dbName=database[-1],
+            className="x.Y",
+            ownerName="ann",
+            ownerType=PrincipalType.USER,
+            createTime=1,
+            functionType=FunctionType.JAVA,
+            resourceUris=[],
+        )
+    )
+    for request in (
+        {"id": database, "behavior": "RESTRICT"},
+        {"id": database, "mode": "OVERWRITE"},
+    ):
+        call = (
+            form.namespace.create_namespace if "mode" in request else form.namespace.drop_namespace
+        )
+        with pytest.raises(NamespaceNotEmptyError):
+            call(request)
+    form.namespace.drop_namespace({"id": database, "behavior": "CASCADE"})
+
+
+def test_deregistering_keeps_the_data_and_dropping_does_not(form: Form) -> None:
+    database = form.database()
+    table = {"id": [*database, "t"]}
+    form.namespace.create_table(table, pa.table({"x": [1]}))
+    place = form.namespace.deregister_table(table).location
+    assert lance.dataset(place).count_rows() == 1
+    form.namespace.register_table({**table, "location": place})
+    form.namespace.drop_table(table)
+    with pytest.raises(ValueError, match="was not found"):
+        lance.dataset(place)
+
+
+def test_the_default_database_cannot_be_dropped(form: Form) -> None:
+    default = [*(["hive"] if form.above else []), "default"]
+    for request in ({"id": default}, {"id": default, "behavior": "CASCADE"}):
+        with pytest.raises(InvalidInputError, match="cannot be dropped"):
+            form.namespace.drop_namespace(request)
+    with pytest.raises(InvalidInputError, match="cannot be dropped"):
+        form.namespace.create_namespace({"id": default, "mode": "OVERWRITE"})

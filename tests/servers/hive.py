@@ -1,0 +1,265 @@
+"""Hive Metastores for tests: real ones, each over its own embedded Derby on a free port."""
+
+from __future__ import annotations
+
+import atexit
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from xml.sax.saxutils import escape
+
+from attrs import define, field, frozen
+from pymetastore.hive_metastore import ThriftHiveMetastore
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.Thrift import TException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport
+
+from .java import java_command
+from .maven import jars
+
+__all__ = ["RELEASES", "Metastore", "Release", "shared"]
+
+START_SECONDS = 180
+STOP_SECONDS = 20
+# On Linux the tests' own connections come from another address, so that they can be told apart.
+OWN_ADDRESS = ("127.0.0.2", 0) if sys.platform == "linux" else None
+
+
+def _pyspark_jars() -> list[Path]:
+    import pyspark
+
+    return sorted(Path(pyspark.__file__).parent.glob("jars/*.jar"))
+
+
+@frozen(kw_only=True)
+class Release:
+    """A release of the metastore and where its jars come from."""
+
+    version: str
+    jars: Callable[[], Sequence[Path]]
+    has_catalogs: bool
+    oldest_java: int = 17
+    options: Sequence[str] = ()
+
+
+_OPENED = tuple(
+    f"--add-opens=java.base/{package}=ALL-UNNAMED"
+    for package in ("java.lang", "java.net", "java.nio", "java.util", "java.util.concurrent")
+)
+
+_HIVE_4 = (
+    "org.apache.hive:hive-standalone-metastore-server:4.0.1",
+    # It expects a Hadoop installation beside it.
+    "org.apache.hadoop:hadoop-common:3.3.5",
+    "org.apache.hadoop:hadoop-hdfs:3.3.5",
+    "org.apache.hadoop:hadoop-hdfs-client:3.3.5",
+)
+_NOT_BESIDE = (
+    "org.apache.hadoop:hadoop-client-api",
+    "org.slf4j:slf4j-log4j12",
+    "org.slf4j:slf4j-reload4j",
+)
+_HIVE_4_2_STORAGE = (
+    "org.datanucleus:datanucleus-core:6.0.10",
+    "org.datanucleus:datanucleus-api-jdo:6.0.3",
+    "org.datanucleus:datanucleus-rdbms:6.0.10",
+    "org.datanucleus:javax.jdo:3.2.0-release",
+    "org.apache.derby:derby:10.17.1.0",
+    "org.apache.derby:derbytools:10.17.1.0",
+)
+
+
+def _all_but_hive(found: Sequence[Path]) -> list[Path]:
+    return [jar for jar in found if not jar.name.startswith("hive-")]
+
+
+RELEASES = {
+    "2.3": Release(version="2.3.10", jars=_pyspark_jars, has_catalogs=False, options=_OPENED),
+    "3.1": Release(
+        version="3.1.3",
+        jars=lambda: jars(["org.apache.hive:hive-standalone-metastore:3.1.3"]),
+        has_catalogs=True,
+        options=_OPENED,
+    ),
+    "4.0": Release(
+        version="4.0.1",
+        jars=lambda: jars(_HIVE_4, exclude=_NOT_BESIDE),
+        has_catalogs=True,
+        options=_OPENED,
+    ),
+    # Since 4.1 the server is published inside another jar only, and without what it needs.
+    "4.2": Release(
+        version="4.2.1",
+        jars=lambda: [
+            *jars(["org.apache.hive:hive-exec:4.2.1"], exclude=["*:*"]),
+            *_all_but_hive(jars([*_HIVE_4_2_STORAGE, *_HIVE_4], exclude=_NOT_BESIDE)),
+        ],
+        has_catalogs=True,
+        oldest_java=21,
+        options=_OPENED,
+    ),
+}
+
+
+@define
+class Metastore:
+    """One server: starts on entry, stops on exit, and can be killed and started again between.
+
+    Args:
+        release: which one.
+        folder: an empty folder for configuration, database, warehouse and log.
+    """
+
+    release: Release
+    folder: Path
+    port: int = 0
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def uri(self) -> str:
+        """Where it listens."""
+        return f"thrift://127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """Process id of the running server."""
+        assert self._process is not None
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start, on the same port and database as before, and wait until it answers.
+
+        Raises:
+            RuntimeError: it does not start; the message holds the end of its log.
+        """
+        self.port = self.port or _free_port()
+        conf = self.folder / "conf"
+        conf.mkdir(exist_ok=True)
+        for name in ("hive-site.xml", "metastore-site.xml"):
+            (conf / name).write_text(self._settings())
+        classpath = ":".join([str(conf), *map(str, self.release.jars())])
+        with open(self.folder / "metastore.log", "ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    str(java_command(self.release.oldest_java)),
+                    *("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+                    *self.release.options,
+                    f"-Dderby.stream.error.file={self.folder}/derby.log",
+                    *("-cp", classpath),
+                    "org.apache.hadoop.hive.metastore.HiveMetaStore",
+                    *("-p", str(self.port)),
+                ],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        self._wait()
+
+    def stop(self) -> None:
+        """Stop it, if it runs."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._process = None
+
+    def kill(self) -> None:
+        """Kill it without a chance to say goodbye."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def connect(self) -> ThriftHiveMetastore.Client:
+        """Give the bare Thrift client on a socket of its own, to compare with."""
+        plain = TSocket("127.0.0.1", self.port)
+        plain.setHandle(socket.create_connection(("127.0.0.1", self.port), 10, OWN_ADDRESS))
+        plain.setTimeout(120_000)
+        transport = TBufferedTransport(plain)
+        return ThriftHiveMetastore.Client(TBinaryProtocolAccelerated(transport))
+
+    def _wait(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                client = self.connect()
+                client.get_all_databases()
+                client._iprot.trans.close()
+                return
+            except (TException, OSError) as error:
+                assert self._process is not None
+                if self._process.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.2)
+                    continue
+                log = (self.folder / "metastore.log").read_text(errors="replace")
+                self.kill()
+                raise RuntimeError(
+                    f"Hive Metastore {self.release.version} does not start:\n{log[-3000:]}"
+                ) from error
+
+    def _settings(self) -> str:
+        database = f"jdbc:derby:;databaseName={self.folder}/metastore_db;create=true"
+        settings = {
+            "javax.jdo.option.ConnectionURL": database,
+            "datanucleus.schema.autoCreateAll": "true",
+            # The others do not fit the Derby that comes along.
+            "datanucleus.connectionPoolingType": "HikariCP",
+            "hive.metastore.schema.verification": "false",
+            "hive.metastore.uris": "",
+            "hive.metastore.warehouse.dir": f"file:{self.folder}/warehouse",
+            "hive.metastore.thrift.bind.host": "127.0.0.1",
+            "hive.async.log.enabled": "false",
+            "metastore.expression.proxy": (
+                "org.apache.hadoop.hive.metastore.DefaultPartitionExpressionProxy"
+            ),
+            "metastore.task.threads.always": (
+                "org.apache.hadoop.hive.metastore.events.EventCleanerTask"
+            ),
+            "metastore.housekeeping.threads.on": "false",
+        }
+        rows = "".join(
+            f"<property><name>{name}</name><value>{escape(value)}</value></property>\n"
+            for name, value in settings.items()
+        )
+        return f"<configuration>\n{rows}</configuration>\n"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+@cache
+def shared(release: str) -> Metastore:
+    """Give one server of a release to all tests of this process; it stops at the end of that."""
+    folder = tempfile.TemporaryDirectory(prefix="metastore-")
+    metastore = Metastore(RELEASES[release], Path(folder.name))
+    metastore.start()
+    atexit.register(folder.cleanup)
+    atexit.register(metastore.stop)
+    return metastore
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,105 @@
+"""A way to a server that can be cut, blocked and counted."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+__all__ = ["Proxy"]
+
+
+class Proxy:
+    """Passes TCP connections on to a port of this machine.
+
+    Args:
+        target: the port.
+    """
+
+    def __init__(self, target: int) -> None:
+        self.target = target
+        self.opened = 0
+        """Connections taken so far."""
+        self.requests = 0
+        """Pieces of data that went to the server."""
+        self.lose_replies = 0
+        """So many of the next answers are lost, and their connections with them."""
+        self.silent = False
+        """Whether answers are held back."""
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def uri(self) -> str:
+        return f"thrift://127.0.0.1:{self.port}"
+
+    def cut(self) -> None:
+        """Hang up on everyone."""
+        with self._lock:
+            ends, self._open = self._open, set()
+        for end in ends:
+            _hang_up(end)
+
+    def close(self) -> None:
+        """Take no more connections, and hang up."""
+        _hang_up(self._listener)
+        self.cut()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return  # closed
+            server = socket.create_connection(("127.0.0.1", self.target))
+            with self._lock:
+                self.opened += 1
+                self._open |= {client, server}
+            threading.Thread(target=self._ask, args=[client, server], daemon=True).start()
+            threading.Thread(target=self._answer, args=[server, client], daemon=True).start()
+
+    def _ask(self, client: socket.socket, server: socket.socket) -> None:
+        while data := _received(client):
+            self.requests += 1
+            server.sendall(data)
+        _hang_up(server)
+
+    def _answer(self, server: socket.socket, client: socket.socket) -> None:
+        while data := _received(server):
+            with self._lock:
+                lost = self.lose_replies > 0
+                self.lose_replies -= lost
+            if lost:
+                break
+            if not self.silent:
+                client.sendall(data)
+        _hang_up(client)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _received(end: socket.socket) -> bytes:
+    try:
+        return end.recv(65536)
+    except OSError:
+        return b""
+
+
+def _hang_up(end: socket.socket) -> None:
+    with suppress(OSError):  # the other side was faster
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()
