@@ -1,0 +1,72 @@
+"""From failures of an Iceberg REST catalog to protocol errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lance_namespace_client.errors import ErrorCode
+
+from ..core.json_api import FailureTable, HttpFailure
+
+__all__ = ["FAILURES", "is_conflict", "is_missing", "is_not_empty", "read_failure"]
+
+NOT_EMPTY = "NamespaceNotEmptyException"
+EXISTS = "AlreadyExistsException"
+
+FAILURES = FailureTable(
+    kinds={
+        "AuthenticationTimeoutException": ErrorCode.UNAUTHENTICATED,
+        "BadRequestException": ErrorCode.INVALID_INPUT,
+        "CommitFailedException": ErrorCode.CONCURRENT_MODIFICATION,
+        "ForbiddenException": ErrorCode.PERMISSION_DENIED,
+        "IllegalArgumentException": ErrorCode.INVALID_INPUT,
+        "NotAuthorizedException": ErrorCode.UNAUTHENTICATED,
+        "ServiceUnavailableException": ErrorCode.SERVICE_UNAVAILABLE,
+        "SlowDownException": ErrorCode.THROTTLING,
+        "UnprocessableEntityException": ErrorCode.INVALID_INPUT,
+        "UnsupportedOperationException": ErrorCode.UNSUPPORTED,
+        "ValidationException": ErrorCode.INVALID_INPUT,
+        "invalid_client": ErrorCode.UNAUTHENTICATED,
+        "unauthorized_client": ErrorCode.UNAUTHENTICATED,
+    },
+    statuses={
+        400: ErrorCode.INVALID_INPUT,
+        401: ErrorCode.UNAUTHENTICATED,
+        403: ErrorCode.PERMISSION_DENIED,
+        405: ErrorCode.UNSUPPORTED,
+        406: ErrorCode.UNSUPPORTED,
+        409: ErrorCode.CONCURRENT_MODIFICATION,
+        414: ErrorCode.INVALID_INPUT,
+        419: ErrorCode.UNAUTHENTICATED,
+        422: ErrorCode.INVALID_INPUT,
+        429: ErrorCode.THROTTLING,
+        501: ErrorCode.UNSUPPORTED,
+        502: ErrorCode.SERVICE_UNAVAILABLE,
+        503: ErrorCode.SERVICE_UNAVAILABLE,
+        504: ErrorCode.SERVICE_UNAVAILABLE,
+    },
+)
+
+
+def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Take type and message out of an error body, Iceberg's or that of OAuth2."""
+    error = body.get("error")
+    if isinstance(error, Mapping):
+        return str(error.get("type") or ""), str(error.get("message") or "")
+    return str(error or ""), str(body.get("error_description") or body.get("message") or "")
+
+
+def is_missing(failure: HttpFailure) -> bool:
+    """Say whether the catalog itself, not something before it, says that an object is missing."""
+    return failure.status == 404 and failure.kind != ""
+
+
+def is_conflict(failure: HttpFailure) -> bool:
+    """Say whether an object of that name is there already."""
+    return failure.kind == EXISTS or (failure.status == 409 and failure.kind not in FAILURES.kinds)
+
+
+def is_not_empty(failure: HttpFailure) -> bool:
+    """Say whether a namespace cannot be dropped because of what is in it."""
+    return failure.kind == NOT_EMPTY or failure.status == 409

@@ -1,0 +1,129 @@
+"""Tokens by the OAuth2 client-credentials flow.
+
+Source: the Iceberg REST catalog implementation specification, property ``credential``.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+from authlib.common.errors import AuthlibBaseError
+from authlib.oauth2.client import OAuth2Client
+
+from lance_namespace_client.errors import ServiceUnavailableError, UnauthenticatedError
+
+from ..core.errors import first_line, scrub
+from ..core.http import Retries, new_client, send
+from .config import IcebergConfig
+
+__all__ = ["ClientCredentials"]
+
+EXPIRED = (401, 419)
+# A token is renewed this long before its end, or at half its life where that is short.
+LEEWAY_SECONDS = 60
+
+
+class ClientCredentials(httpx.Auth):
+    """Puts a token on every request; safe for threads.
+
+    A token is fetched when the first request needs it, again before it expires, and once more
+    where the server refuses it all the same (HTTP 401 or 419).
+
+    Args:
+        config: credential, scope, and where tokens come from.
+    """
+
+    def __init__(self, config: IcebergConfig) -> None:
+        client_id, secret = config.client_id_and_secret()
+        self._uri = config.token_uri()
+        self._secrets = config.secrets()
+        self._session = _Session(config, self._uri)
+        self._client = OAuth2Client(
+            self._session,
+            client_id=client_id,
+            client_secret=secret,
+            scope=config.scope or None,
+            token_endpoint_auth_method="client_secret_post",
+        )
+        self._lock = threading.Lock()
+        self._token: str | None = None
+        self._renew_at = float("inf")
+
+    def close(self) -> None:
+        """Close the connections to the token server."""
+        self._session.close()
+
+    def sync_auth_flow(
+        self, request: httpx.Request
+    ) -> Generator[httpx.Request, httpx.Response, None]:
+        """Send a request with a token, and once more with a new one where it is refused."""
+        token = self._current()
+        request.headers["Authorization"] = f"Bearer {token}"
+        response = yield request
+        if response.status_code in EXPIRED:
+            request.headers["Authorization"] = f"Bearer {self._after(token)}"
+            yield request
+
+    def _current(self) -> str:
+        token = self._token
+        if token is not None and time.monotonic() < self._renew_at:
+            return token
+        return self._after(token)
+
+    def _after(self, refused: str | None) -> str:
+        """Give a token other than `refused`; of many threads that ask, one fetches it."""
+        with self._lock:
+            if self._token is None or self._token == refused:
+                self._fetch()
+            assert self._token is not None
+            return self._token
+
+    def _fetch(self) -> None:
+        asked = time.monotonic()
+        try:
+            found = self._client.fetch_token(self._uri, grant_type="client_credentials")
+        except httpx.TransportError as error:
+            raise ServiceUnavailableError(
+                f"no token from {self._uri} ({first_line(error)}); is the server running?"
+            ) from error
+        except (AuthlibBaseError, httpx.HTTPStatusError, ValueError) as error:
+            raise self._refused(error) from error
+        token = found.get("access_token")
+        if not token:
+            raise UnauthenticatedError(f"{self._uri} gives an answer without an access_token")
+        self._token = str(token)
+        life = found.get("expires_in")
+        self._renew_at = float("inf")
+        if life is not None:
+            self._renew_at = asked + float(life) - min(LEEWAY_SECONDS, float(life) / 2)
+
+    def _refused(self, error: Exception) -> UnauthenticatedError | ServiceUnavailableError:
+        said = scrub(first_line(error), self._secrets)
+        if isinstance(error, httpx.HTTPStatusError) and error.response.status_code >= 500:
+            return ServiceUnavailableError(f"no token from {self._uri}: {said}")
+        return UnauthenticatedError(
+            f"{self._uri} gives no token for this credential: {said}; check 'credential' and 'scope'"
+        )
+
+
+class _Session:
+    """What Authlib sends through: our client, timeouts and retries."""
+
+    def __init__(self, config: IcebergConfig, uri: str) -> None:
+        self._client = new_client(config, uri)
+        self._retry = Retries(config).repeatable
+
+    def close(self) -> None:
+        self._client.close()
+
+    def post(
+        self, url: str, data: Mapping[str, str], headers: Mapping[str, str], auth: Any
+    ) -> httpx.Response:
+        url, headers, body = auth.prepare("POST", url, dict(headers), urlencode(data))
+        request = self._client.build_request("POST", url, headers=headers, content=body)
+        return send(self._client, request, self._retry)

@@ -1,0 +1,137 @@
+"""Warehouses: where the API of each one is, and how its namespaces are written.
+
+Source: the Iceberg REST catalog protocol, ``GET /v1/config``.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote, unquote
+
+from attrs import frozen
+
+from lance_namespace_client.errors import InvalidInputError
+
+from ..core.catalog import namespace_not_found
+from ..core.json_api import JsonApi, raising, segment
+from .config import IcebergConfig
+from .failures import is_missing
+
+__all__ = ["UNIT_SEPARATOR", "UnwritableNameError", "Warehouse", "Warehouses"]
+
+UNIT_SEPARATOR = "\x1f"
+
+
+class UnwritableNameError(InvalidInputError):
+    """A name that the API has no way to write, so that nothing can have it."""
+
+
+@frozen(kw_only=True)
+class Warehouse:
+    """One warehouse as its server configured it."""
+
+    name: str
+    base: str
+    """Path that the API of the warehouse begins with, such as ``/v1/my_warehouse``."""
+    separator: str
+    """What joins the levels of a namespace."""
+
+    def namespaces(self) -> str:
+        """Give the path of its namespaces."""
+        return f"{self.base}/namespaces"
+
+    def namespace(self, levels: Sequence[str]) -> str:
+        """Give the path of a namespace: each level and the separator encoded once.
+
+        Raises:
+            UnwritableNameError: code 13, a level looks like two, or like a step in the path.
+        """
+        return f"{self.namespaces()}/{segment(self.separator).join(map(self._level, levels))}"
+
+    def tables(self, levels: Sequence[str]) -> str:
+        """Give the path of the tables of a namespace."""
+        return f"{self.namespace(levels)}/tables"
+
+    def table(self, levels: Sequence[str], name: str) -> str:
+        """Give the path of a table."""
+        return f"{self.tables(levels)}/{_name(name)}"
+
+    def rename(self) -> str:
+        """Give the path that renames tables."""
+        return f"{self.base}/tables/rename"
+
+    def parent(self, levels: Sequence[str]) -> str:
+        """Write a namespace as a query parameter has it before it is encoded."""
+        for level in levels:
+            self._level(level)
+        return self.separator.join(levels)
+
+    def _level(self, level: str) -> str:
+        if self.separator in level:
+            shown = "the unit separator" if self.separator == UNIT_SEPARATOR else self.separator
+            raise UnwritableNameError(
+                f"namespace {level!r} holds {shown!r}, with which warehouse {self.name!r} joins the "
+                "levels of a namespace; choose another name"
+            )
+        return _name(level)
+
+
+class Warehouses:
+    """Asks the server about each warehouse, once it succeeded never again; safe for threads.
+
+    Args:
+        config: the property ``prefix``, which wins over what the server says.
+        api: the server.
+    """
+
+    def __init__(self, config: IcebergConfig, api: JsonApi) -> None:
+        self._config = config
+        self._api = api
+        self._known: dict[str, Warehouse] = {}
+        self._lock = threading.Lock()
+
+    def get(self, name: str) -> Warehouse:
+        """Give a warehouse.
+
+        Raises:
+            NamespaceNotFoundError: code 1, there is none of that name.
+        """
+        found = self._known.get(name)
+        if found is not None:
+            return found
+        with self._lock:
+            if name not in self._known:
+                self._known[name] = self._ask(name)
+            return self._known[name]
+
+    def _ask(self, name: str) -> Warehouse:
+        if self._config.warehouses is not None and name not in self._config.warehouses:
+            raise namespace_not_found((name,))
+        with raising(namespace_not_found, (name,), when=is_missing):
+            answer = self._api.get("/v1/config", {"warehouse": name})
+        settings = {**_map(answer.get("defaults")), **_map(answer.get("overrides"))}
+        prefix = self._config.prefix
+        if prefix is None:
+            prefix = settings.get("prefix")
+        path = segment(name) if prefix is None else _encode_prefix(prefix)
+        separator = unquote(settings.get("namespace-separator") or "") or UNIT_SEPARATOR
+        return Warehouse(name=name, base=f"/v1/{path}".rstrip("/"), separator=separator)
+
+
+def _name(name: str) -> str:
+    if name in (".", ".."):
+        # Encoded or not, servers take these for steps in the path.
+        raise UnwritableNameError(f"{name!r} is not a name in an Iceberg REST catalog")
+    return segment(name)
+
+
+def _map(found: Any) -> dict[str, str]:
+    return {str(k): str(v) for k, v in (found or {}).items() if v is not None}
+
+
+def _encode_prefix(prefix: str) -> str:
+    """Encode what a path cannot hold; servers give prefixes of several segments, or encoded ones."""
+    return quote(re.sub(r"%(?![0-9A-Fa-f]{2})", "%25", prefix.strip("/")), safe="/%:@!$&'()*+,;=~")

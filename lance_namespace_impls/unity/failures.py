@@ -1,0 +1,74 @@
+"""From Unity Catalog's failures to protocol errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lance_namespace_client.errors import ErrorCode
+
+from ..core.json_api import FailureTable, HttpFailure
+
+__all__ = ["FAILURES", "is_conflict", "is_missing", "is_not_empty", "read_failure"]
+
+FAILURES = FailureTable(
+    kinds={
+        "ABORTED": ErrorCode.CONCURRENT_MODIFICATION,
+        "BAD_REQUEST": ErrorCode.INVALID_INPUT,
+        "DEADLINE_EXCEEDED": ErrorCode.SERVICE_UNAVAILABLE,
+        "INVALID_ARGUMENT": ErrorCode.INVALID_INPUT,
+        "INVALID_PARAMETER_VALUE": ErrorCode.INVALID_INPUT,
+        "MALFORMED_REQUEST": ErrorCode.INVALID_INPUT,
+        "OUT_OF_RANGE": ErrorCode.INVALID_INPUT,
+        "PERMISSION_DENIED": ErrorCode.PERMISSION_DENIED,
+        "REQUEST_LIMIT_EXCEEDED": ErrorCode.THROTTLING,
+        "RESOURCE_CONFLICT": ErrorCode.CONCURRENT_MODIFICATION,
+        "RESOURCE_EXHAUSTED": ErrorCode.THROTTLING,
+        "TEMPORARILY_UNAVAILABLE": ErrorCode.SERVICE_UNAVAILABLE,
+        "UNAUTHENTICATED": ErrorCode.UNAUTHENTICATED,
+        "UNAVAILABLE": ErrorCode.SERVICE_UNAVAILABLE,
+        "UNIMPLEMENTED": ErrorCode.UNSUPPORTED,
+    },
+    statuses={
+        400: ErrorCode.INVALID_INPUT,
+        401: ErrorCode.UNAUTHENTICATED,
+        403: ErrorCode.PERMISSION_DENIED,
+        405: ErrorCode.UNSUPPORTED,
+        409: ErrorCode.CONCURRENT_MODIFICATION,
+        414: ErrorCode.INVALID_INPUT,
+        422: ErrorCode.INVALID_INPUT,
+        429: ErrorCode.THROTTLING,
+        501: ErrorCode.UNSUPPORTED,
+        502: ErrorCode.SERVICE_UNAVAILABLE,
+        503: ErrorCode.SERVICE_UNAVAILABLE,
+        504: ErrorCode.SERVICE_UNAVAILABLE,
+    },
+)
+
+_NOT_EMPTY = ("FAILED_PRECONDITION", "SCHEMA_NOT_EMPTY", "INVALID_STATE")
+_OTHER_CONFLICTS = ("ABORTED", "RESOURCE_CONFLICT")
+
+
+def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
+    """Take the error code and the message out of an error body."""
+    kind = body.get("error_code") or body.get("errorCode") or "UNKNOWN"
+    return str(kind), str(body.get("message") or "")
+
+
+def is_conflict(failure: HttpFailure) -> bool:
+    """Say whether an object of that name is there already: HTTP 409, or a code that says so."""
+    if failure.kind.endswith("ALREADY_EXISTS"):
+        return True
+    return failure.status == 409 and failure.kind not in _OTHER_CONFLICTS
+
+
+def is_missing(failure: HttpFailure) -> bool:
+    """Say whether the API itself, not something before it, says that an object is missing."""
+    return failure.kind.endswith(("NOT_FOUND", "DOES_NOT_EXIST")) or (
+        failure.status == 404 and failure.kind != ""
+    )
+
+
+def is_not_empty(failure: HttpFailure) -> bool:
+    """Say whether a schema cannot be dropped because of what is in it."""
+    return failure.kind in _NOT_EMPTY or (failure.status == 409 and not is_missing(failure))

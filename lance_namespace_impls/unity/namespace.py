@@ -1,0 +1,387 @@
+"""The Unity Catalog backend."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import quote, unquote, urlsplit
+
+import attrs
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    UnsupportedError,
+)
+
+from ..core.capabilities import Capabilities
+from ..core.catalog import (
+    CatalogNamespace,
+    TableEntry,
+    is_lance,
+    namespace_exists,
+    namespace_not_empty,
+    namespace_not_found,
+    not_a_lance_table,
+    table_exists,
+    table_not_found,
+    with_lance_type,
+)
+from ..core.config import option, root_option
+from ..core.errors import first_line, scrub
+from ..core.http import HttpConfig, check_uri
+from ..core.identifiers import Identifier, format_identifier
+from ..core.json_api import HttpFailure, JsonApi, Paging, raising
+from ..core.location import absolute, default_location
+from ..core.paging import sorted_after
+from .columns import to_columns, to_json
+from .failures import FAILURES, is_conflict, is_missing, is_not_empty, read_failure
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lance_namespace_client.models import JsonArrowSchema
+
+__all__ = ["UnityConfig", "UnityNamespace"]
+
+EXTERNAL = "EXTERNAL"
+# The open-source server takes an empty map for no change, so this stands for one.
+NO_PROPERTIES = {"lance.no_properties": "true"}
+# Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
+PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
+
+
+@attrs.define(kw_only=True)
+class UnityConfig(HttpConfig):
+    """Properties of a namespace in Unity Catalog."""
+
+    impl: ClassVar[str] = "unity"
+
+    endpoint: str = option(doc="address of the server, such as http://localhost:8080")
+    catalog: str = option(doc="name of the catalog")
+    api_path: str = option(
+        default="/api/2.1/unity-catalog", doc="path of the API, which follows the endpoint"
+    )
+    root: str = root_option()
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse values that cannot be meant (code 13)."""
+        super().__attrs_post_init__()
+        self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
+        if not self.catalog or "." in self.catalog:
+            raise InvalidInputError(
+                f"unity: property 'catalog' must be the name of a catalog, not {self.catalog!r}"
+            )
+
+
+@attrs.frozen(kw_only=True)
+class UnityTable(TableEntry):
+    """A Lance table as Unity Catalog knows it."""
+
+    columns: Sequence[Mapping[str, Any]]
+
+
+class UnityNamespace(CatalogNamespace):
+    """The Lance tables of one catalog in Unity Catalog.
+
+    An identifier is the catalog, a schema and a table. A Lance table is an EXTERNAL table with
+    the property ``table_type=lance``. Its columns are written when it is declared over data,
+    registered or created, and come back as the schema of `describe_table`; the API has no way to
+    change a table, so they may fall behind the data.
+
+    Source: the Unity Catalog implementation specification.
+    """
+
+    config_type = UnityConfig
+    config: UnityConfig
+    capabilities = Capabilities(
+        namespace_depth=2,
+        table_depth=2,
+        given_depth=1,
+        closed=True,
+        cascade=True,
+        unsupported=dict.fromkeys(
+            ("AlterTable", "RenameTable"),
+            "the Unity Catalog API cannot change a table; deregister it and register it anew",
+        ),
+    )
+
+    def __init__(self, config: UnityConfig) -> None:
+        super().__init__(config)
+        base = f"{config.endpoint}/{config.api_path.strip('/')}".rstrip("/")
+        self._api = JsonApi(config, base, read_failure)
+
+    def close(self) -> None:
+        """Close the connections; a call after it is refused (code 13)."""
+        self._api.close()
+
+    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
+        """Turn a failure of the server or of storage into a protocol error."""
+        if not isinstance(error, HttpFailure):
+            return super().translate(error, what)
+        found = FAILURES.error(error, what)
+        found.message = scrub(found.message, self.config.secrets())
+        found.args = (found.message,)
+        return found
+
+    # --- namespaces
+
+    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        if not parent:
+            return sorted_after([self.config.catalog], after)
+        if len(parent) > 1:
+            self._schema(parent)
+            return iter(())
+        self._require_catalog(parent)
+        query = {"catalog_name": self.config.catalog}
+        with raising(namespace_not_found, parent, when=is_missing):
+            names = [
+                str(schema["name"])
+                for page in self._api.pages("/schemas", query, PAGES)
+                for schema in page.get("schemas") or ()
+            ]
+        return sorted_after(names, after)
+
+    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        if not identifier:
+            return {}
+        if len(identifier) > 1:
+            return _properties(self._schema(identifier))
+        self._require_catalog(identifier)
+        with raising(namespace_not_found, identifier, when=is_missing):
+            return _properties(self._api.get(f"/catalogs/{_path(identifier)}"))
+
+    def _schema(self, identifier: Identifier) -> dict[str, Any]:
+        self._require_catalog(identifier)
+        with raising(namespace_not_found, identifier, when=is_missing):
+            return self._api.get(f"/schemas/{_path(identifier)}")
+
+    def _make_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        self._refuse_what_cannot_be(identifier)
+        body = {
+            "name": identifier[1],
+            "catalog_name": identifier[0],
+            "properties": dict(properties),
+        }
+        with (
+            raising(namespace_exists, identifier, when=is_conflict),
+            raising(namespace_not_found, identifier[:1], when=is_missing),
+        ):
+            return _properties(self._api.post("/schemas", body))
+
+    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        properties = _properties(self._schema(identifier))
+        query = {"force": "true"} if cascade else None
+        try:
+            with raising(namespace_not_found, identifier, when=is_missing):
+                self._api.delete(f"/schemas/{_path(identifier)}", query)
+        except HttpFailure as failure:
+            if cascade or not is_not_empty(failure):
+                raise
+            holds = f"tables, volumes, functions or models (the server says: {failure.message})"
+            raise namespace_not_empty(identifier, holds) from failure
+        return properties
+
+    def _alter_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        present = _properties(self._schema(identifier))
+        wanted = {k: v for k, v in {**present, **changed}.items() if k not in removed}
+        if wanted == present:
+            return present
+        with raising(namespace_not_found, identifier, when=is_missing):
+            answer = self._api.patch(
+                f"/schemas/{_path(identifier)}", {"properties": wanted or NO_PROPERTIES}
+            )
+        if _properties(answer) != wanted:
+            raise UnsupportedError(
+                f"AlterNamespace {format_identifier(identifier)}: this server takes the request but "
+                "leaves the schema's properties as they are"
+            )
+        return wanted
+
+    # --- tables
+
+    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        self._require_catalog(parent)
+        query = {
+            "catalog_name": parent[0],
+            "schema_name": parent[1],
+            "omit_columns": "true",
+        }
+        with raising(namespace_not_found, parent, when=is_missing):
+            names = [
+                str(table["name"])
+                for page in self._api.pages("/tables", query, PAGES)
+                for table in page.get("tables") or ()
+                if _is_lance_table(table)
+            ]
+        if not names:
+            self._schema(parent)  # some servers give an empty list for a schema that is not there
+        return sorted_after(names, after)
+
+    def _table(self, identifier: Identifier) -> UnityTable:
+        self._require_catalog(identifier)
+        with raising(table_not_found, identifier, when=is_missing):
+            table = self._api.get(f"/tables/{_path(identifier)}")
+        if not _is_lance_table(table):
+            raise not_a_lance_table(identifier)
+        return _entry(identifier, table)
+
+    def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
+        assert isinstance(entry, UnityTable)
+        return to_json(entry.columns) if entry.columns else None
+
+    def _add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> UnityTable:
+        self._refuse_what_cannot_be(identifier)
+        where = self._location(identifier, location)
+        return self._post_table(identifier, where, properties, self._schema_at(where, properties))
+
+    def _add_table_for(
+        self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema
+    ) -> UnityTable:
+        self._refuse_what_cannot_be(identifier)
+        return self._post_table(identifier, self._location(identifier, None), properties, schema)
+
+    def _location(self, identifier: Identifier, location: str | None) -> str:
+        if location is None:
+            return default_location(self.config.root, identifier)
+        return absolute(location)
+
+    def _schema_at(self, location: str, properties: Mapping[str, str]) -> pa.Schema | None:
+        """Give the schema of the dataset at a location; None where there is none.
+
+        A table may be declared by someone who cannot read its storage; it then has no columns.
+        """
+        from ..tables.dataset import open_dataset
+
+        storage = self._storage(TableEntry(id=(), location=location, properties=properties))
+        try:
+            return open_dataset(storage).schema
+        except InvalidTableStateError:
+            return None
+        except (OSError, RuntimeError, ValueError) as error:
+            warnings.warn(
+                f"the columns in Unity Catalog stay empty, since {location} cannot be read: "
+                f"{scrub(first_line(error), self.config.secrets())}",
+                stacklevel=2,
+            )
+            return None
+
+    def _post_table(
+        self,
+        identifier: Identifier,
+        location: str,
+        properties: Mapping[str, str],
+        schema: pa.Schema | None,
+    ) -> UnityTable:
+        body = {
+            "name": identifier[2],
+            "catalog_name": identifier[0],
+            "schema_name": identifier[1],
+            "table_type": EXTERNAL,
+            "data_source_format": "TEXT",
+            "columns": [] if schema is None else to_columns(schema),
+            "storage_location": _to_uri(location),
+            "properties": with_lance_type(properties),
+        }
+        with (
+            raising(table_exists, identifier, when=is_conflict),
+            raising(namespace_not_found, identifier[:-1], when=is_missing),
+        ):
+            try:
+                answer = self._api.post("/tables", body)
+            except HttpFailure as failure:
+                # Some servers look at the location first, and find the table itself there.
+                if failure.status != 400 or not self._is_table(identifier):
+                    raise
+                raise table_exists(identifier) from failure
+        return _entry(identifier, {**body, **answer})
+
+    def _is_table(self, identifier: Identifier) -> bool:
+        try:
+            self._api.get(f"/tables/{_path(identifier)}")
+        except HttpFailure:
+            return False
+        return True
+
+    def _remove_table(self, entry: TableEntry) -> None:
+        with raising(table_not_found, entry.id, when=is_missing):
+            self._api.delete(f"/tables/{_path(entry.id)}")
+
+    def _alter_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Put an entry with other properties in the place of a table that was overwritten."""
+        properties = {k: v for k, v in {**entry.properties, **changed}.items() if k not in removed}
+        schema = self._schema_at(entry.location, properties)
+        self._remove_table(entry)
+        try:
+            return self._post_table(entry.id, entry.location, properties, schema).properties
+        except Exception:
+            self._post_table(entry.id, entry.location, entry.properties, schema)
+            raise
+
+    # --- the configured catalog
+
+    def _require_catalog(self, identifier: Identifier) -> None:
+        if identifier[0] != self.config.catalog or any("." in name for name in identifier):
+            raise namespace_not_found(identifier)
+
+    def _refuse_what_cannot_be(self, identifier: Identifier) -> None:
+        dotted = [name for name in identifier if "." in name]
+        if dotted:
+            # The API joins names with dots and would take such a name apart.
+            raise InvalidInputError(f"Unity Catalog takes no dot in a name: {dotted[0]!r}")
+        if identifier[0] != self.config.catalog:
+            raise InvalidInputError(
+                f"{format_identifier(identifier)} is not in the catalog {self.config.catalog!r} that "
+                "this namespace is for; connect with another 'catalog'"
+            )
+
+
+@lru_cache(maxsize=4096)
+def _path(identifier: Identifier) -> str:
+    return ".".join(quote(name, safe="") for name in identifier)
+
+
+def _properties(body: Mapping[str, Any]) -> dict[str, str]:
+    found = body.get("properties") or {}
+    return {
+        str(key): str(value)
+        for key, value in found.items()
+        if value is not None and key not in NO_PROPERTIES
+    }
+
+
+def _is_lance_table(table: Mapping[str, Any]) -> bool:
+    return table.get("table_type") == EXTERNAL and is_lance(_properties(table))
+
+
+def _entry(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
+    return UnityTable(
+        id=identifier,
+        location=_from_uri(str(table.get("storage_location") or "")),
+        properties=_properties(table),
+        columns=table.get("columns") or (),
+    )
+
+
+def _to_uri(location: str) -> str:
+    """Give a path as a URI, since servers differ in how they make one of it."""
+    return location if "://" in location else Path(location).as_uri()
+
+
+def _from_uri(location: str) -> str:
+    parts = urlsplit(location)
+    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        return unquote(parts.path).rstrip("/") or "/"
+    return location.rstrip("/")

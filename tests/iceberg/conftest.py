@@ -1,0 +1,95 @@
+"""Real Iceberg REST servers, started once a session, and connections to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lance_namespace_impls.iceberg import IcebergNamespace
+from tests.servers.iceberg import S3, IcebergFixture, Nessie
+from tests.servers.web import FaultProxy
+
+from .subject import WAREHOUSE, BareApi
+
+Connect = Callable[..., IcebergNamespace]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergFixture]:
+    """The Iceberg project's own server."""
+    with IcebergFixture(folder=tmp_path_factory.mktemp("iceberg")) as running:
+        yield running
+
+
+@pytest.fixture
+def bare(server: IcebergFixture) -> Iterator[BareApi]:
+    """The API of that server, which is empty but for the namespace ``db``."""
+    with httpx.Client(base_url=server.endpoint) as client:
+        api = BareApi(client, "/v1", ".")
+        api.clear()
+        api.add_namespace(["db"])
+        yield api
+
+
+@pytest.fixture
+def connected(server: IcebergFixture, bare: BareApi, tmp_path: Path) -> Iterator[Connect]:
+    """Connects to that server; properties can be changed, and left out with None."""
+    made: list[IcebergNamespace] = []
+
+    def connect_with(**changes: Any) -> IcebergNamespace:
+        properties = {
+            "endpoint": server.endpoint,
+            "prefix": "",
+            "warehouses": WAREHOUSE,
+            "root": str(tmp_path / "lake"),
+        }
+        made.append(IcebergNamespace.from_properties({**properties, **changes}))
+        return made[-1]
+
+    yield connect_with
+    for namespace in made:
+        namespace.close()
+
+
+@pytest.fixture
+def iceberg(connected: Connect) -> IcebergNamespace:
+    """Connected to that server."""
+    return connected()
+
+
+@pytest.fixture
+def proxy(server: IcebergFixture) -> Iterator[FaultProxy]:
+    """That server behind a proxy that can be told to fail."""
+    with FaultProxy(server.endpoint) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3]:
+    """An S3 stand-in with one bucket."""
+    with S3() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def nessie_server(s3: S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nessie]:
+    """Nessie, with its warehouse in that bucket."""
+    with Nessie(folder=tmp_path_factory.mktemp("nessie"), s3=s3) as running:
+        yield running
+
+
+@pytest.fixture
+def nessie(nessie_server: Nessie, s3: S3) -> Iterator[IcebergNamespace]:
+    """Connected to Nessie, which is empty but for the namespace ``db``."""
+    with httpx.Client(base_url=nessie_server.endpoint) as client:
+        api = BareApi(client, f"/v1/main%7C{WAREHOUSE}", "\x1f")
+        api.clear()
+        api.add_namespace(["db"])
+    storage = {f"storage.{key}": value for key, value in s3.options().items()}
+    properties = {"endpoint": nessie_server.endpoint, "warehouses": WAREHOUSE, **storage}
+    with IcebergNamespace.from_properties(properties) as namespace:
+        yield namespace

@@ -1,0 +1,189 @@
+"""Iceberg REST catalogs as the behaviour suite sees them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+from attrs import evolve, frozen
+from hypothesis import strategies as st
+
+from lance_namespace_impls.core.location import default_location
+from lance_namespace_impls.iceberg import IcebergNamespace
+from tests.behaviour.subject import NAMES, Identifier, Subject
+from tests.servers.iceberg import S3, IcebergFixture, Nessie
+
+__all__ = ["WAREHOUSE", "BareApi", "iceberg_subject", "nessie_subject"]
+
+WAREHOUSE = "wh"
+DUMMY = {
+    "type": "struct",
+    "schema-id": 0,
+    "fields": [{"id": 1, "name": "dummy", "required": False, "type": "string"}],
+}
+# What the servers put into properties by themselves.
+ADDED = frozenset(
+    {"location", "table_type", "write.parquet.compression-codec", "gc.enabled", "created-at"}
+)
+
+
+@frozen
+class BareApi:
+    """The API of a warehouse without any of the code under test."""
+
+    client: httpx.Client
+    base: str
+    separator: str
+
+    def namespaces(self, levels: Sequence[str] = ()) -> list[tuple[str, ...]]:
+        """List the namespaces below one."""
+        query = {"parent": self.separator.join(levels)} if levels else {}
+        found = self.client.get(f"{self.base}/namespaces", params=query).raise_for_status().json()
+        return [tuple(each) for each in found["namespaces"]]
+
+    def path(self, levels: Sequence[str]) -> str:
+        """Give the path of a namespace."""
+        return f"{self.base}/namespaces/" + _encode(self.separator).join(map(_encode, levels))
+
+    def tables(self, levels: Sequence[str]) -> list[str]:
+        """List every table of a namespace."""
+        found = self.client.get(f"{self.path(levels)}/tables").raise_for_status().json()
+        return [each["name"] for each in found["identifiers"]]
+
+    def table(self, levels: Sequence[str], name: str) -> str:
+        """Give the path of a table."""
+        return f"{self.path(levels)}/tables/{_encode(name)}"
+
+    def add_namespace(self, levels: Sequence[str]) -> None:
+        """Make a namespace."""
+        self._post(f"{self.base}/namespaces", {"namespace": list(levels), "properties": {}})
+
+    def add_table(
+        self, levels: Sequence[str], name: str, location: str, properties: Mapping[str, str]
+    ) -> str:
+        """Make an Iceberg table and give where the server put it."""
+        body = {
+            "name": name,
+            "location": location,
+            "schema": DUMMY,
+            "stage-create": False,
+            "properties": dict(properties),
+        }
+        return str(self._post(f"{self.path(levels)}/tables", body)["metadata"]["location"])
+
+    def clear(self, levels: tuple[str, ...] = ()) -> None:
+        """Remove everything below a namespace."""
+        for child in self.namespaces(levels):
+            self.clear(child)
+            self.client.delete(self.path(child)).raise_for_status()
+        if levels:
+            for name in self.tables(levels):
+                self.client.delete(self.table(levels, name)).raise_for_status()
+
+    def _post(self, path: str, body: Mapping[str, object]) -> dict[str, dict[str, str]]:
+        answer: dict[str, dict[str, str]] = (
+            self.client.post(path, json=body).raise_for_status().json()
+        )
+        return answer
+
+
+def _encode(text: str) -> str:
+    return quote(text, safe="").replace(".", "%2E")
+
+
+def _shown(identifier: Identifier, properties: Mapping[str, str]) -> Mapping[str, str]:
+    return {
+        key: value
+        for key, value in properties.items()
+        if key not in ADDED and not key.startswith("nessie.")
+    }
+
+
+@contextmanager
+def iceberg_subject(folder: Path) -> Iterator[Subject]:
+    """The Iceberg project's own server, whose paths have no prefix."""
+    root = folder / "lake"
+    with (
+        IcebergFixture(folder=folder) as server,
+        httpx.Client(base_url=server.endpoint) as client,
+    ):
+        api = BareApi(client, "/v1", ".")
+        properties = {"endpoint": server.endpoint, "prefix": "", "root": str(root)}
+        subject = _subject("iceberg", api, properties, str(root))
+        yield evolve(
+            subject,
+            names=NAMES.filter(lambda name: not set(name) & set("./%\\;")),
+            refused_names=st.sampled_from(("a/b", "50%", "a%20b", "%2F", "a\x1fb")),
+            elsewhere=lambda name: str(root / "elsewhere" / name),
+            reset=lambda: shutil.rmtree(root, ignore_errors=True) or subject.reset(),
+        )
+
+
+@contextmanager
+def nessie_subject(folder: Path) -> Iterator[Subject]:
+    """Nessie, with its tables in an S3 stand-in."""
+    with (
+        S3() as s3,
+        Nessie(folder=folder, s3=s3) as server,
+        httpx.Client(base_url=server.endpoint) as client,
+    ):
+        api = BareApi(client, f"/v1/main%7C{WAREHOUSE}", "\x1f")
+        properties = {"endpoint": server.endpoint} | {
+            f"storage.{key}": value for key, value in s3.options().items()
+        }
+        subject = _subject("nessie", api, properties, f"s3://{s3.bucket}/lake")
+        yield evolve(
+            subject,
+            # Nessie reads @ and # in a table's name as a branch and a moment, and puts names into
+            # locations as they are, where an address ends at ? and has codes that begin with %.
+            names=NAMES.filter(lambda name: not set(name) & set("@#?%`")),
+            # Nessie names the folder of a table itself.
+            location=lambda identifier, properties: None,
+            storage_options=s3.options(),
+            rows_in_storage=lambda location: rows_in_storage(location, s3.options()),
+            refused_names=st.sampled_from((".", "..", "a\x1fb", "del\x7f")),
+        )
+
+
+def rows_in_storage(location: str, options: Mapping[str, str]) -> int | None:
+    """Count the rows of the dataset at a location; None where there is none."""
+    import lance
+
+    try:
+        return int(lance.dataset(location, storage_options=dict(options)).count_rows())
+    except ValueError as error:
+        if "was not found" not in str(error):
+            raise
+        return None
+
+
+def _subject(name: str, api: BareApi, properties: Mapping[str, str], root: str) -> Subject:
+    everything = {**properties, "warehouses": WAREHOUSE, "root": root}
+
+    def reset() -> Mapping[Identifier, Mapping[str, str]]:
+        api.clear()
+        return {(WAREHOUSE,): {}}
+
+    def add_table(identifier: Identifier) -> str:
+        location = default_location(root, ("past", *identifier))
+        return api.add_table(identifier[1:-1], identifier[-1], location, {"table_type": "LANCE"})
+
+    def add_other_table(identifier: Identifier) -> None:
+        location = default_location(root, ("past", *identifier))
+        api.add_table(identifier[1:-1], identifier[-1], location, {})
+
+    return Subject(
+        name=name,
+        connect=lambda: IcebergNamespace.from_properties(everything),
+        reset=reset,
+        capabilities=IcebergNamespace.capabilities,
+        location=lambda identifier, properties: default_location(root, identifier),
+        shown_namespace_properties=_shown,
+        shown_table_properties=_shown,
+        add_table=add_table,
+        add_other_table=add_other_table,
+    )

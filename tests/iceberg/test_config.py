@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    NamespaceNotFoundError,
+    ServiceUnavailableError,
+    UnsupportedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.iceberg import IcebergConfig, IcebergNamespace
+from tests.servers.web import Answer, Asked, WebServer
+
+from .conftest import Connect
+
+MINIMAL = {"endpoint": "http://localhost:8181"}
+
+
+def test_endpoint_is_required() -> None:
+    with pytest.raises(InvalidInputError, match="'endpoint' is required"):
+        connect("iceberg", {})
+
+
+@pytest.mark.parametrize("endpoint", ["localhost:8181", "ftp://localhost:8181", "//localhost", ""])
+def test_endpoint_starts_with_http(endpoint: str) -> None:
+    with pytest.raises(InvalidInputError, match="'endpoint'"):
+        connect("iceberg", {"endpoint": endpoint})
+
+
+def test_defaults() -> None:
+    config = IcebergConfig.from_properties(MINIMAL)
+    assert (config.connect_timeout, config.read_timeout, config.max_retries) == (10_000, 30_000, 3)
+    assert (config.auth_token, config.credential) == (None, None)
+    assert config.root == os.getcwd()
+
+
+def test_timeouts_are_milliseconds() -> None:
+    given = {**MINIMAL, "connect_timeout": "2500", "read_timeout": "400"}
+    timeout = IcebergConfig.from_properties(given).timeout()
+    assert (timeout.connect, timeout.read) == (2.5, 0.4)
+    units = {row["key"]: row["unit"] for row in IcebergConfig.describe()}
+    assert units["connect_timeout"] == units["read_timeout"] == "milliseconds"
+
+
+def test_read_timeout_ends_the_wait() -> None:
+    def answer_late(asked: Asked) -> Answer:
+        time.sleep(0.5)
+        return Answer(body={})
+
+    with WebServer(answer_late) as late:
+        namespace = connect(
+            "iceberg", {"endpoint": late.uri, "read_timeout": "100", "max_retries": "0"}
+        )
+        with namespace, pytest.raises(ServiceUnavailableError):
+            namespace.describe_namespace({"id": ["wh"]})
+
+
+@pytest.mark.parametrize(("retries", "requests"), [(0, 1), (2, 3)])
+def test_max_retries(retries: int, requests: int) -> None:
+    with WebServer(lambda asked: Answer(status=503, body={})) as down:
+        namespace = connect("iceberg", {"endpoint": down.uri, "max_retries": retries})
+        with namespace, pytest.raises(ServiceUnavailableError):
+            namespace.describe_namespace({"id": ["wh"]})
+    assert len(down.asked) == requests
+
+
+@pytest.mark.parametrize("credential", ["", "id", "id:", ":secret"])
+def test_a_credential_has_two_halves(credential: str) -> None:
+    with pytest.raises(InvalidInputError, match="client_id:client_secret"):
+        connect("iceberg", {**MINIMAL, "credential": credential})
+
+
+def test_token_or_credential() -> None:
+    with pytest.raises(InvalidInputError, match="not both"):
+        connect("iceberg", {**MINIMAL, "credential": "id:secret", "auth_token": "t"})
+
+
+def test_secrets_are_not_shown() -> None:
+    namespace = connect("iceberg", {**MINIMAL, "credential": "me:hidden-one"})
+    assert "hidden-one" not in repr(namespace) + repr(namespace.config)
+    assert "hidden-one" in namespace.config.secrets()
+
+
+def config_server(config: Any) -> WebServer:
+    """Answer a warehouse's configuration, and nothing in its namespaces."""
+
+    def respond(asked: Asked) -> Answer:
+        if asked.path == "/v1/config":
+            return Answer(body=config)
+        return Answer(body={"namespaces": []})
+
+    return WebServer(respond)
+
+
+BOTH = {"defaults": {"prefix": "second"}, "overrides": {"prefix": "first"}}
+
+
+@pytest.mark.parametrize(
+    ("config", "properties", "path"),
+    [
+        ({"defaults": {"prefix": "of defaults"}}, {}, "/v1/of%20defaults/namespaces"),
+        (BOTH, {}, "/v1/first/namespaces"),
+        ({"defaults": {}, "overrides": {}}, {}, "/v1/my%20wh%2F1/namespaces"),
+        ({}, {}, "/v1/my%20wh%2F1/namespaces"),
+        ({"defaults": None, "overrides": None}, {}, "/v1/my%20wh%2F1/namespaces"),
+        (BOTH, {"prefix": "mine"}, "/v1/mine/namespaces"),
+        (BOTH, {"prefix": ""}, "/v1/namespaces"),
+        # Servers give prefixes of several segments, and encoded ones.
+        ({"defaults": {"prefix": "catalogs/12"}}, {}, "/v1/catalogs/12/namespaces"),
+        ({"defaults": {"prefix": "main%7Cwh"}}, {}, "/v1/main%7Cwh/namespaces"),
+        ({"defaults": {"prefix": "main|wh"}}, {}, "/v1/main%7Cwh/namespaces"),
+        ({"defaults": {"prefix": "50%?#ü"}}, {}, "/v1/50%25%3F%23%C3%BC/namespaces"),
+    ],
+)
+def test_the_prefix(config: Any, properties: dict[str, str], path: str) -> None:
+    server = config_server(config)
+    with server, connect("iceberg", {"endpoint": server.uri, **properties}) as namespace:
+        namespace.list_namespaces({"id": ["my wh/1"]})
+    assert server.asked[0].query == {"warehouse": "my wh/1"}
+    assert server.asked[1].path == path
+
+
+def test_the_configuration_is_asked_for_once() -> None:
+    with config_server({}) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        for _ in range(3):
+            namespace.list_namespaces({"id": ["wh"]})
+            namespace.list_namespaces({"id": ["other"]})
+    asked = [asked.query["warehouse"] for asked in server.asked if asked.path == "/v1/config"]
+    assert asked == ["wh", "other"]
+
+
+def test_a_configuration_that_failed_is_asked_for_again() -> None:
+    """A failure at the start must not leave a wrong prefix behind."""
+    answers = [Answer(status=500, body={}), Answer(body={"overrides": {"prefix": "right"}})]
+
+    def respond(asked: Asked) -> Answer:
+        return answers.pop(0) if asked.path == "/v1/config" else Answer(body={"namespaces": []})
+
+    with WebServer(respond) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        with pytest.raises(Exception, match="500"):
+            namespace.list_namespaces({"id": ["wh"]})
+        namespace.list_namespaces({"id": ["wh"]})
+    assert [asked.path for asked in server.asked][-1] == "/v1/right/namespaces"
+
+
+def test_a_warehouse_that_the_server_does_not_know() -> None:
+    error = {"error": {"type": "NotFoundException", "message": "no such warehouse", "code": 404}}
+    with WebServer(lambda asked: Answer(status=404, body=error)) as server:
+        namespace = connect("iceberg", {"endpoint": server.uri})
+        with namespace, pytest.raises(NamespaceNotFoundError):
+            namespace.describe_namespace({"id": ["wh"]})
+
+
+def test_the_separator_of_the_server() -> None:
+    server = config_server({"overrides": {"namespace-separator": "%2E"}})
+    with server, connect("iceberg", {"endpoint": server.uri, "prefix": ""}) as namespace:
+        namespace.describe_namespace({"id": ["wh", "a", "b"]})
+    assert server.asked[1].path == "/v1/namespaces/a%2Eb"
+
+
+def test_levels_are_joined_by_the_unit_separator_and_encoded_once() -> None:
+    with config_server({}) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        namespace.describe_namespace({"id": ["wh", "a b", "c%"]})
+        namespace.list_namespaces({"id": ["wh", "a b", "c%"]})
+    assert server.asked[1].path == "/v1/wh/namespaces/a%20b%1Fc%25"
+    assert server.asked[2].query["parent"] == "a b\x1fc%"
+
+
+def test_the_root_lists_the_warehouses(connected: Connect) -> None:
+    namespace = connected(warehouses="wh,b, a")
+    assert namespace.list_namespaces({}).namespaces == ["a", "b", "wh"]
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.describe_namespace({"id": ["c"]})
+
+
+def test_without_warehouses_the_root_has_no_listing(connected: Connect) -> None:
+    namespace = connected(warehouses=None)
+    for method in (namespace.list_namespaces, namespace.list_all_tables):
+        with pytest.raises(UnsupportedError, match="'warehouses'"):
+            method({})
+    namespace.describe_namespace({"id": ["any"]})
+
+
+def test_auth_token_is_a_bearer_token() -> None:
+    server = config_server({})
+    with server, connect("iceberg", {"endpoint": server.uri, "auth_token": "abc"}) as namespace:
+        namespace.list_namespaces({"id": ["wh"]})
+    assert {asked.headers["authorization"] for asked in server.asked} == {"Bearer abc"}
+
+
+def test_pickles_and_reconnects(iceberg: IcebergNamespace) -> None:
+    with pickle.loads(pickle.dumps(iceberg)) as copy:
+        assert copy.list_namespaces({"id": ["wh"]}).namespaces == ["db"]
+
+
+def test_a_closed_namespace_says_so(connected: Connect) -> None:
+    namespace = connected()
+    namespace.close()
+    with pytest.raises(InvalidInputError, match="closed"):
+        namespace.list_namespaces({"id": ["wh"]})
+
+
+def test_the_extra_that_a_credential_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "lance_namespace_impls.iceberg.oauth", raising=False)
+    monkeypatch.setitem(sys.modules, "authlib.oauth2.client", None)
+    with pytest.raises(InvalidInputError, match=r"pip install 'lance-namespace-kit\[iceberg\]'"):
+        connect("iceberg", {**MINIMAL, "credential": "me:secret"})
+    connect("iceberg", {**MINIMAL, "auth_token": "t"}).close()

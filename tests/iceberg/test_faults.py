@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from lance_namespace_client.errors import (
+    InternalError,
+    LanceNamespaceError,
+    ServiceUnavailableError,
+    ThrottlingError,
+)
+from lance_namespace_impls.iceberg import IcebergNamespace
+from tests.servers.iceberg import IcebergFixture
+from tests.servers.web import Answer, Asked, FaultProxy
+
+from .conftest import Connect
+from .subject import BareApi
+
+NAMES = [f"t{n:02}" for n in range(30)]
+BUSY = Answer(status=503, body={"error": {"type": "ServiceUnavailableException", "code": 503}})
+CUT = Answer(cut=True)
+EXPIRED = Answer(status=419, body={"error": {"type": "AuthenticationTimeoutException"}})
+
+
+@pytest.fixture
+def through(proxy: FaultProxy, connected: Connect, bare: BareApi) -> IcebergNamespace:
+    """Connected to the real server through the proxy, with 30 tables."""
+    for name in NAMES:
+        bare.add_table(["db"], name, f"/tmp/{name}", {"table_type": "lance"})
+    return connected(endpoint=proxy.uri)
+
+
+def listing(asked: Asked) -> bool:
+    return asked.path.endswith("/tables")
+
+
+def one_table(asked: Asked) -> bool:
+    return asked.path.endswith("/t17")
+
+
+def posted(asked: Asked) -> bool:
+    return asked.method == "POST"
+
+
+@pytest.mark.parametrize("where", [listing, one_table])
+@pytest.mark.parametrize("fault", [BUSY, CUT])
+def test_a_fault_that_passes(
+    proxy: FaultProxy, through: IcebergNamespace, where: object, fault: Answer
+) -> None:
+    proxy.fail(where, fault, fault)  # type: ignore[arg-type]
+    assert through.list_tables({"id": ["wh", "db"]}).tables == NAMES
+
+
+@pytest.mark.parametrize("where", [listing, one_table])
+@pytest.mark.parametrize("fault", [BUSY, CUT])
+def test_a_fault_that_stays_is_never_a_shorter_list(
+    proxy: FaultProxy, through: IcebergNamespace, where: object, fault: Answer
+) -> None:
+    proxy.fail(where, *[fault] * 4)  # type: ignore[arg-type]
+    with pytest.raises(ServiceUnavailableError):
+        through.list_tables({"id": ["wh", "db"]})
+
+
+def test_429_waits_as_long_as_it_is_told(proxy: FaultProxy, through: IcebergNamespace) -> None:
+    proxy.fail(one_table, Answer(status=429, body={}, headers={"Retry-After": "1"}))
+    started = time.monotonic()
+    assert through.list_tables({"id": ["wh", "db"]}).tables == NAMES
+    assert time.monotonic() - started >= 1
+
+
+def test_429_for_longer_than_is_waited(proxy: FaultProxy, through: IcebergNamespace) -> None:
+    proxy.fail(one_table, Answer(status=429, body={}, headers={"Retry-After": "3600"}))
+    with pytest.raises(ThrottlingError):
+        through.list_tables({"id": ["wh", "db"]})
+
+
+def test_a_token_that_expires_in_the_middle_of_a_listing(
+    proxy: FaultProxy, connected: Connect, through: IcebergNamespace
+) -> None:
+    namespace = connected(endpoint=proxy.uri, credential="me:secret")
+    proxy.fail(one_table, EXPIRED)
+    assert namespace.list_tables({"id": ["wh", "db"]}).tables == NAMES
+    assert sum(asked.path == "/v1/oauth/tokens" for asked in proxy.asked) == 2
+
+
+def test_a_token_that_expires_for_good(
+    proxy: FaultProxy, connected: Connect, through: IcebergNamespace
+) -> None:
+    namespace = connected(endpoint=proxy.uri, credential="me:secret")
+    proxy.fail(one_table, EXPIRED, EXPIRED)
+    with pytest.raises(LanceNamespaceError) as caught:
+        namespace.list_tables({"id": ["wh", "db"]})
+    assert caught.value.code == 16
+
+
+def test_config_that_is_down_at_the_start(proxy: FaultProxy, through: IcebergNamespace) -> None:
+    proxy.fail(lambda asked: asked.path == "/v1/config", *[BUSY] * 4)
+    with pytest.raises(ServiceUnavailableError):
+        through.list_tables({"id": ["wh", "db"]})
+    assert through.list_tables({"id": ["wh", "db"]}).tables == NAMES
+
+
+def test_an_answer_that_is_no_json(proxy: FaultProxy, through: IcebergNamespace) -> None:
+    proxy.fail(one_table, Answer(body=b"<html>welcome</html>"))
+    with pytest.raises(InternalError, match="no JSON object"):
+        through.list_tables({"id": ["wh", "db"]})
+
+
+@pytest.mark.parametrize("fault", [CUT, BUSY])
+def test_a_change_is_never_sent_twice(
+    proxy: FaultProxy, through: IcebergNamespace, fault: Answer
+) -> None:
+    proxy.fail(posted, fault)
+    with pytest.raises(ServiceUnavailableError):
+        through.declare_table({"id": ["wh", "db", "new"]})
+    assert sum(map(posted, proxy.asked)) == 1
+
+
+def test_a_change_that_was_not_carried_out_is_sent_again(
+    proxy: FaultProxy, through: IcebergNamespace
+) -> None:
+    proxy.fail(posted, Answer(status=429, body={}))
+    through.declare_table({"id": ["wh", "db", "new"]})
+    assert sum(map(posted, proxy.asked)) == 2
+
+
+def test_a_server_that_restarts(
+    server: IcebergFixture, iceberg: IcebergNamespace, bare: BareApi
+) -> None:
+    bare.add_table(["db"], "t", "/tmp/t", {"table_type": "lance"})
+    assert iceberg.list_tables({"id": ["wh", "db"]}).tables == ["t"]
+    server.stop()
+    with pytest.raises(ServiceUnavailableError, match="is the server running"):
+        iceberg.list_tables({"id": ["wh", "db"]})
+    server.start()
+    assert iceberg.list_tables({"id": ["wh", "db"]}).tables == ["t"]

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from urllib.parse import unquote
+
+import pytest
+
+from lance_namespace_client.errors import InternalError, PermissionDeniedError
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.concurrent import kept
+from lance_namespace_impls.iceberg import IcebergNamespace
+from tests.servers.web import Answer, Asked, FaultProxy, WebServer
+
+from .conftest import Connect
+from .subject import BareApi
+
+LIST = "/v1/wh/namespaces/db/tables"
+
+
+class Tables:
+    """A catalog of tables in one namespace, some of them Lance tables, that counts loads."""
+
+    def __init__(self, names: list[str], is_lance: Callable[[str], bool] = lambda name: True):
+        self.names = names
+        self.is_lance = is_lance
+        self.loaded: list[str] = []
+        self.under_way = self.most_under_way = 0
+        self.lock = threading.Lock()
+        self.failures: dict[str, Answer] = {}
+
+    def __call__(self, asked: Asked) -> Answer:
+        if asked.path == "/v1/config":
+            return Answer(body={})
+        if asked.path == LIST:
+            found = [{"namespace": ["db"], "name": name} for name in self.names]
+            return Answer(body={"identifiers": found})
+        name = unquote(asked.path.removeprefix(f"{LIST}/"))
+        with self.lock:
+            self.loaded.append(name)
+            self.under_way += 1
+            self.most_under_way = max(self.most_under_way, self.under_way)
+        time.sleep(0.01)
+        with self.lock:
+            self.under_way -= 1
+        properties = {"table_type": "lance"} if self.is_lance(name) else {}
+        found = {"metadata": {"location": f"/lake/{name}", "properties": properties}}
+        return self.failures.get(name, Answer(body=found))
+
+
+NAMES = [f"t{n:03}" for n in range(100)]
+ERROR = {"type": "ServiceFailureException", "message": "broken", "code": 500}
+BROKEN = Answer(status=500, body={"error": ERROR})
+GONE = Answer(status=404, body={"error": {**ERROR, "type": "NoSuchTableException", "code": 404}})
+DENIED = Answer(status=403, body={"error": {**ERROR, "type": "ForbiddenException", "code": 403}})
+
+
+def test_lance_tables_are_told_from_others_by_their_metadata() -> None:
+    tables = Tables(list(reversed(NAMES)), is_lance=lambda name: name.endswith("3"))
+    with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        found = namespace.list_tables({"id": ["wh", "db"]}).tables
+    assert found == [name for name in NAMES if name.endswith("3")]
+    assert sorted(tables.loaded) == NAMES
+
+
+@pytest.mark.parametrize("at_once", [1, 4, 16])
+def test_metadata_is_loaded_several_at_once_and_no_more(at_once: int) -> None:
+    tables = Tables(NAMES)
+    server = WebServer(tables)
+    properties = {"endpoint": server.uri, "max_concurrency": at_once}
+    with server, connect("iceberg", properties) as namespace:
+        assert namespace.list_tables({"id": ["wh", "db"]}).tables == NAMES
+    assert 1 + (at_once > 1) <= tables.most_under_way <= at_once
+
+
+def test_a_page_loads_no_more_than_it_needs() -> None:
+    tables = Tables(NAMES)
+    with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        page = namespace.list_tables({"id": ["wh", "db"], "limit": 10})
+        assert page.tables == NAMES[:10]
+        # The one after the page says whether there is a next one.
+        assert sorted(tables.loaded) == NAMES[:11]
+        tables.loaded.clear()
+        page = namespace.list_tables(
+            {"id": ["wh", "db"], "limit": 5, "page_token": page.page_token}
+        )
+        assert page.tables == NAMES[10:15]
+        assert sorted(tables.loaded) == NAMES[10:16]
+
+
+def test_pages_where_few_are_lance_tables() -> None:
+    tables = Tables(NAMES, is_lance=lambda name: name.endswith("7"))
+    with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        found = list(namespace.iter_tables(["wh", "db"], page_size=3))
+    assert found == [name for name in NAMES if name.endswith("7")]
+
+
+def test_a_table_that_goes_between_listing_and_loading_is_left_out() -> None:
+    tables = Tables(NAMES)
+    tables.failures["t050"] = GONE
+    with WebServer(tables) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        found = namespace.list_tables({"id": ["wh", "db"]}).tables
+    assert found == [name for name in NAMES if name != "t050"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "error"), [(BROKEN, InternalError), (DENIED, PermissionDeniedError)]
+)
+def test_a_table_that_cannot_be_read_fails_the_listing(
+    failure: Answer, error: type[Exception]
+) -> None:
+    tables = Tables(NAMES)
+    tables.failures["t050"] = failure
+    server = WebServer(tables)
+    with (
+        server,
+        connect("iceberg", {"endpoint": server.uri}) as namespace,
+        pytest.raises(error, match=r"wh\.db\.t050 cannot be read"),
+    ):
+        namespace.list_tables({"id": ["wh", "db"]})
+
+
+def test_skip_unreadable_leaves_it_out_with_a_warning() -> None:
+    tables = Tables(NAMES)
+    tables.failures["t050"] = BROKEN
+    server = WebServer(tables)
+    with (
+        server,
+        connect("iceberg", {"endpoint": server.uri, "skip_unreadable": "true"}) as namespace,
+        pytest.warns(UserWarning, match=r"wh\.db\.t050 cannot be read"),
+    ):
+        found = namespace.list_tables({"id": ["wh", "db"]}).tables
+    assert found == [name for name in NAMES if name != "t050"]
+
+
+def test_an_answer_without_metadata_is_an_error() -> None:
+    tables = Tables(NAMES)
+    tables.failures["t000"] = Answer(body={})
+    server = WebServer(tables)
+    with (
+        server,
+        connect("iceberg", {"endpoint": server.uri}) as namespace,
+        pytest.raises(InternalError, match="without a table's metadata"),
+    ):
+        namespace.list_tables({"id": ["wh", "db"]})
+
+
+def test_listings_are_read_to_their_end() -> None:
+    pages = {
+        "": {"namespaces": [["a"]], "next-page-token": "x+/="},
+        "x+/=": {"namespaces": [], "next-page-token": "y"},
+        "y": {"namespaces": [["b"], ["too", "deep"]], "next-page-token": None},
+    }
+
+    def respond(asked: Asked) -> Answer:
+        return Answer(body={} if asked.path == "/v1/config" else pages[asked.query["pageToken"]])
+
+    with WebServer(respond) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a", "b"]
+
+
+def test_a_real_listing(iceberg: IcebergNamespace, bare: BareApi) -> None:
+    for n in range(40):
+        bare.add_table(["db"], f"t{n:02}", f"/tmp/t{n}", {"table_type": "lance"} if n % 2 else {})
+    found = iceberg.list_tables({"id": ["wh", "db"]}).tables
+    assert found == [f"t{n:02}" for n in range(1, 40, 2)]
+    assert list(iceberg.iter_tables(["wh", "db"], page_size=7)) == found
+
+
+def test_declared_tables_can_be_left_out(proxy: FaultProxy, connected: Connect) -> None:
+    import pyarrow as pa
+
+    namespace = connected(endpoint=proxy.uri)
+    namespace.create_table({"id": ["wh", "db", "full"]}, pa.table({"x": [1]}))
+    namespace.declare_table({"id": ["wh", "db", "empty"]})
+    listed = namespace.list_tables({"id": ["wh", "db"], "include_declared": False})
+    assert listed.tables == ["full"]
+
+
+def test_kept_stops_asking_when_its_reader_stops() -> None:
+    asked: list[int] = []
+    found = kept(range(1000), lambda n: asked.append(n) is None, at_once=4, wanted=None)
+    assert [next(found) for _ in range(3)] == [0, 1, 2]
+    found.close()  # type: ignore[attr-defined]
+    assert len(asked) < 50

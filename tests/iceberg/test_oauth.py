@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+from attrs import define, field
+
+from lance_namespace_client.errors import (
+    InternalError,
+    ServiceUnavailableError,
+    UnauthenticatedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.namespace import Namespace
+from tests.servers.web import Answer, Asked, WebServer
+
+from .conftest import Connect
+
+TOKENS = "/v1/oauth/tokens"
+
+
+@define
+class TokenServer:
+    """A catalog that takes the newest token that it gave, and what its tests change of it."""
+
+    life: float | None = 3600
+    refuse_with: int = 401
+    useless: bool = False
+    """Whether it gives tokens that it does not take."""
+    token_failures: list[Answer] = field(factory=list)
+    given: int = 0
+    valid: set[str] = field(factory=set)
+    lock: Any = field(factory=threading.Lock)
+
+    def __call__(self, asked: Asked) -> Answer:
+        if asked.path in (TOKENS, "/elsewhere"):
+            return self.give_token(asked)
+        if asked.headers.get("authorization", "").removeprefix("Bearer ") not in self.valid:
+            error = {"error": {"type": "NotAuthorizedException", "message": "no", "code": 401}}
+            return Answer(status=self.refuse_with, body=error)
+        return Answer(body={"namespaces": [["a"]], "defaults": {}})
+
+    def give_token(self, asked: Asked) -> Answer:
+        if self.token_failures:
+            return self.token_failures.pop(0)
+        time.sleep(0.02)  # long enough for other threads to come
+        with self.lock:
+            self.given += 1
+            token = f"token-{self.given}"
+            self.valid = set() if self.useless else {token}
+        more = {} if self.life is None else {"expires_in": self.life}
+        return Answer(body={"access_token": token, "token_type": "bearer", **more})
+
+
+@pytest.fixture
+def tokens() -> TokenServer:
+    return TokenServer()
+
+
+@pytest.fixture
+def catalog(tokens: TokenServer) -> Iterator[WebServer]:
+    with WebServer(tokens) as running:
+        yield running
+
+
+@pytest.fixture
+def namespace(catalog: WebServer) -> Iterator[Namespace]:
+    properties = {"endpoint": catalog.uri, "credential": "me:my:secret", "max_retries": "0"}
+    with connect("iceberg", properties) as connected:
+        yield connected
+
+
+def asked_for_tokens(catalog: WebServer) -> list[dict[str, list[str]]]:
+    return [parse_qs(a.content.decode()) for a in catalog.asked if a.path in (TOKENS, "/elsewhere")]
+
+
+def test_the_flow(catalog: WebServer, namespace: Namespace) -> None:
+    assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a"]
+    assert asked_for_tokens(catalog) == [
+        {
+            "grant_type": ["client_credentials"],
+            "client_id": ["me"],
+            "client_secret": ["my:secret"],
+            "scope": ["catalog"],
+        }
+    ]
+    authorized = {a.headers["authorization"] for a in catalog.asked if a.path != TOKENS}
+    assert authorized == {"Bearer token-1"}
+
+
+@pytest.mark.parametrize("uri", ["/elsewhere", "elsewhere", "{catalog}/elsewhere"])
+def test_scope_and_token_address(catalog: WebServer, uri: str) -> None:
+    properties = {
+        "endpoint": catalog.uri,
+        "credential": "me:secret",
+        "scope": "PRINCIPAL_ROLE:ALL",
+        "oauth2-server-uri": uri.format(catalog=catalog.uri),
+    }
+    with connect("iceberg", properties) as namespace:
+        namespace.list_namespaces({"id": ["wh"]})
+    assert catalog.asked[0].path == "/elsewhere"
+    assert asked_for_tokens(catalog)[0]["scope"] == ["PRINCIPAL_ROLE:ALL"]
+
+
+def test_a_token_is_renewed_before_it_expires(
+    tokens: TokenServer, catalog: WebServer, namespace: Namespace
+) -> None:
+    tokens.life = 0.4
+    namespace.list_namespaces({"id": ["wh"]})
+    time.sleep(0.25)  # past half its life
+    namespace.list_namespaces({"id": ["wh"]})
+    assert tokens.given == 2
+    assert not [a for a in catalog.asked if a.headers.get("authorization") == "Bearer "]
+
+
+def test_a_token_without_an_end_is_kept(tokens: TokenServer, namespace: Namespace) -> None:
+    tokens.life = None
+    for _ in range(3):
+        namespace.list_namespaces({"id": ["wh"]})
+    assert tokens.given == 1
+
+
+@pytest.mark.parametrize("status", [401, 419])
+def test_a_refused_token_is_renewed_once(
+    tokens: TokenServer, namespace: Namespace, status: int
+) -> None:
+    tokens.refuse_with = status
+    namespace.list_namespaces({"id": ["wh"]})
+    tokens.valid.clear()
+    assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a"]
+    assert tokens.given == 2
+
+
+@pytest.mark.parametrize("status", [401, 419])
+def test_a_token_that_is_refused_again_is_code_16(
+    tokens: TokenServer, catalog: WebServer, namespace: Namespace, status: int
+) -> None:
+    tokens.refuse_with = status
+    namespace.list_namespaces({"id": ["wh"]})
+    tokens.valid.clear()
+    tokens.useless = True
+    catalog.asked.clear()
+    with pytest.raises(UnauthenticatedError):
+        namespace.list_namespaces({"id": ["wh"]})
+    assert len(catalog.asked) == 3  # refused, a new token, refused again
+
+
+def test_a_change_is_repeated_with_a_new_token(
+    tokens: TokenServer, catalog: WebServer, namespace: Namespace
+) -> None:
+    namespace.list_namespaces({"id": ["wh"]})
+    tokens.valid.clear()
+    namespace.create_namespace({"id": ["wh", "b"]})
+    posts = [a for a in catalog.asked if a.path == "/v1/wh/namespaces" and a.method == "POST"]
+    assert [a.headers["authorization"] for a in posts] == ["Bearer token-1", "Bearer token-2"]
+    assert posts[0].content == posts[1].content != b""
+
+
+def test_many_threads_share_one_token(tokens: TokenServer, namespace: Namespace) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        for _ in range(3):
+            tokens.valid.clear()
+            listed = pool.map(
+                lambda _: namespace.list_namespaces({"id": ["wh"]}).namespaces, range(32)
+            )
+            assert list(listed) == [["a"]] * 32
+    assert tokens.given == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (Answer(status=401, body={"error": "invalid_client"}), UnauthenticatedError),
+        (Answer(status=400, body={"error": "invalid_scope"}), UnauthenticatedError),
+        (Answer(status=200, body={"token_type": "bearer"}), UnauthenticatedError),
+        (Answer(status=200, body=b"<html>"), UnauthenticatedError),
+        (Answer(status=503, body={}), ServiceUnavailableError),
+        (Answer(cut=True, body=b"{" * 100), ServiceUnavailableError),
+    ],
+)
+def test_a_token_server_that_refuses(
+    tokens: TokenServer, namespace: Namespace, answer: Answer, error: type[Exception]
+) -> None:
+    tokens.token_failures.append(answer)
+    with pytest.raises(error) as caught:
+        namespace.list_namespaces({"id": ["wh"]})
+    assert "my:secret" not in str(caught.value)
+    assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a"]
+
+
+def test_a_token_server_that_is_not_there() -> None:
+    properties = {"endpoint": "http://127.0.0.1:9", "credential": "a:b", "max_retries": "0"}
+    namespace = connect("iceberg", properties)
+    with namespace, pytest.raises(ServiceUnavailableError, match="no token from"):
+        namespace.list_namespaces({"id": ["wh"]})
+
+
+def test_the_flow_on_a_real_server(connected: Connect) -> None:
+    namespace = connected(credential="me:secret")
+    assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["db"]
+
+
+def test_a_failure_that_repeats_the_credential_hides_it(catalog: WebServer) -> None:
+    error = {"error": {"type": "X", "message": "no luck, my-secret-half", "code": 500}}
+    with WebServer(lambda asked: Answer(status=500, body=error)) as failing:
+        properties = {
+            "endpoint": failing.uri,
+            "credential": "me:my-secret-half",
+            "oauth2-server-uri": f"{catalog.uri}{TOKENS}",
+        }
+        with connect("iceberg", properties) as namespace, pytest.raises(InternalError) as caught:
+            namespace.list_namespaces({"id": ["wh"]})
+    assert "my-secret-half" not in str(caught.value)

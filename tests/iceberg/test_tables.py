@@ -1,0 +1,289 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import load_catalog
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls.iceberg import IcebergNamespace
+from tests.servers.iceberg import S3, IcebergFixture, Nessie
+from tests.servers.web import Answer, FaultProxy
+
+from .conftest import Connect
+from .subject import BareApi
+
+T = ["wh", "db", "t"]
+ROWS = pa.table({"x": [1, 2, 3]})
+
+
+def test_declare_sends_a_table_of_one_unused_column(
+    proxy: FaultProxy, connected: Connect, tmp_path: Path
+) -> None:
+    namespace = connected(endpoint=proxy.uri)
+    declared = namespace.declare_table({"id": T, "properties": {"k": "v"}})
+    assert declared.location == f"{tmp_path}/lake/wh/db/t"
+    sent = proxy.asked[-1]
+    assert (sent.method, sent.path) == ("POST", "/v1/namespaces/db/tables")
+    assert sent.json == {
+        "name": "t",
+        "location": f"{tmp_path}/lake/wh/db/t",
+        "schema": {
+            "type": "struct",
+            "schema-id": 0,
+            "fields": [{"id": 1, "name": "dummy", "required": False, "type": "string"}],
+        },
+        "stage-create": False,
+        "properties": {"k": "v", "table_type": "lance"},
+    }
+
+
+def test_declare_at_a_location(iceberg: IcebergNamespace, tmp_path: Path) -> None:
+    where = f"{tmp_path}/two words%20"
+    assert iceberg.declare_table({"id": T, "location": f"{where}/"}).location == where
+    assert iceberg.describe_table({"id": T}).location == where
+
+
+def test_declare_below_a_missing_namespace(iceberg: IcebergNamespace, bare: BareApi) -> None:
+    """The server itself would take it."""
+    with pytest.raises(NamespaceNotFoundError):
+        iceberg.declare_table({"id": ["wh", "missing", "t"]})
+    assert bare.namespaces() == [("db",)]
+
+
+def test_declare_of_an_existing_table(iceberg: IcebergNamespace, bare: BareApi) -> None:
+    iceberg.declare_table({"id": T})
+    bare.add_table(["db"], "theirs", "/tmp/theirs", {})
+    for name in ("t", "theirs"):
+        with pytest.raises(TableAlreadyExistsError):
+            iceberg.declare_table({"id": ["wh", "db", name]})
+
+
+def test_declare_under_the_name_of_a_namespace(iceberg: IcebergNamespace, bare: BareApi) -> None:
+    bare.add_namespace(["db", "t"])
+    with pytest.raises(TableAlreadyExistsError):
+        iceberg.declare_table({"id": T})
+
+
+@pytest.mark.parametrize("identifier", [["t"], ["wh", "t"]])
+def test_a_table_is_in_a_namespace(iceberg: IcebergNamespace, identifier: list[str]) -> None:
+    with pytest.raises(InvalidInputError, match="3 or more names"):
+        iceberg.declare_table({"id": identifier})
+
+
+def test_describe(iceberg: IcebergNamespace, tmp_path: Path) -> None:
+    iceberg.declare_table({"id": T, "properties": {"k": "v", "storage.region": "x"}})
+    found = iceberg.describe_table({"id": T})
+    assert found.location == f"{tmp_path}/lake/wh/db/t"
+    assert found.storage_options == {"region": "x"}
+    assert found.properties is not None
+    assert found.properties.items() >= {"k": "v", "table_type": "lance"}.items()
+    nothing = (found.version, found.table_uri, found.schema, found.stats, found.metadata)
+    assert nothing == (None,) * 5
+
+
+def test_load_detailed_metadata_reads_the_dataset(iceberg: IcebergNamespace) -> None:
+    iceberg.create_table({"id": T}, ROWS)
+    found = iceberg.describe_table({"id": T, "load_detailed_metadata": True})
+    assert found.version == 1
+    assert found.schema is not None
+    assert [field.name for field in found.schema.fields] == ["x"]
+
+
+@pytest.mark.parametrize("kind", ["LANCE", "Lance", "lance"])
+def test_the_table_type_is_read_in_any_case(
+    iceberg: IcebergNamespace, bare: BareApi, kind: str
+) -> None:
+    bare.add_table(["db"], "t", "/tmp/t", {"table_type": kind})
+    assert iceberg.describe_table({"id": T}).location == "/tmp/t"
+    assert iceberg.list_tables({"id": ["wh", "db"]}).tables == ["t"]
+
+
+@pytest.mark.parametrize("identifier", [["wh", "db", "x"], ["wh", "no", "x"], ["other", "db", "x"]])
+def test_what_is_missing(iceberg: IcebergNamespace, identifier: list[str]) -> None:
+    for method in (iceberg.describe_table, iceberg.table_exists, iceberg.deregister_table):
+        with pytest.raises(TableNotFoundError):
+            method({"id": identifier})
+
+
+def test_other_tables_are_no_lance_tables(iceberg: IcebergNamespace, bare: BareApi) -> None:
+    bare.add_table(["db"], "plain", "/tmp/plain", {})
+    bare.add_table(["db"], "other", "/tmp/other", {"table_type": "iceberg"})
+    for name in ("plain", "other"):
+        for method in (iceberg.describe_table, iceberg.deregister_table, iceberg.drop_table):
+            with pytest.raises(InvalidInputError, match="not a Lance table"):
+                method({"id": ["wh", "db", name]})
+    assert bare.tables(["db"]) == ["other", "plain"]
+
+
+def test_deregister_asks_not_to_purge_and_leaves_every_file(
+    proxy: FaultProxy, connected: Connect, tmp_path: Path
+) -> None:
+    namespace = connected(endpoint=proxy.uri)
+    location = namespace.create_table({"id": T}, ROWS).location
+    before = sorted(tmp_path.rglob("*"))
+    assert namespace.deregister_table({"id": T}).location == location
+    assert [(a.method, dict(a.query)) for a in proxy.asked[-2:]] == [
+        ("GET", {}),
+        ("DELETE", {"purgeRequested": "false"}),
+    ]
+    assert sorted(tmp_path.rglob("*")) == before
+    assert lance.dataset(location).count_rows() == 3
+    with pytest.raises(TableNotFoundError):
+        namespace.deregister_table({"id": T})
+
+
+def test_rename_within_and_across_namespaces(iceberg: IcebergNamespace, bare: BareApi) -> None:
+    bare.add_namespace(["db", "deep"])
+    location = iceberg.create_table({"id": T}, ROWS).location
+    iceberg.rename_table({"id": T, "new_table_name": "u"})
+    iceberg.rename_table(
+        {"id": ["wh", "db", "u"], "new_namespace_id": ["wh", "db", "deep"], "new_table_name": "v"}
+    )
+    assert iceberg.describe_table({"id": ["wh", "db", "deep", "v"]}).location == location
+    assert iceberg.list_tables({"id": ["wh", "db"]}).tables == []
+    assert iceberg.count_table_rows({"id": ["wh", "db", "deep", "v"]}).count == 3
+
+
+def test_rename_to_what_cannot_be(iceberg: IcebergNamespace, connected: Connect) -> None:
+    iceberg.declare_table({"id": T})
+    iceberg.declare_table({"id": ["wh", "db", "u"]})
+    with pytest.raises(TableAlreadyExistsError):
+        iceberg.rename_table({"id": T, "new_table_name": "u"})
+    with pytest.raises(NamespaceNotFoundError):
+        iceberg.rename_table(
+            {"id": T, "new_namespace_id": ["wh", "missing"], "new_table_name": "u"}
+        )
+    with pytest.raises(UnsupportedError, match=r"cannot move a table out of wh;"):
+        connected(warehouses="wh,wh2").rename_table(
+            {"id": T, "new_namespace_id": ["wh2", "db"], "new_table_name": "v"}
+        )
+
+
+def test_alter_sets_and_unsets(iceberg: IcebergNamespace) -> None:
+    iceberg.declare_table({"id": T, "properties": {"old": "1", "kept": "2"}})
+    altered = iceberg.alter_table(
+        {"id": T, "set_properties": {"new": "3"}, "unset_properties": ["old", "never"]}
+    )
+    assert altered.properties == iceberg.describe_table({"id": T}).properties
+    assert altered.properties is not None
+    assert {"old", "never"}.isdisjoint(altered.properties)
+    assert altered.properties.items() >= {"kept": "2", "new": "3"}.items()
+
+
+@pytest.mark.parametrize(
+    "change", [{"set_properties": {"table_type": "x"}}, {"unset_properties": ["table_type"]}]
+)
+def test_a_lance_table_stays_one(iceberg: IcebergNamespace, change: dict[str, object]) -> None:
+    iceberg.declare_table({"id": T})
+    with pytest.raises(InvalidInputError, match="table_type"):
+        iceberg.alter_table({"id": T, **change})
+
+
+def test_a_change_that_loses_a_race(proxy: FaultProxy, connected: Connect) -> None:
+    namespace = connected(endpoint=proxy.uri)
+    namespace.declare_table({"id": T})
+    lost = {"error": {"type": "CommitFailedException", "message": "changed", "code": 409}}
+    proxy.fail(lambda asked: asked.method == "POST", Answer(status=409, body=lost))
+    with pytest.raises(ConcurrentModificationError):
+        namespace.alter_table({"id": T, "set_properties": {"a": "b"}})
+
+
+def test_register_overwrite_never_leaves_the_table_missing(
+    proxy: FaultProxy, connected: Connect, tmp_path: Path
+) -> None:
+    namespace = connected(endpoint=proxy.uri)
+    namespace.declare_table({"id": T, "properties": {"old": "1"}})
+    proxy.asked.clear()
+    where = str(tmp_path / "elsewhere")
+    namespace.register_table(
+        {"id": T, "location": where, "mode": "Overwrite", "properties": {"new": "2"}}
+    )
+    found = namespace.describe_table({"id": T})
+    assert found.location == where
+    assert found.properties is not None
+    assert found.properties["new"] == "2"
+    assert "old" not in found.properties
+    assert {asked.method for asked in proxy.asked} == {"GET", "POST"}
+
+
+def peer(endpoint: str, prefix: str | None = None, **more: str) -> object:
+    """Connect pyiceberg to the same server."""
+    settings = {"type": "rest", "uri": endpoint, "warehouse": "wh", **more}
+    return load_catalog("peer", **({**settings, "prefix": prefix} if prefix else settings))
+
+
+def test_pyiceberg_loads_the_table_beside_ours(
+    iceberg: IcebergNamespace, server: IcebergFixture
+) -> None:
+    location = iceberg.declare_table({"id": T}).location
+    assert location is not None
+    lance.write_dataset(ROWS, location)
+    assert iceberg.count_table_rows({"id": T}).count == 3
+    table = peer(server.endpoint).load_table(("db", "t"))  # type: ignore[attr-defined]
+    assert table.location() == location
+    assert [field.name for field in table.schema().fields] == ["dummy"]
+    assert table.properties["table_type"] == "lance"
+    assert table.scan().to_arrow().num_rows == 0
+
+
+def test_pyiceberg_loads_the_table_beside_ours_on_nessie(
+    nessie: IcebergNamespace, nessie_server: Nessie, s3: S3
+) -> None:
+    declared = nessie.declare_table({"id": T})
+    assert declared.location is not None
+    lance.write_dataset(ROWS, declared.location, storage_options=s3.options())
+    assert nessie.count_table_rows({"id": T}).count == 3
+    storage = {
+        "s3.endpoint": s3.uri,
+        "s3.access-key-id": "testing",
+        "s3.secret-access-key": "testing",
+        "s3.region": "us-east-1",
+    }
+    catalog = peer(nessie_server.endpoint, **storage)
+    table = catalog.load_table(("db", "t"))  # type: ignore[attr-defined]
+    assert table.location() == declared.location
+    assert [field.name for field in table.schema().fields] == ["dummy"]
+    assert table.properties["table_type"] == "lance"
+
+
+def test_a_server_that_chooses_locations_takes_none(nessie: IcebergNamespace, s3: S3) -> None:
+    """Nessie puts tables where it likes; an entry that points away from the data is no use."""
+    for method in (nessie.declare_table, nessie.register_table):
+        with pytest.raises(UnsupportedError, match="chooses where its tables are"):
+            method({"id": T, "location": f"s3://{s3.bucket}/mine"})
+    assert nessie.list_tables({"id": ["wh", "db"]}).tables == []
+    nessie.declare_table({"id": T, "properties": {"k": "v"}})
+    before = nessie.describe_table({"id": T}).location
+    with pytest.raises(UnsupportedError, match="chooses where its tables are"):
+        nessie.register_table({"id": T, "location": f"s3://{s3.bucket}/mine", "mode": "Overwrite"})
+    found = nessie.describe_table({"id": T})
+    assert found.location == before
+    assert found.properties is not None
+    assert found.properties["k"] == "v"
+
+
+def test_deregister_leaves_every_file_on_nessie(nessie: IcebergNamespace, s3: S3) -> None:
+    location = nessie.create_table({"id": T}, ROWS).location
+    assert location is not None
+    prefix = location.removeprefix(f"s3://{s3.bucket}/")
+    before = s3.keys(prefix)
+    nessie.deregister_table({"id": T})
+    assert s3.keys(prefix) == before
+    assert len(before) > 2
+
+
+def test_messages_have_dots_between_levels(iceberg: IcebergNamespace) -> None:
+    with pytest.raises(TableNotFoundError, match=r"wh\.db\.missing"):
+        iceberg.describe_table({"id": ["wh", "db", "missing"]})
+    with pytest.raises(NamespaceNotFoundError, match=r"wh\.no\.such"):
+        iceberg.describe_namespace({"id": ["wh", "no", "such"]})

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import os
+import pickle
+import time
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+from lance_namespace_impls import connect
+from lance_namespace_impls.unity import UnityConfig, UnityNamespace
+from tests.servers.unity import UnityDouble
+from tests.servers.web import Answer, WebServer
+
+from .conftest import Connect
+
+MINIMAL = {"endpoint": "http://localhost:8080", "catalog": "main"}
+
+
+@pytest.mark.parametrize("missing", ["endpoint", "catalog"])
+def test_endpoint_and_catalog_are_required(missing: str) -> None:
+    given = {key: value for key, value in MINIMAL.items() if key != missing}
+    with pytest.raises(InvalidInputError, match=f"'{missing}' is required"):
+        connect("unity", given)
+
+
+def test_defaults() -> None:
+    config = UnityConfig.from_properties(MINIMAL)
+    assert config.api_path == "/api/2.1/unity-catalog"
+    assert (config.connect_timeout, config.read_timeout, config.max_retries) == (10, 60, 3)
+    assert config.auth_token is None
+    assert config.root == os.getcwd()
+
+
+@pytest.mark.parametrize("endpoint", ["localhost:8080", "ftp://localhost", "http://", ""])
+def test_an_endpoint_is_an_http_address(endpoint: str) -> None:
+    with pytest.raises(InvalidInputError, match="'endpoint'"):
+        UnityConfig.from_properties({**MINIMAL, "endpoint": endpoint})
+
+
+@pytest.mark.parametrize("catalog", ["", "a.b"])
+def test_a_catalog_is_one_name(catalog: str) -> None:
+    with pytest.raises(InvalidInputError, match="'catalog'"):
+        UnityConfig.from_properties({**MINIMAL, "catalog": catalog})
+
+
+def test_timeouts_are_seconds() -> None:
+    config = UnityConfig.from_properties({**MINIMAL, "connect_timeout": "2", "read_timeout": "3.5"})
+    timeout = config.timeout()
+    assert (timeout.connect, timeout.read) == (2, 3.5)
+    units = {row["key"]: row["unit"] for row in UnityConfig.describe()}
+    assert units["connect_timeout"] == units["read_timeout"] == "seconds"
+
+
+def test_read_timeout_ends_the_wait() -> None:
+    def answer_late(asked: Any) -> Answer:
+        time.sleep(0.5)
+        return Answer(body={})
+
+    with WebServer(answer_late) as late:
+        namespace = UnityNamespace.from_properties(
+            {"endpoint": late.uri, "catalog": "main", "read_timeout": "0.1", "max_retries": "0"}
+        )
+        with namespace, pytest.raises(ServiceUnavailableError):
+            namespace.describe_namespace({"id": ["main", "s"]})
+
+
+@pytest.mark.parametrize(("retries", "requests"), [(0, 1), (2, 3)])
+def test_max_retries(retries: int, requests: int) -> None:
+    with WebServer(lambda asked: Answer(status=503, body={})) as down:
+        namespace = UnityNamespace.from_properties(
+            {"endpoint": down.uri, "catalog": "main", "max_retries": retries}
+        )
+        with namespace, pytest.raises(ServiceUnavailableError):
+            namespace.describe_namespace({"id": ["main", "s"]})
+    assert len(down.asked) == requests
+
+
+@pytest.mark.parametrize("api_path", ["/other/api", "other/api/"])
+def test_api_path_comes_before_every_path(api_path: str) -> None:
+    with WebServer(lambda asked: Answer(body={"schemas": []})) as other:
+        namespace = UnityNamespace.from_properties(
+            {"endpoint": f"{other.uri}/", "catalog": "main", "api_path": api_path}
+        )
+        with namespace:
+            namespace.list_namespaces({"id": ["main"]})
+    assert other.asked[0].path == "/other/api/schemas"
+
+
+def test_auth_token_is_a_bearer_token_and_never_shown(
+    unity: UnityDouble, connected: Connect
+) -> None:
+    namespace = connected(auth_token="very-secret")
+    namespace.list_namespaces({"id": ["main"]})
+    assert unity.asked[-1].headers["authorization"] == "Bearer very-secret"
+    assert "very-secret" not in repr(namespace) + repr(namespace.config)
+
+
+def test_storage_properties_reach_every_table(connected: Connect) -> None:
+    namespace = connected(**{"storage.region": "us-west-2"})
+    namespace.create_namespace({"id": ["main", "s"]})
+    declared = namespace.declare_table({"id": ["main", "s", "t"]})
+    assert declared.storage_options == {"region": "us-west-2"}
+    found = namespace.describe_table({"id": ["main", "s", "t"]})
+    assert found.storage_options == {"region": "us-west-2"}
+
+
+def test_pickles_and_reconnects(main: UnityNamespace) -> None:
+    main.declare_table({"id": ["main", "s", "t"]})
+    with pickle.loads(pickle.dumps(main)) as copy:
+        assert copy.list_tables({"id": ["main", "s"]}).tables == ["t"]
+
+
+def test_a_closed_namespace_says_so(connected: Connect) -> None:
+    namespace = connected()
+    namespace.close()
+    with pytest.raises(InvalidInputError, match="closed"):
+        namespace.list_namespaces({"id": ["main"]})

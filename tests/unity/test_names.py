@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_impls.unity import UnityNamespace
+from tests.servers.unity import API, UnityDouble
+from tests.servers.web import Answer, Asked, WebServer
+
+AWKWARD = (
+    "a.b",
+    "a/b",
+    "a b",
+    "50%",
+    "a%20b",
+    "a$b",
+    "a+b",
+    "ünï",
+    "日本",
+    "a\x1fb",
+    "?",
+    "#",
+    "..",
+)
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_names_that_the_server_refuses(unity: UnityDouble, main: UnityNamespace, name: str) -> None:
+    """Unity Catalog's own server takes letters, digits and a few signs."""
+    before = dict(unity.objects)
+    with pytest.raises(InvalidInputError):
+        main.create_namespace({"id": ["main", name]})
+    with pytest.raises(InvalidInputError):
+        main.declare_table({"id": ["main", "s", name]})
+    assert unity.objects == before
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_names_are_never_mixed_up(unity: UnityDouble, main: UnityNamespace, name: str) -> None:
+    """The server takes ``main.a.b`` apart and would look at the schema ``a``."""
+    for part in ("a", "50"):
+        unity.objects[("main", part)] = {"properties": {"wrong": "one"}}
+        unity.add_table(("main", "s", part), properties={"table_type": "lance"})
+    for method in (main.describe_namespace, main.drop_namespace, main.list_tables):
+        with pytest.raises(LanceNamespaceError) as caught:
+            method({"id": ["main", name]})
+        assert caught.value.code == 1
+    for method in (main.describe_table, main.deregister_table, main.drop_table):
+        with pytest.raises(LanceNamespaceError) as caught:
+            method({"id": ["main", "s", name]})
+        assert caught.value.code == 4
+    assert len(unity.objects) == 6
+
+
+@pytest.mark.parametrize("name", [name for name in AWKWARD if "." not in name])
+def test_names_are_encoded_once_for_servers_that_take_them(name: str) -> None:
+    """Databricks takes most names; the path must hold what its decoding gives back."""
+    from urllib.parse import unquote
+
+    def respond(asked: Asked) -> Answer:
+        assert "/" not in asked.path.removeprefix(f"{API}/tables/")
+        catalog, schema, table = map(unquote, asked.path.removeprefix(f"{API}/tables/").split("."))
+        assert (catalog, schema, table) == ("main", name, name)
+        lance = {"table_type": "EXTERNAL", "properties": {"table_type": "lance"}}
+        return Answer(body={"name": name, "storage_location": "s3://b/t", **lance})
+
+    with WebServer(respond) as server:
+        namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
+        with namespace:
+            assert namespace.describe_table({"id": ["main", name, name]}).location == "s3://b/t"
+
+
+@pytest.mark.parametrize("name", ["a", "A", "a-b", "a_b", "a@b", "0", "n" * 255])
+def test_names_that_the_server_takes(main: UnityNamespace, name: str) -> None:
+    main.create_namespace({"id": ["main", name], "properties": {"is": name}})
+    assert main.describe_namespace({"id": ["main", name]}).properties == {"is": name}
+    declared = main.declare_table({"id": ["main", name, name]})
+    assert main.list_tables({"id": ["main", name]}).tables == [name]
+    assert main.describe_table({"id": ["main", name, name]}).location == declared.location
+    main.deregister_table({"id": ["main", name, name]})
+    main.drop_namespace({"id": ["main", name]})
+    assert main.list_namespaces({"id": ["main"]}).namespaces == ["s"]

@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    InternalError,
+    InvalidInputError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls.unity import UnityNamespace
+from tests.servers.unity import API, UnityDouble
+from tests.servers.web import Answer, FaultProxy, WebServer
+
+from .conftest import Connect
+
+T = ["main", "s", "t"]
+ROWS = pa.table(
+    {
+        "id": pa.array([1, 2], pa.uint16()),
+        "vector": pa.array([[1.0, 2.0]] * 2, pa.list_(pa.float32(), 2)),
+    }
+)
+
+
+def test_declare_sends_an_external_text_table(
+    unity: UnityDouble, main: UnityNamespace, tmp_path: Path
+) -> None:
+    declared = main.declare_table({"id": T, "properties": {"k": "v"}})
+    assert declared.location == f"{tmp_path}/lake/main/s/t"
+    assert declared.properties == {"k": "v", "table_type": "lance"}
+    sent = unity.asked[-1]
+    assert (sent.method, sent.path) == ("POST", f"{API}/tables")
+    assert sent.json == {
+        "name": "t",
+        "catalog_name": "main",
+        "schema_name": "s",
+        "table_type": "EXTERNAL",
+        "data_source_format": "TEXT",
+        "columns": [],
+        "storage_location": f"file://{tmp_path}/lake/main/s/t",
+        "properties": {"k": "v", "table_type": "lance"},
+    }
+
+
+def test_declare_at_a_location(main: UnityNamespace, tmp_path: Path) -> None:
+    declared = main.declare_table({"id": T, "location": f"{tmp_path}/two words%20/"})
+    assert declared.location == f"{tmp_path}/two words%20"
+    assert main.describe_table({"id": T}).location == f"{tmp_path}/two words%20"
+
+
+def test_declare_writes_nothing(main: UnityNamespace, tmp_path: Path) -> None:
+    main.declare_table({"id": T})
+    assert not (tmp_path / "lake").exists()
+
+
+def test_declare_over_data_fills_the_columns(main: UnityNamespace, tmp_path: Path) -> None:
+    lance.write_dataset(ROWS, tmp_path / "data")
+    main.declare_table({"id": T, "location": str(tmp_path / "data")})
+    schema = main.describe_table({"id": T}).schema
+    assert schema is not None
+    assert [(f.name, f.type.type) for f in schema.fields] == [
+        ("id", "uint16"),
+        ("vector", "fixed_size_list"),
+    ]
+
+
+def test_columns_are_sent_as_spark_types(
+    unity: UnityDouble, main: UnityNamespace, tmp_path: Path
+) -> None:
+    lance.write_dataset(ROWS, tmp_path / "data")
+    main.register_table({"id": T, "location": str(tmp_path / "data")})
+    columns = unity.asked[-1].json["columns"]
+    assert [(c["name"], c["type_name"], c["type_text"], c["position"]) for c in columns] == [
+        ("id", "INT", "int", 0),
+        ("vector", "ARRAY", "array<float>", 1),
+    ]
+
+
+def test_create_fills_the_columns(main: UnityNamespace) -> None:
+    main.create_table({"id": T}, ROWS)
+    schema = main.describe_table({"id": T}).schema
+    assert schema is not None
+    assert [field.name for field in schema.fields] == ["id", "vector"]
+
+
+def test_overwrite_with_properties_renews_entry_and_columns(main: UnityNamespace) -> None:
+    main.create_table({"id": T, "properties": {"old": "1"}}, ROWS)
+    main.create_table(
+        {"id": T, "mode": "Overwrite", "properties": {"new": "2"}}, pa.table({"z": ["a"]})
+    )
+    found = main.describe_table({"id": T})
+    assert found.properties == {"new": "2", "table_type": "lance"}
+    assert found.schema is not None
+    assert [field.name for field in found.schema.fields] == ["z"]
+
+
+def test_unreadable_storage_leaves_the_columns_empty_and_says_so(main: UnityNamespace) -> None:
+    with pytest.warns(UserWarning, match="the columns in Unity Catalog stay empty"):
+        main.declare_table({"id": T, "location": "nonsense://bucket/t"})
+    assert main.describe_table({"id": T}).schema is None
+
+
+def test_declare_below_a_missing_schema(main: UnityNamespace) -> None:
+    with pytest.raises(NamespaceNotFoundError):
+        main.declare_table({"id": ["main", "missing", "t"]})
+
+
+def test_declare_in_another_catalog_is_invalid(main: UnityNamespace) -> None:
+    with pytest.raises(InvalidInputError):
+        main.declare_table({"id": ["other", "s", "t"]})
+
+
+def test_declare_of_an_existing_table(main: UnityNamespace) -> None:
+    main.declare_table({"id": T})
+    with pytest.raises(TableAlreadyExistsError):
+        main.declare_table({"id": T})
+
+
+@pytest.mark.parametrize("identifier", [["main", "t"], ["t"], ["main", "s", "t", "u"]])
+def test_a_table_has_three_names(main: UnityNamespace, identifier: list[str]) -> None:
+    with pytest.raises(InvalidInputError, match="3 names"):
+        main.declare_table({"id": identifier})
+
+
+def add_others(unity: UnityDouble) -> None:
+    """Put tables in that are not Lance tables, for one reason each."""
+    unity.add_table(("main", "s", "managed"), "MANAGED", properties={"table_type": "lance"})
+    unity.add_table(("main", "s", "delta"), properties={"table_type": "delta"})
+    unity.add_table(("main", "s", "plain"), properties={})
+
+
+def test_list_gives_the_lance_tables_in_order(unity: UnityDouble, main: UnityNamespace) -> None:
+    add_others(unity)
+    for name in ("b", "a", "C"):
+        main.declare_table({"id": ["main", "s", name]})
+    unity.add_table(("main", "s", "loud"), properties={"table_type": "LANCE"})
+    unity.asked.clear()
+    assert main.list_tables({"id": ["main", "s"]}).tables == ["C", "a", "b", "loud"]
+    query = unity.asked[0].query
+    assert (query["catalog_name"], query["schema_name"]) == ("main", "s")
+
+
+@pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"]])
+def test_list_below_what_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
+    with pytest.raises(NamespaceNotFoundError):
+        main.list_tables({"id": identifier})
+
+
+def test_describe(unity: UnityDouble, main: UnityNamespace, tmp_path: Path) -> None:
+    main.declare_table({"id": T, "properties": {"k": "v", "storage.region": "x"}})
+    found = main.describe_table({"id": T})
+    assert unity.asked[-1].path == f"{API}/tables/main.s.t"
+    assert found.location == f"{tmp_path}/lake/main/s/t"
+    assert found.properties == {"k": "v", "table_type": "lance"}
+    assert found.storage_options == {"region": "x"}
+    assert (found.version, found.stats, found.metadata) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "identifier", [["main", "s", "x"], ["main", "no", "x"], ["other", "s", "x"]]
+)
+def test_describe_of_what_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
+    with pytest.raises(TableNotFoundError):
+        main.describe_table({"id": identifier})
+
+
+@pytest.mark.parametrize("name", ["managed", "delta", "plain"])
+def test_other_tables_are_no_lance_tables(
+    unity: UnityDouble, main: UnityNamespace, name: str
+) -> None:
+    add_others(unity)
+    for method in (main.describe_table, main.deregister_table, main.drop_table, main.table_exists):
+        with pytest.raises(InvalidInputError, match="not a Lance table"):
+            method({"id": ["main", "s", name]})
+    assert ("main", "s", name) in unity.objects
+
+
+def test_deregister_leaves_the_data(main: UnityNamespace) -> None:
+    made = main.create_table({"id": T}, ROWS)
+    gone = main.deregister_table({"id": T})
+    assert gone.location == made.location
+    assert made.location is not None
+    assert lance.dataset(made.location).count_rows() == 2
+    with pytest.raises(TableNotFoundError):
+        main.deregister_table({"id": T})
+
+
+def test_deregister_looks_before_it_deletes(unity: UnityDouble, main: UnityNamespace) -> None:
+    main.declare_table({"id": T})
+    unity.asked.clear()
+    main.deregister_table({"id": T})
+    assert [(asked.method, asked.path) for asked in unity.asked] == [
+        ("GET", f"{API}/tables/main.s.t"),
+        ("DELETE", f"{API}/tables/main.s.t"),
+    ]
+
+
+def test_register_overwrite_puts_the_old_entry_back(
+    proxy: FaultProxy, connected: Connect, tmp_path: Path
+) -> None:
+    namespace = connected(endpoint=proxy.uri)
+    namespace.create_namespace({"id": ["main", "s"]})
+    namespace.declare_table({"id": T, "properties": {"k": "v"}})
+    before = namespace.describe_table({"id": T})
+    # The first finds the old entry in the way, the second is the new entry.
+    proxy.fail(lambda asked: asked.method == "POST", None, Answer(status=500, body={}))
+    with pytest.raises(InternalError):
+        namespace.register_table({"id": T, "location": str(tmp_path / "new"), "mode": "Overwrite"})
+    assert namespace.describe_table({"id": T}) == before
+
+
+def test_register_overwrite(main: UnityNamespace, tmp_path: Path) -> None:
+    main.declare_table({"id": T, "properties": {"k": "v"}})
+    main.register_table({"id": T, "location": str(tmp_path / "new"), "mode": "Overwrite"})
+    found = main.describe_table({"id": T})
+    assert (found.location, found.properties) == (str(tmp_path / "new"), {"table_type": "lance"})
+
+
+@pytest.mark.parametrize("operation", ["alter_table", "rename_table"])
+def test_what_the_api_cannot_do_is_code_0(main: UnityNamespace, operation: str) -> None:
+    main.declare_table({"id": T})
+    with pytest.raises(UnsupportedError, match="cannot change a table"):
+        getattr(main, operation)({"id": T, "new_table_name": "u", "set_properties": {"a": "b"}})
+
+
+def test_a_table_written_by_pylance_opens(main: UnityNamespace) -> None:
+    location = main.declare_table({"id": T}).location
+    assert location is not None
+    lance.write_dataset(ROWS, location)
+    assert main.count_table_rows({"id": T}).count == 2
+    assert main.describe_table({"id": T, "check_declared": True}).is_only_declared is False
+    detailed = main.describe_table({"id": T, "load_detailed_metadata": True})
+    assert detailed.version == 1
+    assert detailed.schema is not None
+
+
+def test_tables_of_other_writers_with_fields_missing() -> None:
+    """Other tools leave out columns and properties, and add fields of their own."""
+    bodies: list[dict[str, Any]] = [
+        {"name": "t", "table_type": "EXTERNAL", "storage_location": "s3://b/t/", "mask": 1,
+         "properties": {"table_type": "Lance", "x": None}},
+        {"name": "t", "table_type": "EXTERNAL", "storage_location": "file:/data/t",
+         "properties": {"table_type": "lance"}, "columns": None},
+        {"name": "t", "table_type": "EXTERNAL", "storage_location": "/data/t",
+         "properties": {"table_type": "lance"},
+         "columns": [{"name": "v", "type_name": "VARIANT", "type_text": "variant"}]},
+    ]  # fmt: skip
+    locations = ["s3://b/t", "/data/t", "/data/t"]
+    with WebServer(lambda asked: Answer(body=bodies.pop(0))) as server, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
+        with namespace:
+            for location in locations:
+                found = namespace.describe_table({"id": T})
+                assert (found.location, found.schema) == (location, None)
