@@ -1,0 +1,156 @@
+"""The backends that the suite runs on.
+
+To join, a backend adds one context manager that starts what it needs and yields its `Subject`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from attrs import evolve
+from hypothesis import strategies as st
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.location import default_location
+from lance_namespace_impls.directory import DirectoryNamespace
+
+from ..iceberg.subject import iceberg_subject
+from ..unity.subject import unity_subject
+from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
+from .subject import Identifier, Subject
+
+__all__ = ["SUBJECTS", "Backend"]
+
+Backend: TypeAlias = Callable[[Path], AbstractContextManager[Subject]]
+
+SUBJECTS: dict[str, tuple[Backend, int]] = {}
+"""Name -> what starts the backend in an empty folder, and how many runs it is worth."""
+
+
+def backend(name: str, runs: int) -> Callable[[Backend], Backend]:
+    """Make a backend one of those that the suite runs on."""
+
+    def add(start: Backend) -> Backend:
+        SUBJECTS[name] = (start, runs)
+        return start
+
+    return add
+
+
+# --- a directory
+
+NO_DIRECTORY_NAMES = (
+    ".", "..", "../up", "a/b", "/etc", "nul\0", ".hidden", "_hidden", "t.lance", "n" * 256, "a\nb",
+)  # fmt: skip
+"""Names that lead out of the directory, are hidden, or cannot be a table's."""
+
+
+def directory_subject(
+    root: Path, namespace: type[DirectoryNamespace] = DirectoryNamespace
+) -> Subject:
+    """Give the subject of a directory; mutants put another class behind it."""
+
+    def reset() -> Mapping[Identifier, Mapping[str, str]]:
+        shutil.rmtree(root, ignore_errors=True)
+        return {}
+
+    def moved(location: str, identifier: Identifier) -> str:
+        suffix = ".lance" if location.endswith(".lance") else ""
+        return f"{root}/{identifier[-1]}{suffix}"
+
+    def add_table(identifier: Identifier) -> str:
+        (root / identifier[-1]).mkdir(parents=True)
+        return f"{root}/{identifier[-1]}"
+
+    return Subject(
+        name="dir",
+        connect=lambda: namespace.from_properties({"path": str(root)}),
+        reset=reset,
+        capabilities=namespace.capabilities,
+        location=lambda identifier, properties: f"{root}/{identifier[-1]}.lance",
+        moved=moved,
+        refused_names=st.sampled_from(NO_DIRECTORY_NAMES),
+        add_table=add_table,
+    )
+
+
+@backend("dir", runs=150)
+@contextmanager
+def directory(folder: Path) -> Iterator[Subject]:
+    """A local directory."""
+    yield directory_subject(folder / "tables")
+
+
+@backend("rest", runs=60)
+@contextmanager
+def rest_before_directory(folder: Path) -> Iterator[Subject]:
+    """A server in front of a local directory, reached by this project's client."""
+    from lance_namespace_impls.server import serving
+
+    behind = directory_subject(folder / "tables")
+    with behind.connect() as namespace, serving(namespace) as address:
+        yield evolve(
+            behind,
+            name="rest",
+            connect=lambda: connect("rest", {"uri": address}),
+            names=behind.names.filter(lambda name: "$" not in name),
+            cuts_streams=False,
+        )
+
+
+# --- catalogs with levels, in memory
+
+
+def memory_subject(root: Path, namespace: type[MemoryNamespace]) -> Subject:
+    """Give the subject of a catalog in memory."""
+    given: dict[Identifier, dict[str, str]] = {}
+    if namespace.capabilities.given_depth:
+        given = {("main",): {"kind": "given"}}
+
+    def reset() -> Mapping[Identifier, Mapping[str, str]]:
+        shutil.rmtree(root, ignore_errors=True)
+        held = catalog(str(root))
+        held.namespaces.clear()
+        held.tables.clear()
+        held.namespaces |= {
+            identifier: dict(properties) for identifier, properties in given.items()
+        }
+        return given
+
+    def add_other_table(identifier: Identifier) -> None:
+        catalog(str(root)).tables[identifier] = None
+
+    return Subject(
+        name=namespace.__name__,
+        connect=lambda: namespace(MemoryConfig(root=str(root))),
+        reset=reset,
+        capabilities=namespace.capabilities,
+        location=lambda identifier, properties: default_location(str(root), identifier),
+        elsewhere=lambda name: str(root / "elsewhere" / name),
+        deepest=3
+        if namespace.capabilities.namespace_depth is None
+        else namespace.capabilities.namespace_depth,
+        add_other_table=add_other_table,
+    )
+
+
+def _add_memory(name: str, namespace: type[MemoryNamespace]) -> None:
+    @contextmanager
+    def start(folder: Path) -> Iterator[Subject]:
+        yield memory_subject(folder / "tables", namespace)
+
+    backend(name, runs=60)(start)
+
+
+for _name, _namespace in LEVELS.items():
+    _add_memory(f"memory-{_name}", _namespace)
+
+
+# --- catalogs behind HTTP
+
+backend("unity", runs=60)(unity_subject)
+backend("iceberg", runs=30)(iceberg_subject)

@@ -1,0 +1,26 @@
+"""The suite finds what is wrong: each mutant is wrong in one way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .machine import find_fault
+from .mutants import DIRECTORY_MUTANTS, MEMORY_MUTANTS
+from .subjects import directory_subject, memory_subject
+
+RUNS = 1000
+"""Most are found within 50."""
+
+
+@pytest.mark.parametrize("mutant", DIRECTORY_MUTANTS)
+def test_finds_what_is_wrong_with_a_directory(mutant: str, tmp_path: Path) -> None:
+    found = find_fault(directory_subject(tmp_path / "tables", DIRECTORY_MUTANTS[mutant]), RUNS)
+    assert found is not None, f"a namespace that {mutant} passes the suite"
+
+
+@pytest.mark.parametrize("mutant", MEMORY_MUTANTS)
+def test_finds_what_is_wrong_with_a_catalog(mutant: str, tmp_path: Path) -> None:
+    found = find_fault(memory_subject(tmp_path / "tables", MEMORY_MUTANTS[mutant]), RUNS)
+    assert found is not None, f"a namespace that {mutant} passes the suite"

@@ -1,0 +1,80 @@
+"""ListOperations names what works, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError, UnsupportedError
+from lance_namespace_client.operations import OPERATIONS, Body, Operation
+from lance_namespace_impls.core.namespace import Namespace
+
+from .subject import Identifier, Subject
+
+ROWS = pa.table({"x": [1, 2, 3]})
+# A value for each field that some request needs.
+NEEDED: dict[str, Any] = {
+    "location": "nowhere",
+    "new_table_name": "renamed",
+    "on": "x",
+    "updates": [["x", "1"]],
+    "predicate": "x = 1",
+    "k": 1,
+    "vector": {},
+    "query": {"k": 1, "vector": {}},
+    "column": "x",
+    "index_type": "BTREE",
+    "index_name": "x_idx",
+    "tag": "first",
+    "version": 1,
+    "name": "branch",
+    "new_columns": [{"name": "y", "expression": "x + 1"}],
+    "alterations": [{"path": "x"}],
+    "columns": ["x"],
+    "ranges": [{"start_version": 1, "end_version": 1}],
+    "manifest_path": "nowhere",
+    "entries": [],
+    "operations": [],
+    "actions": [{}],
+    "kind": "query",
+    "source_query": "",
+    "output_schema": "",
+    "metadata": {},
+}
+
+
+def test_lists_exactly_the_operations_that_work(subject: Subject) -> None:
+    with subject.connect() as namespace:
+        listed = namespace.list_operations({}).operations
+        assert len(listed) == len(set(listed))
+        works = {row.name for row in OPERATIONS.values() if _works(subject, namespace, row)}
+        assert works == set(listed)
+
+
+def _works(subject: Subject, namespace: Namespace, row: Operation[Any, Any]) -> bool:
+    """Call an operation on a table or namespace that is there; only code 0 says that it is not."""
+    given = subject.reset()
+    top = next(iter(sorted(given)), ())
+    home: Identifier = (*top, *("home", "inner")[: subject.capabilities.table_depth - len(top)])
+    for depth in range(len(top) + 1, len(home) + 1):
+        namespace.create_namespace({"id": list(home[:depth])})
+    table = [*home, "flights"]
+    namespace.create_table({"id": table}, ROWS)
+    request = {wire.key: NEEDED[wire.key] for wire in row.request_type._wire if wire.required}
+    if row.path.startswith("/v1/namespace/{id}"):
+        request["id"] = list(home) if home else ["child"]
+        if not subject.capabilities.has_namespaces(1):
+            request["id"] = []
+    elif "{id}" in row.path:
+        request["id"] = table
+    method = getattr(namespace, row.method_name)
+    try:
+        method(request, ROWS) if row.body is Body.ARROW else method(request)
+    except UnsupportedError:
+        return False
+    except InvalidInputError:  # of some operations no identifier fits the catalog
+        return row.name not in subject.capabilities.unsupported
+    except LanceNamespaceError:
+        return True
+    return True
