@@ -263,12 +263,14 @@ def show_delays(delays: list[tuple[str, str, int, float]]) -> None:
 def say_what_next(folder: Path, lake: Path) -> None:
     """End with where things are."""
     console.rule("[bold green]All results agree with the source", align="left", style="green")
+    # Where this runs from nox, the command is in an environment that the reader is not in.
+    command = os.path.join(os.path.relpath(sys.prefix), "bin", "lance-ns")
     console.print(
         f"""The CSV files are in {folder / "csv"}, the Lance tables in {lake}.
 Try next:
-  lance-ns ls --impl dir -p path={lake}
-  lance-ns describe flights --impl dir -p path={lake}
-  lance-ns serve --impl dir -p path={lake}""",
+  {command} ls --impl dir -p path={lake}
+  {command} describe flights --impl dir -p path={lake}
+  {command} serve --impl dir -p path={lake}""",
         soft_wrap=True,
         markup=False,
     )

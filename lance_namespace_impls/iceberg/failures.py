@@ -9,10 +9,18 @@ from lance_namespace_client.errors import ErrorCode
 
 from ..core.json_api import FailureTable, HttpFailure
 
-__all__ = ["FAILURES", "is_conflict", "is_missing", "is_not_empty", "read_failure"]
+__all__ = [
+    "FAILURES",
+    "is_conflict",
+    "is_missing",
+    "is_missing_warehouse",
+    "is_not_empty",
+    "read_failure",
+]
 
 NOT_EMPTY = "NamespaceNotEmptyException"
 EXISTS = "AlreadyExistsException"
+FILE_MISSING = "NotFoundException"
 
 FAILURES = FailureTable(
     kinds={
@@ -58,8 +66,16 @@ def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_missing(failure: HttpFailure) -> bool:
-    """Say whether the catalog itself, not something before it, says that an object is missing."""
-    return failure.status == 404 and failure.kind != ""
+    """Say whether the catalog itself, not something before it, says that an object is missing.
+
+    A file that is missing is another matter: the table is there and cannot be read.
+    """
+    return failure.status == 404 and failure.kind not in ("", FILE_MISSING)
+
+
+def is_missing_warehouse(failure: HttpFailure) -> bool:
+    """Say whether the catalog has no such warehouse, for which it has no failure of its own."""
+    return is_missing(failure) or (failure.status == 404 and failure.kind == FILE_MISSING)
 
 
 def is_conflict(failure: HttpFailure) -> bool:

@@ -18,7 +18,7 @@ from lance_namespace_client.errors import InvalidInputError
 from ..core.catalog import namespace_not_found
 from ..core.json_api import JsonApi, raising, segment
 from .config import IcebergConfig
-from .failures import is_missing
+from .failures import is_missing_warehouse
 
 __all__ = ["UNIT_SEPARATOR", "UnwritableNameError", "Warehouse", "Warehouses"]
 
@@ -110,7 +110,7 @@ class Warehouses:
     def _ask(self, name: str) -> Warehouse:
         if self._config.warehouses is not None and name not in self._config.warehouses:
             raise namespace_not_found((name,))
-        with raising(namespace_not_found, (name,), when=is_missing):
+        with raising(namespace_not_found, (name,), when=is_missing_warehouse):
             answer = self._api.get("/v1/config", {"warehouse": name})
         settings = {**_map(answer.get("defaults")), **_map(answer.get("overrides"))}
         prefix = self._config.prefix

@@ -18,7 +18,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.directory import DirectoryNamespace
 
-from ..iceberg.subject import iceberg_subject
+from ..iceberg.subject import iceberg_subject, nessie_subject
 from ..unity.subject import unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
 from .subject import Identifier, Subject
@@ -154,3 +154,4 @@ for _name, _namespace in LEVELS.items():
 
 backend("unity", runs=60)(unity_subject)
 backend("iceberg", runs=30)(iceberg_subject)
+backend("nessie", runs=20)(nessie_subject)

@@ -139,13 +139,13 @@ def nessie_subject(folder: Path) -> Iterator[Subject]:
         yield evolve(
             subject,
             # Nessie reads @ and # in a table's name as a branch and a moment, and puts names into
-            # locations as they are, where an address ends at ? and has codes that begin with %.
-            names=NAMES.filter(lambda name: not set(name) & set("@#?%`")),
+            # locations as they are, where ? ends an address, % begins a code and : a scheme.
+            names=NAMES.filter(lambda name: not set(name) & set("@#?%:`")),
             # Nessie names the folder of a table itself.
             location=lambda identifier, properties: None,
             storage_options=s3.options(),
             rows_in_storage=lambda location: rows_in_storage(location, s3.options()),
-            refused_names=st.sampled_from((".", "..", "a\x1fb", "del\x7f")),
+            refused_names=st.sampled_from(("a\x1fb", "del\x7f")),
         )
 
 

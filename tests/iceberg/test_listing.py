@@ -53,6 +53,8 @@ NAMES = [f"t{n:03}" for n in range(100)]
 ERROR = {"type": "ServiceFailureException", "message": "broken", "code": 500}
 BROKEN = Answer(status=500, body={"error": ERROR})
 GONE = Answer(status=404, body={"error": {**ERROR, "type": "NoSuchTableException", "code": 404}})
+# The table is there, but not the file that holds its metadata.
+NO_FILE = Answer(status=404, body={"error": {**ERROR, "type": "NotFoundException", "code": 404}})
 DENIED = Answer(status=403, body={"error": {**ERROR, "type": "ForbiddenException", "code": 403}})
 
 
@@ -105,7 +107,8 @@ def test_a_table_that_goes_between_listing_and_loading_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("failure", "error"), [(BROKEN, InternalError), (DENIED, PermissionDeniedError)]
+    ("failure", "error"),
+    [(BROKEN, InternalError), (DENIED, PermissionDeniedError), (NO_FILE, InternalError)],
 )
 def test_a_table_that_cannot_be_read_fails_the_listing(
     failure: Answer, error: type[Exception]
