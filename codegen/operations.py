@@ -204,7 +204,8 @@ class OperationReader:
         kind = "string"
         if key is not None:
             kind = self._kind(self._schemas[route.raw["x-request"]]["properties"][key])
-            if kind not in PARAMETER_TYPES:
+            items = self._schemas[route.raw["x-request"]]["properties"][key].get("items")
+            if kind not in PARAMETER_TYPES or (items and self._kind(items) in ("array", "object")):
                 self._complain(place, f"parameter {name} cannot carry the {kind} {key} as text")
         return QueryParameter(name=name, key=key or name, type=kind, required=required)
 

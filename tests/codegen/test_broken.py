@@ -284,7 +284,7 @@ CASES = {
     ),
     "parameter that cannot be text": Case(
         FROM,
-        FROM.replace("type: string", "type: array, items: {type: string}"),
+        FROM.replace("type: string", "type: array, items: {type: object}"),
         "parameter from cannot carry the array from as text",
         at="        - name: from",
     ),

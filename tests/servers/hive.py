@@ -24,6 +24,7 @@ from thrift.transport.TTransport import TBufferedTransport
 
 from .java import java_command
 from .maven import jars
+from .ports import free_port
 
 __all__ = ["RELEASES", "Metastore", "Release", "shared"]
 
@@ -140,7 +141,7 @@ class Metastore:
         Raises:
             RuntimeError: it does not start; the message holds the end of its log.
         """
-        self.port = self.port or _free_port()
+        self.port = self.port or free_port()
         conf = self.folder / "conf"
         conf.mkdir(exist_ok=True)
         for name in ("hive-site.xml", "metastore-site.xml"):
@@ -257,9 +258,3 @@ def shared(release: str) -> Metastore:
     atexit.register(folder.cleanup)
     atexit.register(metastore.stop)
     return metastore
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +20,7 @@ from attrs import define, field
 
 from .java import java_command
 from .maven import jars
+from .ports import free_port
 
 __all__ = ["IcebergFixture", "Nessie", "S3"]
 
@@ -66,7 +66,7 @@ class _Server:
         Raises:
             RuntimeError: it does not start; the message holds the end of its log.
         """
-        self.port = self.port or _free_port()
+        self.port = self.port or free_port()
         with open(self.folder / "server.log", "ab") as log:
             self._process = subprocess.Popen(
                 self.command(),
@@ -252,8 +252,3 @@ class S3:
         trace: TracebackType | None,
     ) -> None:
         self._server.stop()
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as chosen:
-        return int(chosen.getsockname()[1])

@@ -1,0 +1,24 @@
+"""Ports for servers that cannot choose one themselves."""
+
+from __future__ import annotations
+
+import random
+import socket
+
+__all__ = ["free_port"]
+
+# Below the range that the system takes the near end of a connection from: a port that was free a
+# moment ago is not taken by somebody's client before the server listens on it.
+LOWEST, HIGHEST = 15_000, 32_000
+
+
+def free_port() -> int:
+    """Give a TCP port on which nothing listens, on any interface."""
+    for port in random.sample(range(LOWEST, HIGHEST), 200):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+            except OSError:
+                continue  # somebody has it
+            return port
+    raise RuntimeError(f"no free port between {LOWEST} and {HIGHEST}")
