@@ -91,7 +91,11 @@ def find_java(environment: Mapping[str, str] | None = None) -> Path:
         elif java.release < OLDEST:
             refused.append(f"{origin} ({command}) is Java {java.release}")
         else:
-            return java.home if java.has_vector else _wrapped(java.home / "bin" / "java")
+            own = java.home / "bin" / "java"
+            # A wrapper of ours takes the option for a Java that does not.
+            if java.has_vector and Path(command).resolve() != own.resolve():
+                java = probe(str(own)) or java
+            return java.home if java.has_vector else _wrapped(own)
     found = f" Found: {'; '.join(refused)}." if refused else ""
     raise InvalidInputError(
         f"Spark needs Java {OLDEST} or newer and there is none.{found} "

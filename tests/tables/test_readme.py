@@ -53,7 +53,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("heading", "expected"),
-    [("pylance", "3"), ("lancedb", "3"), ("lance-ray", "3"), ("Spark", "| 3|   c|")],
+    [("pylance", "3"), ("lancedb", "3"), ("lance-ray", "3"), ("Spark", "|  3|   c|")],
 )
 def test_a_snippet_runs(lake: Path, heading: str, expected: str) -> None:
     assert expected in run(snippets()[heading], lake)
