@@ -135,5 +135,5 @@ def test_use_java_sets_java_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_wrapper_is_found_again_in_a_process_below() -> None:
     """A process started from one that uses the wrapper has it as ``JAVA_HOME``."""
     without_java = {"PATH": ""}
-    home = find_java(without_java)
-    assert find_java({"PATH": "", "JAVA_HOME": str(home)}) == home
+    home = java.find_java(without_java)
+    assert java.find_java({"PATH": "", "JAVA_HOME": str(home)}) == home
