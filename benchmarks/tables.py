@@ -28,6 +28,7 @@ DIMENSION = 128
 WORDS = ("red", "green", "blue", "round", "square", "small", "large", "old", "new", "quick")
 IN_PROCESS_BOUND = 1.1
 OVER_REST_BOUND = 1.25
+SERVE = "from lance_namespace_impls.cli import main; main()"
 PYLANCE_SERVER = """
 import sys, time
 from lance.namespace import RestAdapter
@@ -138,7 +139,7 @@ def over_rest(path: str, calls: int) -> list[tuple[str, float, float]]:
     """Ask our server and pylance's the same queries."""
     ours = subprocess.Popen(
         [
-            *(sys.executable, "-m", "lance_namespace_impls.cli", "serve", "--impl", "dir"),
+            *(sys.executable, "-c", SERVE, "serve", "--impl", "dir"),
             *("-p", f"path={path}", "--port", "0"),
         ],
         stdout=subprocess.PIPE,

@@ -105,8 +105,15 @@ def connect(impl: str, properties: Mapping[str, Any] | None = None) -> Namespace
             missing, or a value is of the wrong type.
     """
     cls = load(impl)
-    others = [name for name in (*_BUILT_IN, *_registered) if name != impl]
-    return cls.from_properties(properties or {}, others)
+    return cls.from_properties(properties or {}, sorted(_prefixes(properties or {}) - {impl}))
+
+
+def _prefixes(properties: Mapping[str, Any]) -> set[str]:
+    """Give the names whose prefixed keys belong to some implementation."""
+    known = {*_BUILT_IN, *_registered}
+    if any("." in key and key.split(".", 1)[0] not in known for key in properties):
+        known |= implementations().keys()  # looks at all installed packages
+    return known
 
 
 def connect_config(config: Mapping[str, Any]) -> Namespace:

@@ -154,7 +154,11 @@ class Config:
             prefix = next((p for p in prefixes if key.startswith(p) and len(key) > len(p)), None)
             if prefix is not None:
                 group = values.setdefault(prefixes[prefix].name, {})
-                group[key[len(prefix) :]] = str(value)
+                if group.setdefault(key[len(prefix) :], str(value)) != str(value):
+                    raise InvalidInputError(
+                        f"{cls.impl}: {full_key!r} is given under two keys and has two values; "
+                        "give one"
+                    )
                 continue
             if full_key.split(".", 1)[0] in other_impls and key == full_key and "." in full_key:
                 continue

@@ -29,7 +29,8 @@ class Namespace(LanceNamespace):
     """
 
     config_type: ClassVar[type[Config]] = Config
-    capabilities: ClassVar[Capabilities]
+    capabilities: Capabilities
+    """What the backend can do, or this connection of it."""
 
     def __init__(self, config: Config) -> None:
         self.config = config

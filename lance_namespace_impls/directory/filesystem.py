@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
@@ -18,13 +19,17 @@ from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     InvalidTableStateError,
-    UnsupportedError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    ThrottlingError,
+    UnauthenticatedError,
 )
 
 from ..core.errors import first_line
 from ..core.location import absolute
 
-__all__ = ["Directory", "directory_path"]
+__all__ = ["Directory", "directory_path", "store_failure"]
 
 DROPPED = ".dropped-"
 
@@ -53,8 +58,29 @@ _AZURE_OPTIONS = {
 }
 
 
-# What a URI reader would not take as part of a name.
-_PLAIN_IN_URI = "!\"$&'()*+,:;<=>@[]^`{|}~ "
+# pyarrow's names for what an object store answers, and the errors that they stand for.
+_STORE_FAILURES: dict[str, type[LanceNamespaceError]] = {
+    "NETWORK_CONNECTION": ServiceUnavailableError,
+    "SERVICE_UNAVAILABLE": ServiceUnavailableError,
+    "REQUEST_TIMEOUT": ServiceUnavailableError,
+    "SLOW_DOWN": ThrottlingError,
+    "THROTTLING": ThrottlingError,
+    "ACCESS_DENIED": PermissionDeniedError,
+    "INVALID_ACCESS_KEY_ID": UnauthenticatedError,
+    "INVALID_CLIENT_TOKEN_ID": UnauthenticatedError,
+    "SIGNATURE_DOES_NOT_MATCH": UnauthenticatedError,
+}
+_STORE_FAILURE = re.compile(r"AWS Error (\w+)")
+
+
+def store_failure(error: Exception) -> type[LanceNamespaceError] | None:
+    """Say which error a failure of an object store is; None where pyarrow's text is not known."""
+    found = _STORE_FAILURE.search(str(error))
+    return _STORE_FAILURES.get(found[1]) if found is not None else None
+
+
+# What would not be read as a part of a name in a URI.
+_FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 
 
 def directory_path(path: str) -> str:
@@ -90,7 +116,7 @@ class Directory:
 
     def location(self, folder: str) -> str:
         """Give the location of a table directory as pylance takes it."""
-        name = folder if self.is_local else quote(folder, safe=_PLAIN_IN_URI)
+        name = folder if self.is_local else folder.translate(_FOR_URI)
         return f"{self.root.rstrip('/')}/{name}"
 
     def folder(self, location: str) -> str:
@@ -111,6 +137,7 @@ class Directory:
 
         Raises:
             InvalidInputError: code 13, the root is a file.
+            InvalidTableStateError: code 19, a name in it is no text.
         """
         selector = fs.FileSelector(self._base, recursive=False, allow_not_found=True)
         try:
@@ -119,7 +146,12 @@ class Directory:
             infos = []
         if not infos:
             self.require_directory()
-        return [info.base_name for info in infos if info.type == fs.FileType.Directory]
+        try:
+            return [info.base_name for info in infos if info.type == fs.FileType.Directory]
+        except UnicodeDecodeError as error:
+            raise InvalidTableStateError(
+                f"{self.root} holds a directory whose name is not UTF-8, {error.object!r}: rename it"
+            ) from error
 
     def require_directory(self) -> None:
         """Refuse a root that is a file (code 13)."""
@@ -197,17 +229,11 @@ class Directory:
             shutil.rmtree(made, ignore_errors=True)
 
     def move(self, folder: str, new: str) -> bool:
-        """Rename a directory; False where the new name is taken.
+        """Rename a directory of local storage; False where the new name is taken.
 
         Raises:
             FileNotFoundError: there is no such directory (any more).
-            UnsupportedError: code 0, object stores cannot rename.
         """
-        if not self.is_local:
-            raise UnsupportedError(
-                f"RenameTable: {urlsplit(self.root).scheme} storage cannot rename a directory; "
-                "create a new table and drop the old one"
-            )
         return self._move(Path(self._path(folder)), new)
 
     def _move(self, source: Path, folder: str) -> bool:

@@ -13,6 +13,7 @@ import attrs
 from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,
+    LanceNamespaceError,
     TableAlreadyExistsError,
 )
 
@@ -25,9 +26,10 @@ from ..core.catalog import (
     table_not_found,
 )
 from ..core.config import Config, option
+from ..core.errors import first_line, scrub
 from ..core.identifiers import Identifier
 from ..core.paging import sorted_after
-from .filesystem import Directory, directory_path
+from .filesystem import Directory, directory_path, store_failure
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
@@ -64,7 +66,8 @@ class DirectoryNamespace(CatalogNamespace):
 
     On local storage, of several processes that create, register, rename or drop one table at
     the same moment, one succeeds. On object stores that holds for CreateTable, whose commit
-    is atomic; two that declare one name there at the same moment may both succeed.
+    is atomic; two that declare one name there at the same moment may both succeed. Object stores
+    have no RenameTable either.
 
     Source: the general specification, "Lance Directory Namespace".
     """
@@ -83,6 +86,19 @@ class DirectoryNamespace(CatalogNamespace):
     def __init__(self, config: DirectoryConfig) -> None:
         super().__init__(config)
         self._directory = Directory(config.root, config.storage)
+        if not self._directory.is_local:
+            cannot = {
+                "RenameTable": "object stores cannot rename; copy the table and drop the old one"
+            }
+            known = self.capabilities.unsupported
+            self.capabilities = attrs.evolve(self.capabilities, unsupported={**known, **cannot})
+
+    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
+        """Turn a failure of the object store or of pylance into a protocol error."""
+        kind = store_failure(error)
+        if kind is None:
+            return super().translate(error, what)
+        return kind(scrub(f"{what}: {first_line(error)}", self.config.secrets()))
 
     def check_identifier(self, operation: str, request: Any) -> None:
         """Refuse what is not a name here: other depths, and names that leave the directory."""

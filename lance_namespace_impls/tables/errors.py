@@ -43,7 +43,7 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"Permission ?denied|AccessDenied|Access Denied|\b403\b.*Forbidden|EACCES", PermissionDeniedError),
     (r"Connection refused|connection error|error sending request|timed? ?out|"
      r"\b503\b|dns error|Could not resolve host|SlowDown", ServiceUnavailableError),
-    (r"Cleanup error: \d+ tagged version", InvalidTableStateError),
+    (r"Cleanup error: \d+ tagged version|Not found: .*/data/[^/]*\.lance", InvalidTableStateError),
     (r"Invalid user input|Ref is invalid|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
      r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)",
      InvalidInputError),

@@ -39,12 +39,13 @@ PROPERTIES: SearchStrategy[dict[str, str]] = st.dictionaries(
 """Properties that a catalog without rules of its own keeps as they are."""
 
 
-def rows_in_storage(location: str) -> int | None:
+def rows_in_storage(location: str, options: Mapping[str, str] | None = None) -> int | None:
     """Count the rows of the dataset at a location, past any namespace; None where there is none."""
     import lance
 
     try:
-        return int(lance.dataset(location).count_rows())
+        dataset = lance.dataset(location, storage_options=dict(options or {}))
+        return int(dataset.count_rows())
     except ValueError as error:
         if "was not found" not in str(error):
             raise

@@ -180,10 +180,11 @@ class Tree:
         faults: set[int] = set()
         if call.malformed:
             return {BAD_INPUT, UNSUPPORTED} if self._unsupported(call.operation) else {BAD_INPUT}
-        if self._unsupported(call.operation):
-            faults.add(UNSUPPORTED)
         path = OPERATIONS[call.operation].path
         identifier = _names(call.request.get("id"))
+        if self._unsupported(call.operation):
+            names = (*identifier, call.request.get("new_table_name", "none"))
+            faults |= {UNSUPPORTED} | self._refused_names(*names)
         if path.startswith("/v1/table/{id}"):
             impossible = not identifier or not self._holds_tables(len(identifier) - 1)
         elif path.startswith("/v1/namespace/{id}"):

@@ -1,4 +1,4 @@
-"""Identifiers on a route, page tokens, modes."""
+"""Identifiers survive being written as strings, and those that cannot be are refused."""
 
 from __future__ import annotations
 
@@ -8,28 +8,40 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lance_namespace_client._transport import escape, join_identifier
+from lance_namespace_client._transport import escape
 from lance_namespace_client.errors import InvalidInputError
-from lance_namespace_impls.core.identifiers import parse_identifier, split_identifier
-from lance_namespace_impls.core.modes import CreateMode, DropBehavior, DropMode, parse_mode
-from lance_namespace_impls.core.paging import page_of, sorted_after
-
-awkward = st.sampled_from(
-    [".", "..", "/", "%", "%2F", "+", " ", "a.b", "a/b", "ü", "日本", "?", "#"]
+from lance_namespace_impls.core.identifiers import (
+    ROOT,
+    format_identifier,
+    join_identifier,
+    parse_identifier,
+    split_identifier,
 )
-names = st.one_of(awkward, st.text(st.characters(codec="utf-8"), min_size=1, max_size=6))
-delimiters = st.sampled_from(["$", ".", "::", "/", "ü", "%"])
+from lance_namespace_impls.core.location import default_location
+
+AWKWARD = st.sampled_from(
+    (".", "..", "/", "%", "%2F", "+", " ", "a b", "ü", "日本", "\x1f", "\0", "$")
+)
+names = st.one_of(
+    AWKWARD,
+    st.text(":.$a", min_size=1, max_size=2),
+    st.text(st.characters(codec="utf-8"), min_size=1, max_size=5),
+)
 identifiers = st.lists(names, max_size=4)
+delimiters = st.sampled_from(("$", "::", ".", "$$a", "/", "%", "\x1f", "ü"))
+
+
+def _fits(identifier: list[str], delimiter: str) -> bool:
+    """Say whether a string can hold the identifier: splitting it gives the same names back."""
+    joined = delimiter.join(identifier)
+    return not identifier or (joined != delimiter and joined.split(delimiter) == identifier)
 
 
 @given(identifier=identifiers, delimiter=delimiters)
 def test_an_identifier_survives_the_route(identifier: list[str], delimiter: str) -> None:
-    assume(not any(delimiter in name for name in identifier))
-    # Two names that make the delimiter together, at the seam, cannot be told apart either way.
-    assume(delimiter.join(identifier).split(delimiter) == (identifier or [""]))
+    assume(_fits(identifier, delimiter))
     segment = escape(join_identifier(identifier, delimiter))
-    assert "/" not in segment
-    assert segment not in (".", "..")
+    assert not set(segment) & set("/?#. ")
     assert split_identifier(unquote(segment), delimiter) == tuple(identifier)
 
 
@@ -38,76 +50,87 @@ def test_a_name_with_the_delimiter_is_refused(
     identifier: list[str], delimiter: str, at: int
 ) -> None:
     identifier.insert(at, f"a{delimiter}b")
-    with pytest.raises(InvalidInputError, match="delimiter") as refused:
+    with pytest.raises(InvalidInputError, match="delimiter") as caught:
         join_identifier(identifier, delimiter)
-    assert refused.value.code == 13
+    assert caught.value.code == 13
+
+
+@given(identifier=identifiers, delimiter=delimiters)
+def test_what_would_be_split_into_other_names_is_refused(
+    identifier: list[str], delimiter: str
+) -> None:
+    if _fits(identifier, delimiter):
+        assert join_identifier(identifier, delimiter)
+        return
+    with pytest.raises(InvalidInputError, match="delimiter") as caught:
+        join_identifier(identifier, delimiter)
+    assert caught.value.code == 13
+
+
+def test_names_that_make_the_delimiter_together_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="delimiter"):
+        join_identifier(["a:", "b"], "::")
+
+
+@given(text=st.text(max_size=8), delimiter=delimiters)
+def test_split_gives_what_join_takes(text: str, delimiter: str) -> None:
+    try:
+        identifier = split_identifier(text, delimiter)
+    except InvalidInputError as error:
+        assert error.code == 13
+        assert "" in text.split(delimiter)
+        return
+    assert join_identifier(identifier, delimiter) == (text or delimiter)
+
+
+@given(text=st.text(st.characters(codec="utf-8")))
+def test_a_path_segment_is_escaped_whole(text: str) -> None:
+    segment = escape(text)
+    assert unquote(segment) == text
+    assert not set(segment) & set("/?#. ")
 
 
 @pytest.mark.parametrize("root", [None, "", [], ()])
-def test_the_root_has_several_forms(root: list[str] | None) -> None:
-    assert parse_identifier(root) == ()
+def test_the_root_has_several_forms(root: object) -> None:
+    assert parse_identifier(root) == ROOT  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("bad", ["ns", ["a", ""], ["a", 5], [None]])
-def test_what_is_no_identifier_is_refused(bad: list[str]) -> None:
-    with pytest.raises(InvalidInputError):
-        parse_identifier(bad)
+def test_the_root_is_the_delimiter_alone() -> None:
+    assert join_identifier(ROOT) == join_identifier(None) == "$"
+    assert join_identifier(ROOT, ".") == "."
+    assert split_identifier("$") == split_identifier("") == ROOT
 
 
-@given(names=st.sets(names, max_size=12), limit=st.integers(1, 5), changes=st.data())
-def test_a_walk_gives_each_name_once_and_in_order(
-    names: set[str], limit: int, changes: st.DataObject
-) -> None:
-    always = set(names)
-    ever = set(names)
-    held = set(names)
-    token: str | None = None
-    seen: list[str] = []
-    while True:
-        now = frozenset(held)
-        page, token = page_of(
-            lambda after, now=now: sorted_after(set(now), after),
-            of=["names"],
-            key=str,
-            page_token=token,
-            limit=limit,
-        )
-        seen += page
-        if token is None:
-            break
-        assert len(page) == limit
-        gone = changes.draw(st.sets(st.sampled_from(sorted(held)), max_size=2)) if held else set()
-        come = changes.draw(st.sets(st.text(min_size=1, max_size=2), max_size=2))
-        held = (held - gone) | come
-        always -= gone
-        ever |= come
-    assert seen == sorted(set(seen))
-    assert always <= set(seen) <= ever
+@pytest.mark.parametrize("bad", [[""], ["a", ""], [1], [None], [["a"]], "a", "a$b"])
+def test_what_is_no_identifier_is_refused(bad: object) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        parse_identifier(bad)  # type: ignore[arg-type]
+    assert caught.value.code == 13
 
 
-@given(token=st.text(max_size=20))
-def test_a_token_that_is_not_ours_is_refused(token: str) -> None:
-    assume(token)
-    with pytest.raises(InvalidInputError):
-        page_of(lambda after: iter(()), of=["a"], key=str, page_token=token, limit=None)
+@pytest.mark.parametrize("text", ["$a", "a$", "a$$b", "$$"])
+def test_a_string_with_an_empty_name_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInputError, match="empty name"):
+        split_identifier(text)
 
 
-def test_a_token_of_another_listing_is_refused() -> None:
-    def listing(after: str | None) -> object:
-        return sorted_after({"a", "b"}, after)
-
-    _, token = page_of(listing, of=["one"], key=str, page_token=None, limit=1)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="another listing"):
-        page_of(listing, of=["two"], key=str, page_token=token, limit=1)  # type: ignore[arg-type]
+def test_an_empty_delimiter_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="delimiter"):
+        split_identifier("a", "")
 
 
-@pytest.mark.parametrize("text", ["ExistOk", "exist_ok", "EXIST_OK", "existok", "EXISTOK"])
-def test_modes_are_known_in_any_case(text: str) -> None:
-    assert parse_mode(text, CreateMode.CREATE) is CreateMode.EXIST_OK
+@given(identifier=identifiers)
+def test_a_message_shows_an_identifier_on_one_line(identifier: list[str]) -> None:
+    shown = format_identifier(identifier)
+    assert shown.isprintable()
+    assert shown
 
 
-@pytest.mark.parametrize("default", [CreateMode.CREATE, DropMode.FAIL, DropBehavior.RESTRICT])
-def test_an_unknown_mode_is_refused(default: CreateMode | DropMode | DropBehavior) -> None:
-    assert parse_mode(None, default) is default
-    with pytest.raises(InvalidInputError, match="sideways"):
-        parse_mode("sideways", default)
+@given(one=identifiers, other=identifiers)
+def test_default_locations_differ(one: list[str], other: list[str]) -> None:
+    if {".", ".."} & {*one, *other}:
+        with pytest.raises(InvalidInputError):
+            default_location("/root", one if {".", ".."} & set(one) else other)
+        return
+    assert (default_location("/r", one) == default_location("/r", other)) == (one == other)
+    assert default_location("/r/", one).count("/") == len(one) + 1

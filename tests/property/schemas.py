@@ -1,0 +1,198 @@
+"""JSON values of the schemas in the OpenAPI document: right ones, wrong ones, and their normal form."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+import lance_namespace_client
+
+__all__ = ["ALIASES", "SCHEMAS", "normal", "right", "wrong"]
+
+Json: TypeAlias = Any
+Schema: TypeAlias = Mapping[str, Any]
+
+_DOCUMENT = json.loads(
+    (Path(lance_namespace_client.__file__).parent / "openapi.json").read_text("utf-8")
+)
+SCHEMAS: dict[str, Schema] = {
+    name: schema
+    for name, schema in _DOCUMENT["components"]["schemas"].items()
+    if "properties" in schema or schema.get("type") == "object"
+}
+"""The schemas that are models."""
+ALIASES: dict[str, Schema] = {
+    name: schema
+    for name, schema in _DOCUMENT["components"]["schemas"].items()
+    if "properties" not in schema
+}
+"""The schemas that only name a type."""
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | TEXT,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def _resolved(schema: Schema) -> Schema:
+    """Follow a reference, and take the null out of ``oneOf(null, X)``."""
+    while True:
+        if "$ref" in schema:
+            schema = _DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        elif "oneOf" in schema:
+            schema = next(each for each in schema["oneOf"] if each.get("type") != "null")
+        else:
+            return schema
+
+
+def _type(schema: Schema) -> str | None:
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next(each for each in kind if each != "null")
+    return kind
+
+
+def _takes_null(schema: Schema) -> bool:
+    if "$ref" in schema:
+        return _takes_null(_DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
+    if "oneOf" in schema:
+        return any(each.get("type") == "null" for each in schema["oneOf"])
+    return isinstance(schema.get("type"), list) and "null" in schema["type"]
+
+
+def _is_bare_object(schema: Schema) -> bool:
+    return "properties" not in schema and "additionalProperties" not in schema
+
+
+# --- right values
+
+
+def right(schema: Schema, depth: int = 3) -> SearchStrategy[Json]:
+    """Give values that a schema allows; recursive schemas end at `depth`."""
+    schema = _resolved(schema)
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    match _type(schema):
+        case "string":
+            return _strings(schema.get("format"))
+        case "boolean":
+            return st.booleans()
+        case "integer":
+            return st.integers(schema.get("minimum", -(2**63)), 2**63 - 1)
+        case "number":
+            return st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6)
+        case "array":
+            least = schema.get("minItems", 0)
+            most = max(least, 2 if depth > 0 else 0)
+            items = right(schema["items"], depth - 1)
+            return st.lists(items, min_size=least, max_size=most)
+        case "object" if "properties" in schema:
+            return _objects(schema, depth)
+        case "object" if not _is_bare_object(schema):
+            entry = schema["additionalProperties"]
+            values = right(entry, depth - 1)
+            if _takes_null(entry):
+                values = st.none() | values
+            return st.dictionaries(TEXT, values, max_size=2)
+        case _:
+            return st.dictionaries(TEXT, ANY_JSON, max_size=2)
+
+
+def _strings(form: str | None) -> SearchStrategy[str]:
+    if form == "date-time":
+        return st.datetimes(timezones=st.timezones()).map(lambda moment: moment.isoformat())
+    if form == "binary":
+        return st.binary(max_size=8).map(lambda data: base64.b64encode(data).decode())
+    return TEXT
+
+
+def _objects(schema: Schema, depth: int) -> SearchStrategy[Json]:
+    required = schema.get("required", [])
+    always, sometimes = {}, {}
+    for key, field in schema["properties"].items():
+        value = _later(field, depth - 1)
+        if key in required:
+            always[key] = st.none() | value if _takes_null(field) else value
+        elif depth > 0:
+            sometimes[key] = st.none() | value
+    return st.fixed_dictionaries(always, optional=sometimes)
+
+
+def _later(schema: Schema, depth: int) -> SearchStrategy[Json]:
+    return st.deferred(lambda: right(schema, depth))
+
+
+# --- wrong values
+
+
+@cache
+def _wrong_for() -> dict[str, list[Json]]:
+    return {
+        "string": [5, True, ["text"], {"a": "text"}],
+        "boolean": ["true", 1, [True]],
+        "integer": ["5", 1.5, True, [5], {}],
+        "number": ["1.5", True, [1.5]],
+        "array": ["text", 5, {"0": "text"}],
+        "object": ["text", 5, ["a"]],
+    }
+
+
+def wrong(schema: Schema) -> list[Json]:
+    """Give values of a type that a schema does not allow; none where it allows all."""
+    resolved = _resolved(schema)
+    kind = _type(resolved)
+    if "enum" in resolved:
+        return ["none of them", 5]
+    if kind is None or (kind == "object" and _is_bare_object(resolved)):
+        return []
+    if resolved.get("format") == "binary":
+        return [5, "not base64!"]
+    values = list(_wrong_for()[kind])
+    if resolved.get("x-one-or-many"):
+        values = [5, {"0": "text"}, []]
+    if resolved.get("format") == "date-time":
+        values.append("yesterday")
+    if kind == "integer" and "minimum" in resolved:
+        values.append(resolved["minimum"] - 1)
+    if kind == "array" and resolved.get("minItems"):
+        values.append([])
+    if kind == "array":
+        values += [[value] for value in wrong(resolved["items"])]
+    if kind == "object" and isinstance(resolved.get("additionalProperties"), Mapping):
+        values += [{"key": value} for value in wrong(resolved["additionalProperties"])]
+    return values
+
+
+# --- the normal form: what a model writes for what it read
+
+
+def normal(schema: Schema, value: Json) -> Json:
+    """Take out of a value what means the same as its absence: null and the default."""
+    schema = _resolved(schema)
+    if isinstance(value, list) and "items" in schema:
+        return [normal(schema["items"], item) for item in value]
+    if isinstance(value, dict) and "properties" in schema:
+        required = schema.get("required", [])
+        return {
+            key: normal(schema["properties"][key], item)
+            for key, item in value.items()
+            if key in schema["properties"]
+            and (key in required or not _is_absent(schema["properties"][key], item))
+        }
+    if isinstance(value, dict) and isinstance(schema.get("additionalProperties"), Mapping):
+        return {key: normal(schema["additionalProperties"], v) for key, v in value.items()}
+    return value
+
+
+def _is_absent(schema: Schema, value: Json) -> bool:
+    default = schema.get("default")
+    return value is None or (default is not None and value == default)

@@ -1,0 +1,292 @@
+"""Eight processes do the same to one directory at once: there is one winner."""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+from collections import Counter
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.namespace import Namespace
+
+RACERS = 8
+ROUNDS = 25
+WAIT_SECONDS = 60
+ROWS = pa.table({"racer": [1]})
+
+Call = tuple[str, dict[str, Any], Any]
+Outcome = tuple[int | None, str]
+"""The code, None for success, and the message."""
+
+
+def rows_of(racer: int) -> pa.Table:
+    return pa.table({"racer": [racer]})
+
+
+def broken_rows() -> bytes:
+    """Give an Arrow stream that breaks off in its second batch."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, ROWS.schema) as writer:
+        writer.write_table(ROWS)
+        writer.write_table(pa.table({"racer": list(range(1000))}))
+    return sink.getvalue()[:-4000]
+
+
+def race_on(path: str, barrier: Barrier, inbox: Connection) -> None:
+    """Run the calls that come in, each at the moment when all racers have theirs."""
+    with connect("dir", {"path": path}) as namespace:
+        while (call := inbox.recv()) is not None:
+            method, request, rows = call
+            barrier.wait(WAIT_SECONDS)
+            inbox.send(_outcome(namespace, method, request, rows))
+
+
+def _outcome(namespace: Namespace, method: str, request: dict[str, Any], rows: Any) -> Outcome:
+    try:
+        getattr(namespace, method)(request, *([] if rows is None else [rows]))
+    except LanceNamespaceError as error:
+        return int(error.code), str(error)
+    return None, ""
+
+
+class Race:
+    """Processes that wait for their calls."""
+
+    def __init__(self, path: Path) -> None:
+        # A process that has threads of pylance or pyarrow is not forked; one of its own is.
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["lance_namespace_impls.directory", "pyarrow.fs"])
+        self._barrier = context.Barrier(RACERS)
+        self._lines, self._processes = [], []
+        for _ in range(RACERS):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=race_on, args=(str(path), self._barrier, theirs))
+            process.start()
+            self._lines.append(ours)
+            self._processes.append(process)
+
+    def run(self, calls: Callable[[int], Call]) -> list[Outcome]:
+        """Let every racer make its call at once and give what came of each."""
+        for racer, line in enumerate(self._lines):
+            line.send(calls(racer))
+        for line in self._lines:
+            assert line.poll(WAIT_SECONDS), "a racer hangs"
+        return [line.recv() for line in self._lines]
+
+    def end(self) -> None:
+        for line in self._lines:
+            line.send(None)
+        for process in self._processes:
+            process.join(WAIT_SECONDS)
+            if process.is_alive():
+                process.terminate()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("races")
+
+
+@pytest.fixture(scope="module")
+def race(place: Path) -> Iterator[Race]:
+    found = Race(place)
+    yield found
+    found.end()
+
+
+@pytest.fixture
+def rounds(place: Path) -> Iterator[Iterator[Namespace]]:
+    """Give the namespace again and again, empty each time."""
+
+    def each(found: Namespace) -> Iterator[Namespace]:
+        for _ in range(ROUNDS):
+            for name in found.iter_tables():
+                found.drop_table({"id": [name]})
+            yield found
+
+    with connect("dir", {"path": str(place)}) as found:
+        yield each(found)
+
+
+def winner_of(outcomes: list[Outcome], *losing: int) -> int:
+    """Give the one racer that succeeded; all others failed with one of the codes."""
+    winners = [racer for racer, (code, _) in enumerate(outcomes) if code is None]
+    assert len(winners) == 1, f"winners: {winners}; {Counter(outcomes)}"
+    assert {code for code, _ in outcomes if code is not None} <= set(losing), Counter(outcomes)
+    return winners[0]
+
+
+def only_tables(place: Path) -> set[str]:
+    """Give the table directories, and see that nothing else is left lying about."""
+    names = {path.name for path in place.iterdir()}
+    assert all(name.endswith(".lance") and not name.startswith(".") for name in names), names
+    return names
+
+
+def test_one_declares(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+    for namespace in rounds:
+        outcomes = race.run(
+            lambda racer: (
+                "declare_table",
+                {"id": ["t"], "properties": {"racer": str(racer)}},
+                None,
+            )
+        )
+        winner = winner_of(outcomes, 5)
+        assert namespace.describe_table({"id": ["t"]}).properties == {"racer": str(winner)}
+        assert only_tables(place) == {"t.lance"}
+
+
+def test_one_creates(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+    for namespace in rounds:
+        outcomes = race.run(
+            lambda racer: ("create_table", {"id": ["t"]}, rows_of(racer)),
+        )
+        winner = winner_of(outcomes, 5, 14)
+        assert namespace.open_table(["t"]).to_table() == rows_of(winner)
+        assert (
+            namespace.describe_table({"id": ["t"], "check_declared": True}).is_only_declared
+            is False
+        )
+        assert only_tables(place) == {"t.lance"}
+
+
+def test_one_creates_while_others_break_off(
+    race: Race, rounds: Iterator[Namespace], place: Path
+) -> None:
+    """A create that fails takes back what it made, and nothing that another made."""
+    for namespace in rounds:
+        outcomes = race.run(
+            lambda racer: (
+                "create_table",
+                {"id": ["t"]},
+                rows_of(racer) if racer % 2 else broken_rows(),
+            )
+        )
+        winners = [racer for racer, (code, _) in enumerate(outcomes) if code is None]
+        assert {code for code, _ in outcomes} <= {None, 5, 13, 14}, Counter(outcomes)
+        assert len(winners) <= 1, winners
+        if winners:
+            assert namespace.open_table(["t"]).to_table() == rows_of(winners[0])
+        else:
+            assert list(namespace.iter_tables(include_declared=False)) == []
+            namespace.create_table({"id": ["t"], "mode": "Overwrite"}, ROWS)
+            assert namespace.open_table(["t"]).to_table() == ROWS
+        assert only_tables(place) == {"t.lance"}
+
+
+def test_one_fills_a_declared_table(race: Race, rounds: Iterator[Namespace]) -> None:
+    for namespace in rounds:
+        namespace.declare_table({"id": ["t"]})
+        outcomes = race.run(lambda racer: ("create_table", {"id": ["t"]}, rows_of(racer)))
+        winner = winner_of(outcomes, 5, 14)
+        assert namespace.open_table(["t"]).to_table() == rows_of(winner)
+
+
+def test_one_registers(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+    for namespace in rounds:
+        namespace.create_table({"id": ["t"], "properties": {"old": "1"}}, ROWS)
+        namespace.deregister_table({"id": ["t"]})
+        outcomes = race.run(
+            lambda racer: (
+                "register_table",
+                {"id": ["t"], "location": "t.lance", "properties": {"racer": str(racer)}},
+                None,
+            )
+        )
+        winner = winner_of(outcomes, 5)
+        assert namespace.describe_table({"id": ["t"]}).properties == {"racer": str(winner)}
+        assert namespace.open_table(["t"]).to_table() == ROWS
+        assert only_tables(place) == {"t.lance"}
+
+
+def test_one_deregisters(race: Race, rounds: Iterator[Namespace]) -> None:
+    for namespace in rounds:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        outcomes = race.run(lambda racer: ("deregister_table", {"id": ["t"]}, None))
+        winner_of(outcomes, 4)
+        assert list(namespace.iter_tables()) == []
+        namespace.register_table({"id": ["t"], "location": "t.lance"})
+        assert namespace.open_table(["t"]).to_table() == ROWS
+
+
+def test_one_renames(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+    for namespace in rounds:
+        namespace.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
+        outcomes = race.run(
+            lambda racer: ("rename_table", {"id": ["t"], "new_table_name": f"new{racer}"}, None)
+        )
+        winner = winner_of(outcomes, 4)
+        assert list(namespace.iter_tables()) == [f"new{winner}"]
+        assert namespace.describe_table({"id": [f"new{winner}"]}).properties == {"k": "v"}
+        assert namespace.open_table([f"new{winner}"]).to_table() == ROWS
+        assert only_tables(place) == {f"new{winner}.lance"}
+
+
+def test_one_of_several_takes_a_name(race: Race, rounds: Iterator[Namespace]) -> None:
+    """Different tables are renamed to one name: one arrives, the others stay."""
+    for namespace in rounds:
+        for racer in range(RACERS):
+            namespace.create_table({"id": [f"old{racer}"]}, rows_of(racer))
+        outcomes = race.run(
+            lambda racer: ("rename_table", {"id": [f"old{racer}"], "new_table_name": "t"}, None)
+        )
+        winner = winner_of(outcomes, 5)
+        others = {f"old{racer}" for racer in range(RACERS) if racer != winner}
+        assert set(namespace.iter_tables()) == {"t", *others}
+        assert namespace.open_table(["t"]).to_table() == rows_of(winner)
+
+
+def test_one_drops(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+    for namespace in rounds:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        outcomes = race.run(lambda racer: ("drop_table", {"id": ["t"]}, None))
+        winner_of(outcomes, 4)
+        assert list(namespace.iter_tables()) == []
+        assert list(place.iterdir()) == []
+
+
+def test_no_change_of_properties_is_lost(race: Race, rounds: Iterator[Namespace]) -> None:
+    for namespace in rounds:
+        namespace.create_table({"id": ["t"], "properties": {"old": "1"}}, ROWS)
+        outcomes = race.run(
+            lambda racer: (
+                "alter_table",
+                {
+                    "id": ["t"],
+                    "set_properties": {f"racer{racer}": "x"},
+                    "unset_properties": ["old"],
+                },
+                None,
+            )
+        )
+        assert [code for code, _ in outcomes] == [None] * RACERS
+        expected = {f"racer{racer}": "x" for racer in range(RACERS)}
+        assert namespace.describe_table({"id": ["t"]}).properties == expected
+
+
+def test_a_listing_holds_what_stays(race: Race, rounds: Iterator[Namespace]) -> None:
+    """Tables come and go while others list; what stays is in every listing."""
+    for namespace in rounds:
+        for name in ("a", "m", "z"):
+            namespace.create_table({"id": [name]}, ROWS)
+        for racer in range(RACERS):
+            namespace.declare_table({"id": [f"goes{racer}"]})
+
+        def calls(racer: int) -> Call:
+            if racer % 2:
+                return "drop_table", {"id": [f"goes{racer}"]}, None
+            return "list_tables", {"include_declared": bool(racer % 4)}, None
+
+        assert {code for code, _ in race.run(calls)} == {None}
+        stay = {f"goes{racer}" for racer in range(0, RACERS, 2)}
+        assert set(namespace.iter_tables()) == {"a", "m", "z", *stay}

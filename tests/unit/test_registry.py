@@ -1,0 +1,139 @@
+"""How implementations are found: built in, registered, of other packages, or by module."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect, connect_config, implementations, register, registry
+from lance_namespace_impls.directory import DirectoryNamespace
+
+DIRECTORY = "lance_namespace_impls.directory:DirectoryNamespace"
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing that a test registers outlive it."""
+    monkeypatch.setattr(registry, "_registered", {})
+
+
+@pytest.fixture
+def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A package that is installed and brings an implementation called ``acme``."""
+    info = tmp_path / "acme_catalog-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-catalog\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        f"[lance_namespace_impls.namespaces]\nacme = {DIRECTORY}\ndir = json:JSONDecoder\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "acme"
+
+
+@pytest.mark.parametrize("impl", [name for name, (_, extra) in registry._BUILT_IN.items() if extra])
+def test_a_missing_extra_is_named_with_the_command(
+    impl: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, extra = registry._BUILT_IN[impl]
+
+    def absent(module: str) -> None:
+        raise ModuleNotFoundError("No module named 'what_it_needs'", name="what_it_needs")
+
+    monkeypatch.setattr(registry, "import_module", absent)
+    with pytest.raises(InvalidInputError) as caught:
+        connect(impl, {})
+    assert caught.value.code == 13
+    assert "needs what_it_needs" in str(caught.value)
+    assert f"pip install 'lance-namespace-kit[{extra}]'" in str(caught.value)
+
+
+def test_what_needs_no_extra_does_not_speak_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    register("mine", "not_there:Class")
+    with pytest.raises(InvalidInputError) as caught:
+        connect("mine", {})
+    assert "not_there cannot be imported" in str(caught.value)
+    assert "pip install" not in str(caught.value)
+
+
+def test_a_class_can_be_named_outright(tmp_path: Path) -> None:
+    with connect(DIRECTORY, {"path": str(tmp_path)}) as found:
+        assert type(found) is DirectoryNamespace
+
+
+@pytest.mark.parametrize("config", [{}, {"impl": ""}, {"impl": None}, {"dir.path": "x"}])
+def test_a_configuration_needs_its_impl(config: dict[str, str]) -> None:
+    with pytest.raises(InvalidInputError, match=r"no 'impl'; it is one of .*dir"):
+        connect_config(config)
+
+
+def test_a_configuration_is_left_as_it_was(tmp_path: Path) -> None:
+    config = {"impl": "dir", "dir.path": str(tmp_path)}
+    connect_config(config).close()
+    assert config == {"impl": "dir", "dir.path": str(tmp_path)}
+
+
+def test_one_configuration_can_hold_several_backends(tmp_path: Path) -> None:
+    both = {"dir.path": str(tmp_path), "rest.uri": "http://localhost:2333"}
+    with connect_config({"impl": "dir", **both}) as directory:
+        assert directory.properties["path"] == str(tmp_path)
+    with connect_config({"impl": "rest", **both}) as client:
+        assert client.properties["uri"] == "http://localhost:2333"
+
+
+def test_a_package_can_bring_an_implementation(other_package: str, tmp_path: Path) -> None:
+    assert implementations()[other_package] == DIRECTORY
+    with connect(other_package, {"path": str(tmp_path)}) as found:
+        assert isinstance(found, DirectoryNamespace)
+
+
+def test_a_package_does_not_replace_what_is_built_in(other_package: str, tmp_path: Path) -> None:
+    assert implementations()["dir"] == DIRECTORY
+    with connect("dir", {"path": str(tmp_path)}) as found:
+        assert isinstance(found, DirectoryNamespace)
+
+
+def test_keys_of_a_package_or_a_registered_one_are_left_alone(
+    other_package: str, tmp_path: Path
+) -> None:
+    register("mine", DIRECTORY)
+    properties = {"path": str(tmp_path), "acme.region": "x", "mine.path": "/elsewhere"}
+    with connect("dir", properties) as found:
+        assert found.properties["path"] == str(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"acne\.region"):
+        connect("dir", {"path": str(tmp_path), "acne.region": "x"})
+
+
+def test_a_registration_can_be_renewed(tmp_path: Path) -> None:
+    register("mine", "json:Nothing")
+    register("mine", DIRECTORY)
+    with connect("mine", {"path": str(tmp_path)}) as found:
+        assert isinstance(found, DirectoryNamespace)
+
+
+def test_a_namesake_beside_this_package_is_refused_at_import(tmp_path: Path) -> None:
+    (tmp_path / "lance_namespace_impls-0.1.dist-info").mkdir()
+    code = f"import sys; sys.path.append({str(tmp_path)!r}); import lance_namespace_impls"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: lance-namespace-impls in ")
+    assert str(tmp_path) in last
+    assert "pip uninstall lance-namespace-impls" in last
+
+
+def test_connecting_loads_no_other_backend(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from lance_namespace_impls import connect\n"
+        f"with connect('dir', {{'path': {str(tmp_path)!r}}}) as namespace:\n"
+        "    assert list(namespace.iter_tables()) == []\n"
+        "loaded = [m for m in sys.modules if m in ('lance', 'httpx', 'starlette', 'boto3', 'pyspark')]\n"
+        "print(loaded)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
