@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A package that is installed and brings an implementation called ``acme``."""
     info = tmp_path / "acme_catalog-1.0.dist-info"
     info.mkdir()
@@ -32,14 +31,14 @@ def other_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
         f"[lance_namespace_impls.namespaces]\nacme = {DIRECTORY}\ndir = json:JSONDecoder\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield "acme"
+    return "acme"
 
 
 @pytest.mark.parametrize("impl", [name for name, (_, extra) in registry._BUILT_IN.items() if extra])
 def test_a_missing_extra_is_named_with_the_command(
     impl: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    target, extra = registry._BUILT_IN[impl]
+    _, extra = registry._BUILT_IN[impl]
 
     def absent(module: str) -> None:
         raise ModuleNotFoundError("No module named 'what_it_needs'", name="what_it_needs")
