@@ -17,7 +17,7 @@ from lance_namespace_client.errors import ErrorCode, InvalidInputError
 
 from .schemas import ALIASES, SCHEMAS, TEXT, normal, right, wrong
 
-few = settings(max_examples=12)
+few = settings(max_examples=8)
 
 
 def _model(name: str) -> type[Model]:

@@ -60,7 +60,7 @@ def _carried(request: Model) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_a_request_survives_its_route(name: str, data: DataObject) -> None:
     row = OPERATIONS[name]
@@ -78,7 +78,7 @@ def test_a_request_survives_its_route(name: str, data: DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", WITH_JSON)
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_a_request_survives_its_name(name: str, data: DataObject) -> None:
     """``POST /<name>`` takes everything from the body."""

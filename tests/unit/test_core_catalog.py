@@ -1,0 +1,456 @@
+"""What the shared base does for every catalog, on one that is kept in memory."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from lance_namespace_urllib3_client.models.describe_table_request import (
+    DescribeTableRequest as OfficialRequest,
+)
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import LanceNamespaceError, TableNotFoundError
+from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.core.identifiers import Identifier
+from tests.behaviour.memory import (
+    LEVELS,
+    Catalog,
+    MemoryConfig,
+    MemoryNamespace,
+    catalog,
+)
+
+ROWS = pa.table({"x": [1, 2, 3]})
+
+
+def code_of(call: Any) -> tuple[int, str]:
+    with pytest.raises(LanceNamespaceError) as caught:
+        call()
+    return int(caught.value.code), str(caught.value)
+
+
+def connected(cls: type[MemoryNamespace], root: Path, **more: Any) -> MemoryNamespace:
+    return cls(MemoryConfig(root=str(root), **more))
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Iterator[MemoryNamespace]:
+    with connected(LEVELS["mixed"], tmp_path) as found:
+        found.create_namespace({"id": ["ns"]})
+        yield found
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Catalog:
+    return catalog(str(tmp_path))
+
+
+def broken_rows() -> bytes:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, ROWS.schema) as writer:
+        for _ in range(2):
+            writer.write_table(pa.table({"x": list(range(100))}))
+    return sink.getvalue()[:-600]
+
+
+# --- one name, one object
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
+def test_a_namespace_does_not_take_the_name_of_a_table(mixed: MemoryNamespace, mode: str) -> None:
+    mixed.create_table({"id": ["t"]}, ROWS)
+    assert code_of(lambda: mixed.create_namespace({"id": ["t"], "mode": mode}))[0] == 2
+    assert mixed.open_table(["t"]).to_table() == ROWS
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
+def test_a_table_does_not_take_the_name_of_a_namespace(mixed: MemoryNamespace, mode: str) -> None:
+    request = {"id": ["ns"], "mode": mode}
+    assert code_of(lambda: mixed.create_table(request, ROWS))[0] == 5
+    assert code_of(lambda: mixed.declare_table({"id": ["ns"]}))[0] == 5
+    for register in ("Create", "Overwrite"):
+        asked = {"id": ["ns"], "location": "/x", "mode": register}
+        assert code_of(partial(mixed.register_table, asked))[0] == 5
+    assert list(mixed.iter_namespaces()) == ["ns"]
+    assert list(mixed.iter_tables()) == []
+
+
+def test_a_rename_takes_no_name_that_is_taken(mixed: MemoryNamespace) -> None:
+    mixed.create_table({"id": ["t"]}, ROWS)
+    mixed.declare_table({"id": ["ns", "u"]})
+    for new in (["ns"], ["t"], ["ns", "u"]):
+        request = {"id": ["t"], "new_namespace_id": new[:-1], "new_table_name": new[-1]}
+        assert code_of(partial(mixed.rename_table, request))[0] == 5
+    missing = {"id": ["t"], "new_namespace_id": ["gone"], "new_table_name": "t"}
+    assert code_of(lambda: mixed.rename_table(missing))[0] == 1
+    assert mixed.open_table(["t"]).to_table() == ROWS
+
+
+# --- tables of other kinds
+
+
+@pytest.fixture
+def with_other(mixed: MemoryNamespace, held: Catalog) -> MemoryNamespace:
+    held.tables[("ns", "other")] = None
+    return mixed
+
+
+def test_a_table_of_another_kind_is_not_listed(with_other: MemoryNamespace) -> None:
+    assert list(with_other.iter_tables(["ns"])) == []
+    assert with_other.list_all_tables({}).tables == []
+
+
+@pytest.mark.parametrize(
+    "operation",
+    ["describe_table", "table_exists", "deregister_table", "drop_table", "alter_table",
+     "count_table_rows", "get_table_stats"],
+)  # fmt: skip
+def test_a_table_of_another_kind_is_code_13(with_other: MemoryNamespace, operation: str) -> None:
+    call = getattr(with_other, operation)
+    code, message = code_of(lambda: call({"id": ["ns", "other"]}))
+    assert (code, "not a Lance table" in message) == (13, True)
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
+def test_a_table_of_another_kind_keeps_its_name(with_other: MemoryNamespace, mode: str) -> None:
+    request = {"id": ["ns", "other"], "mode": mode}
+    code, message = code_of(lambda: with_other.create_table(request, ROWS))
+    assert (code, "not a Lance table" in message) == (5, True)
+
+
+def test_a_table_of_another_kind_counts_when_a_namespace_is_dropped(
+    with_other: MemoryNamespace, held: Catalog
+) -> None:
+    assert code_of(lambda: with_other.drop_namespace({"id": ["ns"]}))[0] == 3
+    overwrite = {"id": ["ns"], "mode": "Overwrite"}
+    assert code_of(lambda: with_other.create_namespace(overwrite))[0] == 3
+    with_other.drop_namespace({"id": ["ns"], "behavior": "Cascade"})
+    assert held.tables == {}
+
+
+# --- namespaces that are there by configuration
+
+
+@pytest.mark.parametrize("names", [[], ["main"], ["other"]])
+@pytest.mark.parametrize("operation", ["create_namespace", "drop_namespace", "alter_namespace"])
+def test_what_is_configured_is_not_changed(
+    tmp_path: Path, operation: str, names: list[str]
+) -> None:
+    catalog(str(tmp_path)).namespaces[("main",)] = {"k": "v"}
+    with connected(LEVELS["one-catalog"], tmp_path) as namespace:
+        code, message = code_of(lambda: getattr(namespace, operation)({"id": names}))
+        assert (code, "by configuration" in message) == (13, True)
+        assert namespace.describe_namespace({"id": ["main"]}).properties == {"k": "v"}
+        assert code_of(lambda: namespace.describe_namespace({"id": ["other"]}))[0] == 1
+
+
+# --- depth
+
+
+def test_a_level_that_cannot_hold_tables_lists_none(tmp_path: Path) -> None:
+    with connected(LEVELS["three-levels"], tmp_path) as namespace:
+        namespace.create_namespace({"id": ["a"]})
+        assert namespace.list_tables({}).tables == []
+        assert namespace.list_tables({"id": ["a"]}).tables == []
+        assert code_of(lambda: namespace.list_tables({"id": ["b"]}))[0] == 1
+        assert code_of(lambda: namespace.list_tables({"id": ["a", "b", "c"]}))[0] == 13
+        for wrong in ([], ["t"], ["a", "t"], ["a", "b", "c", "t"]):
+            code, message = code_of(partial(namespace.describe_table, {"id": wrong}))
+            assert code == 13
+            assert not wrong or "3 names" in message
+
+
+def test_list_all_tables_goes_through_every_level_in_order(mixed: MemoryNamespace) -> None:
+    expected = []
+    for names in (["ns", "b"], ["ns", "a"], ["z"], ["m"], ["ns", "deep", "t"], ["ns!", "t"]):
+        for depth in range(1, len(names)):
+            mixed.create_namespace({"id": names[:depth], "mode": "ExistOk"})
+        mixed.declare_table({"id": names})
+        expected.append(names)
+    everything = ["$".join(names) for names in sorted(expected)]
+    assert mixed.list_all_tables({}).tables == everything
+    walked, token = [], None
+    while True:
+        page = mixed.list_all_tables({"limit": 1, "page_token": token})
+        walked += page.tables
+        if (token := page.page_token) is None:
+            break
+    assert walked == everything
+    dotted = mixed.list_all_tables({"context": {"delimiter": "."}}).tables
+    assert dotted == [".".join(names) for names in sorted(expected)]
+
+
+# --- tables that go, and tables that cannot be read
+
+
+class Unreadable(MemoryNamespace):
+    """One table goes between listing and loading, another cannot be read."""
+
+    def _table(self, identifier: Identifier) -> TableEntry:
+        if identifier[-1] == "goes":
+            raise TableNotFoundError("it went")
+        if identifier[-1] == "broken":
+            raise RuntimeError("the catalog\nbroke down")
+        return super()._table(identifier)
+
+
+@pytest.fixture
+def some(tmp_path: Path) -> Iterator[MemoryNamespace]:
+    with connected(MemoryNamespace, tmp_path) as found:
+        found.create_namespace({"id": ["ns"]})
+        for name in ("a", "goes", "z"):
+            found.create_table({"id": ["ns", name]}, ROWS)
+        yield found
+
+
+def test_a_table_that_goes_meanwhile_is_left_out(some: MemoryNamespace, tmp_path: Path) -> None:
+    with connected(Unreadable, tmp_path) as namespace:
+        listed = namespace.list_tables({"id": ["ns"], "include_declared": False}).tables
+        assert listed == ["a", "z"]
+
+
+def test_a_table_that_cannot_be_read_fails_the_listing(
+    some: MemoryNamespace, tmp_path: Path
+) -> None:
+    some.declare_table({"id": ["ns", "broken"]})
+    request = {"id": ["ns"], "include_declared": False}
+    with connected(Unreadable, tmp_path) as namespace:
+        code, message = code_of(lambda: namespace.list_tables(request))
+        assert code == 18
+        assert "ns$broken" in message
+        assert "\n" not in message
+        assert namespace.list_tables({"id": ["ns"]}).tables == ["a", "broken", "goes", "z"]
+    with connected(Unreadable, tmp_path, skip_unreadable=True) as namespace:
+        with pytest.warns(UserWarning, match=r"ns\$broken.*left out"):
+            listed = namespace.list_tables(request).tables
+        assert listed == ["a", "z"]
+
+
+# --- failures of a catalog
+
+
+class Failing(MemoryNamespace):
+    """Fails to look a table up, in a way that a test chooses."""
+
+    failure: Exception = RuntimeError()
+
+    def _table(self, identifier: Identifier) -> TableEntry:
+        raise self.failure
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        (RuntimeError("something\nbroke"), 18),
+        (OSError("disk full"), 18),
+        (PermissionError("not for you"), 15),
+        (ConnectionRefusedError("nobody there"), 17),
+        (TimeoutError("too slow"), 17),
+        (TableNotFoundError("as it is"), 4),
+    ],
+)
+def test_a_failure_leaves_as_a_protocol_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception, code: int
+) -> None:
+    monkeypatch.setattr(Failing, "failure", failure)
+    with connected(Failing, tmp_path) as namespace, pytest.raises(LanceNamespaceError) as caught:
+        namespace.describe_table({"id": ["ns", "t"]})
+    assert caught.value.code == code
+    assert "\n" not in str(caught.value)
+    if code != 4:
+        assert caught.value.__cause__ is failure
+        assert str(caught.value).startswith("DescribeTable ns$t: ")
+
+
+def test_a_failure_does_not_show_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Failing, "failure", RuntimeError("bad key hunter2hunter2"))
+    storage = {"aws_secret_access_key": "hunter2hunter2"}
+    with connected(Failing, tmp_path, storage=storage) as namespace:
+        _, message = code_of(lambda: namespace.describe_table({"id": ["ns", "t"]}))
+    assert message.endswith("bad key ***")
+
+
+# --- creating, and what is taken back
+
+
+def test_a_create_that_breaks_off_leaves_no_entry(some: MemoryNamespace) -> None:
+    assert code_of(lambda: some.create_table({"id": ["ns", "t"]}, broken_rows()))[0] == 13
+    assert code_of(lambda: some.table_exists({"id": ["ns", "t"]}))[0] == 4
+    some.create_table({"id": ["ns", "t"]}, ROWS)
+
+
+def test_an_overwrite_that_breaks_off_changes_nothing(some: MemoryNamespace) -> None:
+    some.alter_table({"id": ["ns", "a"], "set_properties": {"k": "v"}})
+    request = {"id": ["ns", "a"], "mode": "Overwrite", "properties": {"k": "w"}}
+    assert code_of(lambda: some.create_table(request, broken_rows()))[0] == 13
+    assert some.open_table(["ns", "a"]).to_table() == ROWS
+    assert some.describe_table({"id": ["ns", "a"]}).properties == {"k": "v"}
+
+
+def test_data_left_by_a_deregistered_table_is_not_lost(some: MemoryNamespace) -> None:
+    location = some.deregister_table({"id": ["ns", "a"]}).location
+    for mode in ("Create", "ExistOk", "Overwrite"):
+        request = {"id": ["ns", "a"], "mode": mode}
+        code, message = code_of(partial(some.create_table, request, ROWS))
+        assert (code, str(location) in message) == (5, True)
+        assert code_of(lambda: some.table_exists({"id": ["ns", "a"]}))[0] == 4
+    some.register_table({"id": ["ns", "b"], "location": location})
+    assert some.open_table(["ns", "b"]).to_table() == ROWS
+
+
+class Overtaken(MemoryNamespace):
+    """Somebody else writes the first rows of every table just before."""
+
+    def _filling(self, entry: TableEntry) -> Any:
+        import lance
+
+        lance.write_dataset(pa.table({"x": [9]}), entry.location)
+        return super()._filling(entry)
+
+
+def test_a_create_that_was_overtaken_leaves_the_others_table(tmp_path: Path) -> None:
+    with connected(Overtaken, tmp_path) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        assert code_of(lambda: namespace.create_table({"id": ["ns", "t"]}, ROWS))[0] == 5
+        assert namespace.count_table_rows({"id": ["ns", "t"]}).count == 1
+
+
+class Refusing(MemoryNamespace):
+    """Takes no table at one location, and only says so at the second look."""
+
+    def _adopt_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        entry = super()._adopt_table(identifier, location, properties)
+        if location.endswith("refused"):
+            self._remove_table(entry)
+            raise RuntimeError("not there")
+        return entry
+
+
+def test_a_registration_that_fails_puts_the_old_table_back(tmp_path: Path) -> None:
+    with connected(Refusing, tmp_path) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.create_table({"id": ["ns", "t"], "properties": {"k": "v"}}, ROWS)
+        request = {"id": ["ns", "t"], "location": "/refused", "mode": "Overwrite"}
+        assert code_of(lambda: namespace.register_table(request))[0] == 18
+        assert namespace.describe_table({"id": ["ns", "t"]}).properties == {"k": "v"}
+        assert namespace.open_table(["ns", "t"]).to_table() == ROWS
+
+
+@pytest.mark.parametrize("operation", ["declare_table", "register_table"])
+def test_an_empty_location_is_refused(some: MemoryNamespace, operation: str) -> None:
+    request = {"id": ["ns", "t"], "location": ""}
+    code, message = code_of(lambda: getattr(some, operation)(request))
+    assert (code, "location is empty" in message) == (13, True)
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_that_leads_out_of_the_root_needs_a_location(
+    some: MemoryNamespace, name: str, tmp_path: Path
+) -> None:
+    code, message = code_of(lambda: some.declare_table({"id": ["ns", name]}))
+    assert (code, "give a location" in message) == (13, True)
+    some.declare_table({"id": ["ns", name], "location": f"{tmp_path}/dots"})
+    assert name in list(some.iter_tables(["ns"]))
+
+
+# --- storage options and properties
+
+
+def test_the_tables_own_storage_options_win(tmp_path: Path) -> None:
+    storage = {"region": "theirs", "endpoint": "theirs"}
+    with connected(MemoryNamespace, tmp_path, storage=storage) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        properties = {"storage.region": "mine", "owner": "me"}
+        declared = namespace.declare_table({"id": ["ns", "t"], "properties": properties})
+        described = namespace.describe_table({"id": ["ns", "t"]})
+        for answer in (declared, described):
+            assert answer.storage_options == {"region": "mine", "endpoint": "theirs"}
+            assert answer.properties == {"owner": "me"}
+
+
+# --- the forms of a request
+
+
+def test_a_request_can_be_a_model_a_dict_or_an_official_one(some: MemoryNamespace) -> None:
+    forms: list[Any] = [
+        {"id": ["ns", "a"]},
+        models.DescribeTableRequest(id=["ns", "a"]),
+        OfficialRequest(id=["ns", "a"]),
+    ]
+    answers = [some.describe_table(form) for form in forms]
+    assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize("request_", [None, 5, "a", ["ns", "a"], models.DropTableRequest(id=["a"])])
+def test_what_is_no_request_of_the_operation_is_refused(
+    some: MemoryNamespace, request_: Any
+) -> None:
+    assert code_of(lambda: some.describe_table(request_))[0] == 13
+
+
+# --- walking, closing, pickling
+
+
+class Counting(MemoryNamespace):
+    """Counts the pages that are asked for."""
+
+    pages = 0
+
+    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        type(self).pages += 1
+        return super()._table_names(parent, after)
+
+
+def test_a_walk_asks_for_a_page_when_it_is_needed(some: MemoryNamespace, tmp_path: Path) -> None:
+    with connected(Counting, tmp_path) as namespace:
+        walk = namespace.iter_tables(["ns"], page_size=2)
+        assert Counting.pages == 0
+        assert [next(walk), next(walk)] == ["a", "goes"]
+        assert Counting.pages == 1
+        assert list(walk) == ["z"]
+        assert Counting.pages == 2
+
+
+def test_a_walk_is_of_a_list_of_names(some: MemoryNamespace) -> None:
+    assert list(some.iter_namespaces()) == ["ns"]
+    assert list(some.iter_namespaces(page_size=1)) == ["ns"]
+    some.declare_table({"id": ["ns", "empty"]})
+    assert list(some.iter_tables(["ns"], include_declared=False)) == ["a", "goes", "z"]
+    assert code_of(lambda: list(some.iter_tables(["gone"])))[0] == 1
+    assert code_of(lambda: list(some.iter_tables("ns")))[0] == 13
+
+
+def test_leaving_a_with_block_closes(tmp_path: Path) -> None:
+    closed = []
+
+    class Closing(MemoryNamespace):
+        def close(self) -> None:
+            closed.append(self)
+
+    with connected(Closing, tmp_path) as namespace:
+        assert closed == []
+    assert closed == [namespace]
+
+
+def test_a_namespace_pickles_as_class_and_properties(some: MemoryNamespace) -> None:
+    again = pickle.loads(pickle.dumps(some))
+    assert type(again) is MemoryNamespace
+    assert again.properties == some.properties
+    assert repr(again) == repr(some) == f"<{some.namespace_id()}>"
+    assert list(again.iter_tables(["ns"])) == ["a", "goes", "z"]
+
+
+def test_nothing_warns_without_a_reason(some: MemoryNamespace) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert some.list_tables({"id": ["ns"], "include_declared": False}).tables
