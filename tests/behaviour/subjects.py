@@ -85,23 +85,6 @@ def directory(folder: Path) -> Iterator[Subject]:
     yield directory_subject(folder / "tables")
 
 
-@backend("rest", runs=60)
-@contextmanager
-def rest_before_directory(folder: Path) -> Iterator[Subject]:
-    """A server in front of a local directory, reached by this project's client."""
-    from lance_namespace_impls.server import serving
-
-    behind = directory_subject(folder / "tables")
-    with behind.connect() as namespace, serving(namespace) as address:
-        yield evolve(
-            behind,
-            name="rest",
-            connect=lambda: connect("rest", {"uri": address}),
-            names=behind.names.filter(lambda name: "$" not in name),
-            cuts_streams=False,
-        )
-
-
 # --- catalogs with levels, in memory
 
 
@@ -148,6 +131,40 @@ def _add_memory(name: str, namespace: type[MemoryNamespace]) -> None:
 
 for _name, _namespace in LEVELS.items():
     _add_memory(f"memory-{_name}", _namespace)
+
+
+# --- a server of this project in front of another
+
+
+@contextmanager
+def served(behind: Subject) -> Iterator[Subject]:
+    """Give a backend as it is through a server, reached by this project's client."""
+    from lance_namespace_impls.server import serving
+
+    with behind.connect() as namespace, serving(namespace) as address:
+        yield evolve(
+            behind,
+            name=f"rest to {behind.name}",
+            connect=lambda: connect("rest", {"uri": address}),
+            names=behind.names.filter(lambda name: "$" not in name),
+            cuts_streams=False,
+        )
+
+
+@backend("rest", runs=60)
+@contextmanager
+def rest_before_directory(folder: Path) -> Iterator[Subject]:
+    """A server in front of a local directory."""
+    with served(directory_subject(folder / "tables")) as subject:
+        yield subject
+
+
+@backend("rest-levels", runs=40)
+@contextmanager
+def rest_before_levels(folder: Path) -> Iterator[Subject]:
+    """A server in front of a catalog with namespaces."""
+    with served(memory_subject(folder / "tables", LEVELS["mixed"])) as subject:
+        yield subject
 
 
 # --- catalogs behind HTTP
