@@ -169,6 +169,7 @@ class Pool:
                 connection = self._idle.pop()
             if connection.is_open():
                 return connection
+            connection.close()
 
     def _open(self) -> Connection:
         failures = []

@@ -1,23 +1,40 @@
-"""Counts this machine's sockets."""
+"""Counts this process's sockets."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 __all__ = ["open_sockets"]
 
-# ESTABLISHED and CLOSE_WAIT: those that a client still holds.
-_HELD = {"01", "08"}
-
 _ASIDE = "0200007F"  # 127.0.0.2, which the tests' own connections come from
 
 
-def open_sockets(port: int) -> int:
-    """Count the sockets that clients hold to a port of this machine, the tests' own left out."""
-    held = 0
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+def open_sockets(port: int) -> set[str]:
+    """Give the sockets that this process holds to a port, in whatever state, the tests' own left out.
+
+    The system's list of sockets is read in pieces while it changes, and may give one twice: each
+    is told by its number.
+    """
+    own = _own_sockets()
+    held = set()
+    for table in ("/proc/self/net/tcp", "/proc/self/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
-            _, local, remote, state, *_ = line.split()
-            theirs = local.startswith(_ASIDE)
-            held += not theirs and state in _HELD and int(remote.rpartition(":")[2], 16) == port
+            fields = line.split()
+            local, remote, number = fields[1], fields[2], fields[9]
+            there = int(remote.rpartition(":")[2], 16) == port
+            if there and number in own and not local.startswith(_ASIDE):
+                held.add(number)
     return held
+
+
+def _own_sockets() -> set[str]:
+    numbers = set()
+    for descriptor in os.listdir("/proc/self/fd"):
+        try:
+            target = os.readlink(f"/proc/self/fd/{descriptor}")
+        except FileNotFoundError:
+            continue  # closed meanwhile
+        if target.startswith("socket:["):
+            numbers.add(target[len("socket:[") : -1])
+    return numbers
