@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from heapq import merge
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
@@ -84,6 +85,8 @@ if TYPE_CHECKING:
         TableExistsRequest,
         TableExistsResponse,
     )
+
+    from ..tables.drop import TableFolder
 
 __all__ = ["CatalogNamespace", "TableEntry"]
 
@@ -282,12 +285,33 @@ class CatalogNamespace(TableOperations):
         """Take back a table that was added for data which could not be written."""
         self._remove_table(entry)
 
-    def _drop_table(self, entry: TableEntry) -> None:
-        """Take a table out of the catalog, then delete its data."""
-        from ..tables.dataset import delete
+    def _usual_location(self, identifier: Identifier) -> str | None:
+        """Give the location that the table has unless another is asked for.
 
-        self._remove_table(entry)
-        delete(self._storage(entry))
+        None: that cannot be foretold, since the server chooses it.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+            InvalidInputError: code 13, there is none, and the table needs one to be given.
+        """
+        return None
+
+    def _drop_table(self, entry: TableEntry) -> None:
+        """Take a table out of the catalog, then delete its data.
+
+        A mark beside the data outlives a process that is killed in between; the next DropTable or
+        CreateTable of the name finds it. Where it cannot be written, nothing is changed.
+        """
+        folder = self._folder_of(entry)
+        marked = folder.mark(entry.id)
+        try:
+            self._remove_table(entry)
+        except Exception:
+            if marked and self._is_still_listed(entry):
+                self._take_mark_away(entry)
+            raise
+        if marked:
+            folder.delete()
 
     def translate(self, error: Exception, what: str) -> LanceNamespaceError:
         """Turn a failure of the catalog or of storage into a protocol error.
@@ -340,6 +364,89 @@ class CatalogNamespace(TableOperations):
                 "and is neither made, changed nor dropped"
             )
 
+    # --- drops that were broken off
+
+    def _folder_of(self, entry: TableEntry) -> TableFolder:
+        from ..tables.drop import TableFolder
+
+        return TableFolder(self._storage(entry), own_only=self.capabilities.keeps_files_at_tables)
+
+    def _is_still_listed(self, entry: TableEntry) -> bool:
+        """Say whether a removal that failed has had no effect all the same."""
+        try:
+            self._find(entry.id)
+        except TableNotFoundError:
+            return False
+        return True
+
+    def _take_mark_away(self, entry: TableEntry) -> None:
+        """Take the mark of a drop away that never came to the catalog: the data is to be kept.
+
+        A table can leave the catalog while its storage is out of reach; that is then warned about.
+        """
+        if self.capabilities.storage_only:
+            return
+        try:
+            self._folder_of(entry).unmark()
+        except (OSError, RuntimeError, ValueError) as error:
+            warnings.warn(
+                f"{entry.location} cannot be looked at: if a drop of {format_identifier(entry.id)} "
+                "was broken off there, dropping that name again would delete the data: "
+                f"{self.translate(error, 'storage').message}",
+                stacklevel=2,
+            )
+
+    def _dropped_halfway(self, identifier: Identifier) -> TableEntry | None:
+        """Find the data of a table that is out of the catalog, and whose drop was broken off.
+
+        Raises:
+            TableNotFoundError: code 4, storage cannot tell.
+        """
+        if self.capabilities.storage_only:
+            return None
+        try:
+            location = self._usual_location(identifier)
+        except (NamespaceNotFoundError, InvalidInputError):
+            return None
+        if location is None:
+            return None
+        entry = TableEntry(id=identifier, location=location, properties={})
+        try:
+            marked = self._folder_of(entry).is_marked(identifier)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise TableNotFoundError(
+                f"table {format_identifier(identifier)} does not exist; whether a drop left data at "
+                f"{location} cannot be seen: {self.translate(error, 'storage').message}"
+            ) from error
+        return entry if marked and not self._is_used_by_other(entry) else None
+
+    def _is_used_by_other(self, entry: TableEntry) -> bool:
+        """Say whether another table of the namespace has the location: someone rescued the data."""
+        parent = entry.id[:-1]
+        for name, look_up in self._lookups(parent, self._table_names(parent, None)):
+            if name == entry.id[-1]:
+                continue
+            try:
+                if look_up().location == entry.location:
+                    return True
+            except TableNotFoundError:
+                continue  # it went between listing and loading
+        return False
+
+    def _is_occupied(self, entry: TableEntry) -> bool:
+        """Say whether there is data where a new table goes; what a drop left is deleted first."""
+        if self.capabilities.storage_only:
+            return self._has_data(entry)
+        folder = self._folder_of(entry)
+        if folder.is_empty:
+            return False
+        if folder.is_marked(entry.id) and not self._is_used_by_other(entry):
+            folder.delete()
+            return False
+        return self._has_data(entry)
+
+    # --- looking tables up
+
     def _locate(self, identifier: Identifier) -> TableStorage:
         return self._storage(self._find(identifier))
 
@@ -363,6 +470,7 @@ class CatalogNamespace(TableOperations):
             location=entry.location,
             options={**self.config.storage, **own},
             session=self._lance_session,
+            renewed_by=(self, entry.id),
         )
 
     def _lance_session(self) -> Any:
@@ -400,7 +508,7 @@ class CatalogNamespace(TableOperations):
         parent = parse_identifier(request.id)
         page, token = page_of(
             lambda after: self._child_namespaces(parent, after),
-            of=["ListNamespaces", parent],
+            of=self._listing("ListNamespaces", parent),
             key=str,
             page_token=request.page_token,
             limit=request.limit,
@@ -484,7 +592,7 @@ class CatalogNamespace(TableOperations):
         wanted = None if request.limit is None else request.limit + 1
         page, token = page_of(
             lambda after: self._listed_tables(parent, after, request.include_declared, wanted),
-            of=["ListTables", parent, request.include_declared],
+            of=self._listing("ListTables", parent, request.include_declared),
             key=str,
             page_token=request.page_token,
             limit=request.limit,
@@ -500,7 +608,7 @@ class CatalogNamespace(TableOperations):
         delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
         page, token = page_of(
             lambda after: self._walk(ROOT, after or ROOT, request.include_declared),
-            of=["ListAllTables", request.include_declared],
+            of=self._listing("ListAllTables", request.include_declared),
             key=lambda identifier: identifier,
             page_token=request.page_token,
             limit=request.limit,
@@ -546,13 +654,17 @@ class CatalogNamespace(TableOperations):
         """Give all tables below `parent` in the order of their identifiers, from after `after`."""
         depth = len(parent)
         floor = after[depth] if len(after) > depth and after[:depth] == parent else None
-        names: list[tuple[str, bool]] = []
+        tables: Iterator[str] = iter(())
+        below: Iterator[str] = iter(())
         if self.capabilities.holds_tables(depth):
-            names += [(n, True) for n in self._listed_tables(parent, floor, include_declared)]
+            tables = self._listed_tables(parent, floor, include_declared)
         if self.capabilities.has_namespaces(depth + 1):
             below = self._child_namespaces(parent, None)
-            names += [(n, False) for n in below if floor is None or n >= floor]
-        for name, is_table in sorted(names):
+        # Both are in order, and tables may be looked at one by one: no further than is asked for.
+        names = merge(
+            ((n, False) for n in below if floor is None or n >= floor), ((n, True) for n in tables)
+        )
+        for name, is_table in names:
             if is_table:
                 yield (*parent, name)
                 continue
@@ -680,6 +792,8 @@ class CatalogNamespace(TableOperations):
         }
         reader = to_reader(data)
         added = held = False
+        changed: Mapping[str, str] = {}
+        gone: Sequence[str] = ()
         try:
             entry = self._add_table_for(identifier, properties, reader.schema)
             added = True
@@ -692,10 +806,13 @@ class CatalogNamespace(TableOperations):
                 if mode is CreateMode.EXIST_OK:
                     _refuse_other_location(entry, request)
                     return self._created(entry, None)
+            if properties or mode is CreateMode.OVERWRITE:
+                changed, gone = _replacing(entry.properties, properties)
+                self._require_alterable(entry, [*changed, *gone])
         try:
             _refuse_other_location(entry, request)
             if added:
-                held = self._has_data(entry)
+                held = self._is_occupied(entry)
                 if held:
                     raise TableAlreadyExistsError(
                         f"table {format_identifier(identifier)} cannot be created: {entry.location} "
@@ -710,11 +827,18 @@ class CatalogNamespace(TableOperations):
                 self._withdraw_table(entry)
             raise
         self._data_written(entry)
-        if not added and (properties or mode is CreateMode.OVERWRITE):
-            gone = [k for k in entry.properties if k not in properties and k != TABLE_TYPE]
-            if gone or properties:
-                entry = evolve(entry, properties=self._alter_table(entry, properties, gone))
+        if changed or gone:
+            entry = evolve(entry, properties=self._alter_table(entry, changed, gone))
         return self._created(entry, version)
+
+    def _require_alterable(self, entry: TableEntry, keys: Sequence[str]) -> None:
+        """Refuse other properties for a table in a catalog that cannot change one (code 0)."""
+        if keys and "AlterTable" in self.capabilities.unsupported:
+            raise UnsupportedError(
+                f"CreateTable: this catalog cannot change properties of the table "
+                f"{format_identifier(entry.id)} ({', '.join(sorted(keys))}); give those that it has, "
+                "or drop it first"
+            )
 
     def _is_filled_by_other(self, error: BaseException) -> bool:
         """Say whether writing failed because someone else writes the table's first rows."""
@@ -754,6 +878,7 @@ class CatalogNamespace(TableOperations):
         """Take a table out of the catalog; its data stays."""
         identifier = parse_identifier(request.id)
         entry = self._find(identifier)
+        self._take_mark_away(entry)
         self._remove_table(entry)
         return models.DeregisterTableResponse(
             id=list(identifier),
@@ -763,10 +888,22 @@ class CatalogNamespace(TableOperations):
 
     @operation
     def drop_table(self, request: DropTableRequest) -> DropTableResponse:
-        """Take a table out of the catalog, then delete its data."""
+        """Take a table out of the catalog, then delete its data.
+
+        A drop that was broken off between the two is gone on with, as long as the table was at its
+        default location and nobody has used the data since.
+        """
         identifier = parse_identifier(request.id)
-        entry = self._find(identifier)
-        self._drop_table(entry)
+        try:
+            entry = self._find(identifier)
+        except TableNotFoundError:
+            halfway = self._dropped_halfway(identifier)
+            if halfway is None:
+                raise
+            entry = halfway
+            self._folder_of(entry).delete()
+        else:
+            self._drop_table(entry)
         return models.DropTableResponse(
             id=list(identifier),
             location=entry.location,
@@ -797,6 +934,7 @@ class CatalogNamespace(TableOperations):
         entry = self._find(identifier)
         if new == identifier:
             raise TableAlreadyExistsError(f"table {format_identifier(new)} has that name already")
+        self._take_mark_away(entry)
         self._rename_table(entry, new)
         return models.RenameTableResponse()
 
@@ -846,6 +984,12 @@ def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> No
             f"CreateTable {format_identifier(entry.id)}: the table's place is {entry.location}, not "
             f"{wanted}; leave x-lance-table-location out, or register the table at that place"
         )
+
+
+def _replacing(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Give what is to be set and unset to have new properties in the place of old ones."""
+    changed = {k: v for k, v in new.items() if k != TABLE_TYPE and old.get(k) != v}
+    return changed, [k for k in old if k != TABLE_TYPE and k not in new]
 
 
 def _plain_path(location: str) -> str:

@@ -9,23 +9,29 @@ from contextvars import copy_context
 from itertools import islice
 from typing import TypeVar
 
-__all__ = ["kept"]
+__all__ = ["looked_up"]
 
 T = TypeVar("T")
+Found = TypeVar("Found")
 
 
-def kept(
-    items: Iterable[T], keep: Callable[[T], bool], *, at_once: int, wanted: int | None
-) -> Iterator[T]:
-    """Give the items that `keep` says yes to, in their order, asking about several at once.
+def looked_up(
+    items: Iterable[T],
+    look_up: Callable[[T], Found | None],
+    *,
+    at_once: int,
+    wanted: int | None,
+) -> Iterator[Found]:
+    """Look several items up at once, and give what is found in the order of the items.
 
     Args:
-        items: what to ask about.
-        keep: the question; what it raises is raised here, when the item's turn comes.
-        at_once: most questions under way.
-        wanted: most items that will be taken, beyond which nothing is asked; None for all.
+        items: what to look up.
+        look_up: gives None for an item that is to be left out; what it raises is raised here, when
+            the item's turn comes.
+        at_once: most look-ups under way.
+        wanted: most that will be taken, beyond which nothing is looked up; None for all.
     """
-    waiting: deque[tuple[T, Future[bool]]] = deque()
+    waiting: deque[Future[Found | None]] = deque()
     source = iter(items)
     with ThreadPoolExecutor(at_once) as pool:
         try:
@@ -33,13 +39,13 @@ def kept(
                 # A queue twice as long keeps everyone busy while the first answer is waited for.
                 room = 2 * at_once if wanted is None else min(2 * at_once, wanted)
                 for item in islice(source, room - len(waiting)):
-                    waiting.append((item, pool.submit(copy_context().run, keep, item)))
+                    waiting.append(pool.submit(copy_context().run, look_up, item))
                 if not waiting:
                     return
-                item, answer = waiting.popleft()
-                if answer.result():
-                    yield item
+                answer = waiting.popleft().result()
+                if answer is not None:
+                    yield answer
                     wanted = None if wanted is None else wanted - 1
         finally:
-            for _, answer in waiting:
-                answer.cancel()
+            for future in waiting:
+                future.cancel()

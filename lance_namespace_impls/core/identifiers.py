@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from lance_namespace_client._identifier import DEFAULT_DELIMITER, join_identifier
 from lance_namespace_client.errors import InvalidInputError
@@ -17,6 +17,7 @@ __all__ = [
     "ROOT",
     "SHOWN_DELIMITER",
     "Identifier",
+    "check_new_name",
     "format_identifier",
     "join_identifier",
     "parse_identifier",
@@ -75,3 +76,18 @@ def format_identifier(identifier: Sequence[str], delimiter: str | None = None) -
     return (delimiter or SHOWN_DELIMITER.get()).join(
         n if n.isprintable() else ascii(n)[1:-1] for n in identifier
     )
+
+
+def check_new_name(request: Any, delimiter: str) -> None:
+    """Refuse to rename a table to what could not be written as a string afterwards.
+
+    Args:
+        request: the request of any operation; only RenameTable has a new name.
+        delimiter: joins the names of an identifier on a route.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    name = getattr(request, "new_table_name", None)
+    if name is not None:
+        join_identifier([*(request.new_namespace_id or ()), name], delimiter)

@@ -35,6 +35,12 @@ def segment(name: str) -> str:
     return quote(name, safe="").replace(".", "%2E")
 
 
+@lru_cache(maxsize=1024)
+def _parsed(address: str) -> httpx.URL:
+    """Parse an address; objects are asked for again and again, and parsing is a good part of a call."""
+    return httpx.URL(address)
+
+
 class HttpFailure(Exception):
     """An answer that says that a request failed.
 
@@ -200,9 +206,11 @@ class JsonApi:
         body: Mapping[str, Any] | None,
         retry: Any,
     ) -> dict[str, Any]:
-        url = self.base + path
+        url: str | httpx.URL
         if query:
-            url += "?" + urlencode(query, quote_via=quote, safe="")
+            url = f"{self.base}{path}?{urlencode(query, quote_via=quote, safe='')}"
+        else:
+            url = _parsed(self.base + path)
         content = None
         headers = {}
         if body is not None:

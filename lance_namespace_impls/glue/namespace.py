@@ -336,6 +336,12 @@ class GlueNamespace(CatalogNamespace):
         self._update(old, table)
         return _as_entry(identifier, old.place, table)
 
+    def _usual_location(self, identifier: Identifier) -> str | None:
+        database = self._places.look_up(identifier[:-1])
+        if database.place.database is None:
+            return None
+        return absolute(self._default_location(identifier, database)).rstrip("/")
+
     def _default_location(self, identifier: Identifier, database: Found) -> str:
         own = database.entry.get("LocationUri")
         if own:

@@ -52,6 +52,7 @@ from .records import (
     change_database,
     change_table,
     database_properties,
+    dataset_location,
     entry_of,
     is_lance_table,
     new_database,
@@ -275,12 +276,7 @@ class HiveNamespace(CatalogNamespace):
         parent, name = identifier[:-1], identifier[-1]
         database = self._database(parent)
         if location is None:
-            home = plain_location(database.locationUri)
-            location = (
-                default_location(home, [name])
-                if home
-                else default_location(self.config.root, identifier)
-            )
+            location = self._location_in(database, identifier)
         user = self.config.user()
         owner = user[0] if user else None
         table = new_table(*_padded(parent), name, location, properties, owner)
@@ -293,6 +289,16 @@ class HiveNamespace(CatalogNamespace):
                 raise namespace_not_found(parent) from error
             raise
         return entry_of(identifier, table)
+
+    def _usual_location(self, identifier: Identifier) -> str:
+        database = self._database(identifier[:-1])
+        return dataset_location(self._location_in(database, identifier))
+
+    def _location_in(self, database: Database, identifier: Identifier) -> str:
+        home = plain_location(database.locationUri)
+        if home:
+            return default_location(home, identifier[-1:])
+        return default_location(self.config.root, identifier)
 
     def _remove_table(self, entry: TableEntry) -> None:
         try:

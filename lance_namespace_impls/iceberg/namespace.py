@@ -37,7 +37,7 @@ from ..core.catalog import (
     table_not_found,
     with_lance_type,
 )
-from ..core.concurrent import kept
+from ..core.concurrent import looked_up
 from ..core.errors import scrub
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
@@ -75,6 +75,7 @@ class IcebergNamespace(CatalogNamespace):
         namespace_depth=None,
         table_depth=2,
         given_depth=1,
+        keeps_files_at_tables=True,
         idempotent_drop=True,
         rename_across=True,
         rename_within=1,
@@ -190,6 +191,25 @@ class IcebergNamespace(CatalogNamespace):
     def _first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
+        return _LanceTables(
+            looked_up(
+                self._all_table_names(parent, after),
+                lambda name: self._listed((*parent, name)),
+                at_once=self.config.max_concurrency,
+                wanted=wanted,
+            )
+        )
+
+    def _lookups(
+        self, parent: Identifier, names: Iterator[str]
+    ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
+        """Give what was loaded to tell the tables from others, rather than load each again."""
+        assert isinstance(names, _LanceTables)
+        for entry in names.entries:
+            yield entry.id[-1], _giving(entry)
+
+    def _all_table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Give the names of the tables of every kind."""
         warehouse, levels = self._warehouse(parent)
         with _finding(namespace_not_found, parent, levels):
             names = {
@@ -200,27 +220,22 @@ class IcebergNamespace(CatalogNamespace):
             }
         if not names:
             self._namespace_properties(parent)  # as for namespaces, above
-        return kept(
-            sorted_after(names, after),
-            lambda name: self._is_listed((*parent, name)),
-            at_once=self.config.max_concurrency,
-            wanted=wanted,
-        )
+        return sorted_after(names, after)
 
-    def _is_listed(self, identifier: Identifier) -> bool:
-        """Say whether a table of a listing is a Lance table."""
+    def _listed(self, identifier: Identifier) -> TableEntry | None:
+        """Load a table of a listing; None where it is no Lance table."""
         try:
             metadata = self._load(identifier)
         except (TableNotFoundError, NamespaceNotFoundError):
-            return False  # it went between listing and loading
+            return None  # it went between listing and loading
         except (HttpFailure, LanceNamespaceError) as error:
             what = f"ListTables: table {format_identifier(identifier)} cannot be read"
             found = self.translate(error, what) if isinstance(error, HttpFailure) else error
             if self.config.skip_unreadable:
                 warnings.warn(f"{found} (left out)", stacklevel=2)
-                return False
+                return None
             raise found from error
-        return is_lance(_properties(metadata))
+        return _entry(identifier, metadata) if is_lance(_properties(metadata)) else None
 
     def _load(self, identifier: Identifier) -> dict[str, Any]:
         """Load a table's metadata, of whatever kind it is."""
@@ -282,6 +297,9 @@ class IcebergNamespace(CatalogNamespace):
                 f"{entry.location}, which Lance reads otherwise; choose names without %, ? and #"
             )
         return entry
+
+    def _usual_location(self, identifier: Identifier) -> str | None:
+        return default_location(self.config.root, identifier)
 
     def _remove_table(self, entry: TableEntry) -> None:
         warehouse, levels = self._warehouse(entry.id[:-1])
@@ -370,6 +388,20 @@ class IcebergNamespace(CatalogNamespace):
         except HttpFailure as failure:
             if not is_missing(failure):
                 raise
+
+
+class _LanceTables(Iterator[str]):
+    """The names of Lance tables, and what was loaded to tell them from others."""
+
+    def __init__(self, entries: Iterator[TableEntry]) -> None:
+        self.entries = entries
+
+    def __next__(self) -> str:
+        return next(self.entries).id[-1]
+
+
+def _giving(entry: TableEntry) -> Callable[[], TableEntry]:
+    return lambda: entry
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
@@ -26,6 +26,13 @@ __all__ = ["ClientCredentials"]
 EXPIRED = (401, 419)
 # A token is renewed this long before its end, or at half its life where that is short.
 LEEWAY_SECONDS = 60
+
+
+class _Held(NamedTuple):
+    """A token, and when another takes its place; read at once, as other threads renew it."""
+
+    token: str
+    renew_at: float
 
 
 class ClientCredentials(httpx.Auth):
@@ -51,8 +58,7 @@ class ClientCredentials(httpx.Auth):
             token_endpoint_auth_method="client_secret_post",
         )
         self._lock = threading.Lock()
-        self._token: str | None = None
-        self._renew_at = float("inf")
+        self._held: _Held | None = None
 
     def close(self) -> None:
         """Close the connections to the token server."""
@@ -70,20 +76,19 @@ class ClientCredentials(httpx.Auth):
             yield request
 
     def _current(self) -> str:
-        token = self._token
-        if token is not None and time.monotonic() < self._renew_at:
-            return token
-        return self._after(token)
+        held = self._held
+        if held is not None and time.monotonic() < held.renew_at:
+            return held.token
+        return self._after(held and held.token)
 
     def _after(self, refused: str | None) -> str:
         """Give a token other than `refused`; of many threads that ask, one fetches it."""
         with self._lock:
-            if self._token is None or self._token == refused:
-                self._fetch()
-            assert self._token is not None
-            return self._token
+            if self._held is None or self._held.token == refused:
+                self._held = self._fetch()
+            return self._held.token
 
-    def _fetch(self) -> None:
+    def _fetch(self) -> _Held:
         asked = time.monotonic()
         try:
             found = self._client.fetch_token(self._uri, grant_type="client_credentials")
@@ -96,11 +101,8 @@ class ClientCredentials(httpx.Auth):
         token = found.get("access_token")
         if not token:
             raise UnauthenticatedError(f"{self._uri} gives an answer without an access_token")
-        self._token = str(token)
-        life = found.get("expires_in")
-        self._renew_at = float("inf")
-        if life is not None:
-            self._renew_at = asked + float(life) - min(LEEWAY_SECONDS, float(life) / 2)
+        life = float(found.get("expires_in") or "inf")
+        return _Held(str(token), asked + life - min(LEEWAY_SECONDS, life / 2))
 
     def _refused(self, error: Exception) -> UnauthenticatedError | ServiceUnavailableError:
         said = scrub(first_line(error), self._secrets)

@@ -18,7 +18,7 @@ from ..core.capabilities import Capabilities
 from ..core.config import option
 from ..core.errors import scrub
 from ..core.http import HttpConfig, Retries, check_uri, new_client, send
-from ..core.identifiers import DEFAULT_DELIMITER
+from ..core.identifiers import DEFAULT_DELIMITER, check_new_name
 from ..core.namespace import Namespace
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
         request: Request,
         rows: Iterator[bytes] | None,
     ) -> Response:
+        check_new_name(request, self.config.delimiter)
         try:
             return super()._exchange(operation, request, rows)
         except LanceNamespaceError as error:

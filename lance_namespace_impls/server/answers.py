@@ -13,6 +13,7 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import Body, Operation
 
 from ..core.config import is_secret_key
+from ..core.storage import EXPIRES_AT_MILLIS
 from .requests import JSON_TYPE, OWN_HEADERS
 
 __all__ = ["Reply", "error_reply", "gather", "reply"]
@@ -119,6 +120,9 @@ def _split_context(context: dict[str, str] | None) -> tuple[RawHeaders, dict[str
 
 
 def _withhold_secrets(data: dict[str, Any]) -> None:
-    kept = {k: v for k, v in data.pop("storage_options").items() if not is_secret_key(k)}
+    """Leave out the secrets, and when they expire: the client brings credentials of its own."""
+    given = data.pop("storage_options")
+    given.pop(EXPIRES_AT_MILLIS, None)
+    kept = {k: v for k, v in given.items() if not is_secret_key(k)}
     if kept:
         data["storage_options"] = kept

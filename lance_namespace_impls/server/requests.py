@@ -13,7 +13,12 @@ from lance_namespace_client._transport import HEADER_PREFIX, STREAM_TYPE
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.operations import Body, Operation, Parameter
 
-from ..core.identifiers import DEFAULT_DELIMITER, format_identifier, split_identifier
+from ..core.identifiers import (
+    DEFAULT_DELIMITER,
+    check_new_name,
+    format_identifier,
+    split_identifier,
+)
 from .routes import Endpoint, decode
 
 __all__ = ["Headers", "check_content_type", "read_request"]
@@ -139,6 +144,8 @@ def read_request(
         values["context"] = _joined(operation, values.get("context"), context)
     values["identity"] = headers.identity(values.get("identity"))
     request: Model = operation.request_type.from_dict(values)
+    if not endpoint.by_name:
+        check_new_name(request, delimiter or DEFAULT_DELIMITER)
     return request
 
 

@@ -144,7 +144,11 @@ class Target:
 
     def _storage(self, answer: DescribeTableResponse) -> TableStorage:
         options = {**self.namespace.config.storage, **(answer.storage_options or {})}
-        return TableStorage(location=str(answer.location), options=options)
+        return TableStorage(
+            location=str(answer.location),
+            options=options,
+            renewed_by=(self.namespace, self.table),
+        )
 
 
 @frozen(kw_only=True)

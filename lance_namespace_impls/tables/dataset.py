@@ -7,19 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lance_namespace_client.errors import (
-    InternalError,
-    InvalidTableStateError,
-    TableVersionNotFoundError,
-)
+from lance_namespace_client.errors import InvalidTableStateError, TableVersionNotFoundError
 
-from ..core.errors import first_line
 from ..core.identifiers import format_identifier
 from ..core.storage import TableStorage
 from .refs import checkout, require_tag
 
 __all__ = [
-    "delete",
     "exists",
     "has_version",
     "latest_version",
@@ -32,7 +26,7 @@ __all__ = [
 def open_dataset(
     storage: TableStorage, *, version: int | str | None = None, branch: str | None = None
 ) -> Any:
-    """Open a dataset.
+    """Open a dataset; storage options that expire are renewed while it is read.
 
     Args:
         storage: where it is.
@@ -52,8 +46,12 @@ def open_dataset(
 
     options = dict(storage.options) or None
     with _no_dataset(storage.location):
-        dataset = lance.dataset(
-            storage.location, storage_options=options, session=storage.session()
+        # lance.dataset takes either a location or a namespace; both spare a second look-up.
+        dataset = lance.LanceDataset(
+            storage.location,
+            storage_options=options,
+            session=storage.session(),
+            **storage.renewal(),
         )
     return _at(dataset, version, branch)
 
@@ -119,25 +117,6 @@ def has_version(storage: TableStorage, version: int) -> bool:
     except (TableVersionNotFoundError, InvalidTableStateError):
         return False
     return True
-
-
-def delete(storage: TableStorage) -> None:
-    """Delete everything below the location.
-
-    Raises:
-        InternalError: code 18, something could not be deleted; the message says what.
-    """
-    import lance
-
-    if not exists(storage):
-        return
-    try:
-        lance.LanceDataset.drop(storage.location, storage_options=dict(storage.options) or None)
-    except Exception as error:
-        raise InternalError(
-            f"the table is out of the catalog, but not all data at {storage.location} could be "
-            f"deleted: {first_line(error)}"
-        ) from error
 
 
 def table_uri(location: str) -> str:

@@ -105,6 +105,9 @@ NO_COUNTERPART: Mapping[str, str] = {
 }
 """Operations that the Lance format has no counterpart for, and why."""
 
+# Properties by which backends tell one catalog from another.
+_WHICH_CATALOG = ("uri", "endpoint", "region", "catalog_id", "catalog", "prefix", "path")
+
 
 class TableOperations(Namespace):
     """What can be done to a table once its location is known."""
@@ -131,6 +134,11 @@ class TableOperations(Namespace):
         if reason is None:
             return super()._unsupported(operation)
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
+
+    def _listing(self, *of: Any) -> list[Any]:
+        """Say what is listed, and in which catalog, for the page tokens of the listing."""
+        properties = self.config.to_properties()
+        return [{key: properties.get(key) for key in _WHICH_CATALOG}, *of]
 
     def _open(self, names: list[str] | None, **choice: Any) -> Any:
         from .dataset import open_dataset
@@ -307,7 +315,7 @@ class TableOperations(Namespace):
         dataset = self._open(request.id, version=request.version, branch=request.branch)
         page, token = page_of(
             lambda after: list_indices(dataset, after),
-            of=["ListTableIndices", request.id, request.version, request.branch],
+            of=self._listing("ListTableIndices", request.id, request.version, request.branch),
             key=lambda index: index.index_name,
             page_token=request.page_token,
             limit=request.limit,
@@ -342,7 +350,7 @@ class TableOperations(Namespace):
         found = tags(self._open(request.id))
         page, token = page_of(
             lambda after: sorted_after(set(found), after),
-            of=["ListTableTags", request.id],
+            of=self._listing("ListTableTags", request.id),
             key=str,
             page_token=request.page_token,
             limit=request.limit,
@@ -395,7 +403,7 @@ class TableOperations(Namespace):
         found = branches(self._open(request.id))
         page, token = page_of(
             lambda after: sorted_after(set(found), after),
-            of=["ListTableBranches", request.id],
+            of=self._listing("ListTableBranches", request.id),
             key=str,
             page_token=request.page_token,
             limit=request.limit,
@@ -445,7 +453,7 @@ class TableOperations(Namespace):
 
         page, token = page_of(
             lambda after: iter(rest(after)),
-            of=["ListTableVersions", request.id, request.branch, backwards],
+            of=self._listing("ListTableVersions", request.id, request.branch, backwards),
             key=lambda version: [version.version],
             page_token=request.page_token,
             limit=request.limit,

@@ -164,6 +164,7 @@ class UnityNamespace(CatalogNamespace):
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         self._refuse_what_cannot_be(identifier)
+        self._namespace_properties(identifier[:1])
         body = {
             "name": identifier[1],
             "catalog_name": identifier[0],
@@ -177,6 +178,8 @@ class UnityNamespace(CatalogNamespace):
 
     def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         properties = _properties(self._schema(identifier))
+        if not cascade and self._holds_tables(identifier):
+            raise namespace_not_empty(identifier, "tables")  # not every server sees to it
         query = {"force": "true"} if cascade else None
         try:
             with raising(namespace_not_found, identifier, when=is_missing):
@@ -210,21 +213,24 @@ class UnityNamespace(CatalogNamespace):
 
     def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         self._require_catalog(parent)
-        query = {
-            "catalog_name": parent[0],
-            "schema_name": parent[1],
-            "omit_columns": "true",
-        }
         with raising(namespace_not_found, parent, when=is_missing):
             names = [
                 str(table["name"])
-                for page in self._api.pages("/tables", query, PAGES)
+                for page in self._table_pages(parent)
                 for table in page.get("tables") or ()
                 if _is_lance_table(table)
             ]
         if not names:
             self._schema(parent)  # some servers give an empty list for a schema that is not there
         return sorted_after(names, after)
+
+    def _holds_tables(self, schema: Identifier) -> bool:
+        with raising(namespace_not_found, schema, when=is_missing):
+            return any(page.get("tables") for page in self._table_pages(schema))
+
+    def _table_pages(self, schema: Identifier) -> Iterator[dict[str, Any]]:
+        query = {"catalog_name": schema[0], "schema_name": schema[1], "omit_columns": "true"}
+        return self._api.pages("/tables", query, PAGES)
 
     def _table(self, identifier: Identifier) -> UnityTable:
         self._require_catalog(identifier)
@@ -241,20 +247,28 @@ class UnityNamespace(CatalogNamespace):
     def _add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> UnityTable:
-        self._refuse_what_cannot_be(identifier)
+        self._require_schema_for(identifier)
         where = self._location(identifier, location)
         return self._post_table(identifier, where, properties, self._schema_at(where, properties))
 
     def _add_table_for(
         self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema
     ) -> UnityTable:
-        self._refuse_what_cannot_be(identifier)
+        self._require_schema_for(identifier)
         return self._post_table(identifier, self._location(identifier, None), properties, schema)
+
+    def _require_schema_for(self, identifier: Identifier) -> None:
+        """Refuse a table that cannot be, or whose schema is missing: some servers would take it."""
+        self._refuse_what_cannot_be(identifier)
+        self._schema(identifier[:-1])
 
     def _location(self, identifier: Identifier, location: str | None) -> str:
         if location is None:
             return default_location(self.config.root, identifier)
         return absolute(location)
+
+    def _usual_location(self, identifier: Identifier) -> str:
+        return self._location(identifier, None)
 
     def _schema_at(self, location: str, properties: Mapping[str, str]) -> pa.Schema | None:
         """Give the schema of the dataset at a location; None where there is none.
@@ -301,7 +315,7 @@ class UnityNamespace(CatalogNamespace):
                 answer = self._api.post("/tables", body)
             except HttpFailure as failure:
                 # Some servers look at the location first, and find the table itself there.
-                if failure.status != 400 or not self._is_table(identifier):
+                if failure.status != 400 or is_conflict(failure) or not self._is_table(identifier):
                     raise
                 raise table_exists(identifier) from failure
         return _entry(identifier, {**body, **answer})
@@ -316,19 +330,6 @@ class UnityNamespace(CatalogNamespace):
     def _remove_table(self, entry: TableEntry) -> None:
         with raising(table_not_found, entry.id, when=is_missing):
             self._api.delete(f"/tables/{_path(entry.id)}")
-
-    def _alter_table(
-        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
-    ) -> Mapping[str, str]:
-        """Put an entry with other properties in the place of a table that was overwritten."""
-        properties = {k: v for k, v in {**entry.properties, **changed}.items() if k not in removed}
-        schema = self._schema_at(entry.location, properties)
-        self._remove_table(entry)
-        try:
-            return self._post_table(entry.id, entry.location, properties, schema).properties
-        except Exception:
-            self._post_table(entry.id, entry.location, entry.properties, schema)
-            raise
 
     # --- the configured catalog
 

@@ -147,6 +147,9 @@ class MemoryNamespace(CatalogNamespace):
         self._catalog.tables[identifier] = entry
         return entry
 
+    def _usual_location(self, identifier: Identifier) -> str:
+        return default_location(self.config.root, identifier)
+
     def _remove_table(self, entry: TableEntry) -> None:
         if self._catalog.tables.pop(entry.id, None) is None:
             raise table_not_found(entry.id)

@@ -40,9 +40,13 @@ def _drawn(data: DataObject, row: Operation[Any, Any], delimiter: str) -> Model:
     for field in row.path_fields:
         given_json[field] = data.draw(names)
     given_json.pop("id", None)
+    fit = names.filter(lambda name: not set(name) & set(delimiter))
     if "id" in row.path_fields:
-        fit = names.filter(lambda name: not set(name) & set(delimiter))
         given_json["id"] = data.draw(st.lists(fit, max_size=3))
+    if "new_table_name" in given_json:
+        # It must fit into an identifier as well, to be found under it afterwards.
+        given_json["new_table_name"] = data.draw(fit)
+        given_json["new_namespace_id"] = data.draw(st.none() | st.lists(fit, max_size=3))
     for parameter in row.query:
         if parameter.required and not given_json.get(parameter.field):
             given_json[parameter.field] = ["x"]

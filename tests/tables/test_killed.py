@@ -2,83 +2,44 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+from attrs import frozen
 
 from lance_namespace_client.errors import TableAlreadyExistsError, TableNotFoundError
 from lance_namespace_impls import connect
+from lance_namespace_impls.core.namespace import Namespace
+from tests.behaviour.catalogs import CATALOGS
+from tests.behaviour.home import make_home
+from tests.behaviour.subject import Subject
 
-ROWS = pa.table({"id": list(range(10))})
+from .killing import ROWS, Step, run_and_die
 
-# What dies where: the function that is replaced, and whether it still runs before the end.
+# --- a directory
+
 CREATE_STEPS = {
-    "before the table is added": ("Directory.add", "before"),
-    "after the table was added": ("Directory.add", "after"),
-    "before the data is written": ("write.create", "before"),
-    "in the middle of the stream": ("RowCount._batches", "first"),
-    "after the data was written": ("write.create", "after"),
-    "before the marker goes": ("Directory.unmark", "before"),
-    "after the marker went": ("Directory.unmark", "after"),
+    "before the table is added": Step("Directory.add", "before"),
+    "after the table was added": Step("Directory.add", "after"),
+    "before the data is written": Step("write.create", "before"),
+    "in the middle of the stream": Step("RowCount._batches", "first"),
+    "after the data was written": Step("write.create", "after"),
+    "before the marker goes": Step("Directory.unmark", "before"),
+    "after the marker went": Step("Directory.unmark", "after"),
 }
 DROP_STEPS = {
-    "before the directory goes": ("os.rename", "before"),
-    "after the directory was renamed": ("os.rename", "after"),
-    "in the middle of deleting": ("os.unlink", "after"),
-    "after everything was deleted": ("Directory.remove", "after"),
+    "before the directory goes": Step("os.rename", "before"),
+    "after the directory was renamed": Step("os.rename", "after"),
+    "in the middle of deleting": Step("os.unlink", "after"),
+    "after everything was deleted": Step("Directory.remove", "after"),
 }
-
-CHILD = """
-import os, sys, importlib
-import pyarrow as pa
-from lance_namespace_impls import connect
-from lance_namespace_impls.directory.filesystem import Directory
-from lance_namespace_impls.tables import write
-from lance_namespace_impls.tables.write import RowCount
-
-owner, name = {target!r}.split(".")
-owner = {{"Directory": Directory, "write": write, "RowCount": RowCount, "os": os}}[owner]
-real = getattr(owner, name)
-
-def dying(*args, **kwargs):
-    if {when!r} == "before":
-        os._exit(9)
-    result = real(*args, **kwargs)
-    if {when!r} == "first":
-        def one():
-            yield next(result)
-            os._exit(9)
-        return one()
-    os._exit(9)
-
-namespace = connect("dir", {{"path": {path!r}}})
-setattr(owner, name, dying)
-rows = pa.table({{"id": list(range(10))}})
-if {operation!r} == "create":
-    batches = rows.to_batches(max_chunksize=5)
-    data = pa.RecordBatchReader.from_batches(rows.schema, batches)
-    namespace.create_table({{"id": ["t"], "properties": {{"k": "v"}}}}, data)
-else:
-    namespace.drop_table({{"id": ["t"]}})
-os._exit(0)
-"""
-
-
-def run_and_die(path: Path, operation: str, step: tuple[str, str]) -> None:
-    target, when = step
-    code = CHILD.format(target=target, when=when, path=str(path), operation=operation)
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False)
-    assert done.returncode == 9, "the step was never reached"
 
 
 @pytest.mark.parametrize("step", CREATE_STEPS.values(), ids=CREATE_STEPS)
-def test_create_table_killed(tmp_path: Path, step: tuple[str, str]) -> None:
-    run_and_die(tmp_path, "create", step)
+def test_create_table_killed(tmp_path: Path, step: Step) -> None:
     with connect("dir", {"path": str(tmp_path)}) as namespace:
+        run_and_die(namespace, ["t"], "create", step)
         ready = list(namespace.iter_tables(include_declared=False))
         if ready:
             assert namespace.count_table_rows({"id": ["t"]}).count == 10
@@ -95,10 +56,10 @@ def test_create_table_killed(tmp_path: Path, step: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("step", DROP_STEPS.values(), ids=DROP_STEPS)
-def test_drop_table_killed(tmp_path: Path, step: tuple[str, str]) -> None:
+def test_drop_table_killed(tmp_path: Path, step: Step) -> None:
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         namespace.create_table({"id": ["t"]}, ROWS)
-        run_and_die(tmp_path, "drop", step)
+        run_and_die(namespace, ["t"], "drop", step)
         if list(namespace.iter_tables()):
             assert namespace.count_table_rows({"id": ["t"]}).count == 10
             namespace.drop_table({"id": ["t"]})
@@ -109,3 +70,139 @@ def test_drop_table_killed(tmp_path: Path, step: tuple[str, str]) -> None:
         assert namespace.count_table_rows({"id": ["t"]}).count == 10
         namespace.drop_table({"id": ["t"]})
     assert list(tmp_path.iterdir()) == []
+
+
+# --- catalogs
+
+# The step, and what is tried next; the same comes out of both where only one is tried.
+CATALOG_CREATE_STEPS = {
+    "before the table is added": (Step("Namespace._add_table_for", "before"), ["drop"]),
+    "after the table was added": (Step("Namespace._add_table_for", "after"), ["drop"]),
+    "before the data is written": (Step("write.create", "before"), ["create"]),
+    "in the middle of the stream": (Step("RowCount._batches", "first"), ["create", "drop"]),
+    "after the data was written": (Step("write.create", "after"), ["drop"]),
+}
+CATALOG_DROP_STEPS = {
+    "before the mark": (Step("TableFolder.mark", "before"), ["drop"]),
+    "before the table leaves": (Step("Namespace._remove_table", "before"), ["drop"]),
+    "after the table left": (Step("Namespace._remove_table", "after"), ["create", "drop"]),
+    "without manifests": (Step("TableFolder._delete_folder", "after"), ["create", "drop"]),
+    "in the middle": (Step("TableFolder._delete_folder", "after", nth=2), ["create", "drop"]),
+    "with the mark alone": (Step("TableFolder.unmark", "before"), ["create", "drop"]),
+    "after all was deleted": (Step("TableFolder.unmark", "after"), ["drop"]),
+}
+
+
+def _each(steps: Mapping[str, tuple[Step, list[str]]]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        ("step", "then"),
+        [
+            pytest.param(step, then, id=f"{name}, then {then}")
+            for name, (step, tried) in steps.items()
+            for then in tried
+        ],
+    )
+
+
+# One of the two forms of Hive is enough: they differ above the table only.
+KILLED = {name: start for name, start in CATALOGS.items() if name != "hive2"}
+
+
+@frozen
+class Place:
+    """A table that is to be, in one of the catalogs."""
+
+    namespace: Namespace
+    parent: list[str]
+    location: str
+
+    @property
+    def table(self) -> list[str]:
+        """Its identifier."""
+        return [*self.parent, "t"]
+
+    def tables(self, *, ready: bool) -> list[str]:
+        """List the namespace; only tables with data if `ready`."""
+        return list(self.namespace.iter_tables(self.parent, include_declared=not ready))
+
+    def files(self) -> list[str]:
+        """List what is at the table's location, but for the catalog's own files."""
+        files = [path for path in Path(self.location).rglob("*") if path.is_file()]
+        found = [str(path.relative_to(self.location)) for path in files]
+        return [name for name in found if not name.startswith("metadata/")]
+
+    def is_whole(self) -> bool:
+        """Say whether the table is ready; a table that says so must have all its rows."""
+        ready = self.tables(ready=True) == ["t"]
+        if not self.tables(ready=False):
+            with pytest.raises(TableNotFoundError):
+                self.namespace.describe_table({"id": self.table, "check_declared": True})
+            assert not ready
+            return False
+        described = self.namespace.describe_table({"id": self.table, "check_declared": True})
+        assert described.is_only_declared is not ready
+        assert described.location == self.location
+        if ready:
+            assert self.namespace.open_table(self.table).to_table() == ROWS
+        return ready
+
+
+@pytest.fixture(scope="module", params=KILLED)
+def subject(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Subject]:
+    with KILLED[request.param](tmp_path_factory.mktemp(request.param)) as started:
+        yield started
+
+
+@pytest.fixture
+def place(subject: Subject) -> Iterator[Place]:
+    with subject.connect() as namespace:
+        home = make_home(subject, namespace)
+        location = subject.location((*home, "t"), {})
+        assert location is not None
+        yield Place(namespace, list(home), location)
+
+
+@_each(CATALOG_CREATE_STEPS)
+def test_create_table_killed_in_a_catalog(place: Place, step: Step, then: str) -> None:
+    namespace, request = place.namespace, {"id": place.table}
+    run_and_die(namespace, place.table, "create", step)
+    listed = place.tables(ready=False) == ["t"]
+    if place.is_whole():
+        with pytest.raises(TableAlreadyExistsError):
+            namespace.create_table(request, ROWS)
+    elif then == "create":
+        assert namespace.create_table(request, ROWS).version == 1
+        assert place.is_whole()
+    elif not listed:
+        with pytest.raises(TableNotFoundError):
+            namespace.drop_table(request)
+        assert place.files() == []
+        return
+    namespace.drop_table(request)
+    assert place.tables(ready=False) == place.files() == []
+
+
+@_each(CATALOG_DROP_STEPS)
+def test_drop_table_killed_in_a_catalog(place: Place, step: Step, then: str) -> None:
+    namespace, request = place.namespace, {"id": place.table}
+    namespace.create_table(request, ROWS)
+    old = set(place.files())
+    run_and_die(namespace, place.table, "drop", step)
+    if place.is_whole():
+        with pytest.raises(TableAlreadyExistsError):
+            namespace.create_table(request, ROWS)
+    else:
+        assert place.tables(ready=False) == []
+        if then == "create":
+            assert namespace.create_table(request, ROWS).version == 1
+            assert place.is_whole()
+            kept = {name for name in old & set(place.files()) if "_versions" not in name}
+            assert kept == set()
+        elif not place.files():
+            with pytest.raises(TableNotFoundError):
+                namespace.drop_table(request)
+            return
+    namespace.drop_table(request)
+    assert place.tables(ready=False) == place.files() == []

@@ -1,0 +1,117 @@
+"""An S3 stand-in that notes who asked for what, and refuses what a test wants refused.
+
+moto's server, behind a gate. Signatures are not checked: the gate goes by the access key that a
+request names.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+
+__all__ = ["Asked", "GuardedS3"]
+
+_KEY = re.compile(r"Credential=([^/]+)/")
+_REFUSAL = b"<Error><Code>AccessDenied</Code><Message>refused by the test</Message></Error>"
+
+
+class Asked(NamedTuple):
+    """A request as it came."""
+
+    method: str
+    path: str
+    access_key: str | None
+    at: float
+    """When it came, in seconds since 1970."""
+
+
+class GuardedS3:
+    """One bucket on a free loopback port, in this process."""
+
+    bucket = "guarded"
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self.refuses: Callable[[Asked], bool] = lambda asked: False
+        """Says of a request whether it is answered with 403."""
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._server = make_server("127.0.0.1", 0, self._gate, threaded=True)
+        self._thread = threading.Thread(target=self._server.serve_forever)
+
+    @property
+    def uri(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def options(self, access_key: str = "testing") -> dict[str, str]:
+        """Give the storage options that pylance needs."""
+        return {
+            "aws_endpoint": self.uri,
+            "allow_http": "true",
+            "aws_access_key_id": access_key,
+            "aws_secret_access_key": "testing",
+            "aws_region": "us-east-1",
+        }
+
+    def objects(self) -> set[str]:
+        """List the objects of the bucket, past the gate's notes."""
+        pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
+        found = {entry["Key"] for page in pages for entry in page.get("Contents", ())}
+        self.asked = [each for each in self.asked if each.access_key != "test-itself"]
+        return found
+
+    def clear(self) -> None:
+        """Empty the bucket and the notes, and refuse nothing."""
+        self.refuses = lambda asked: False
+        client = self._client()
+        for key in self.objects():
+            client.delete_object(Bucket=self.bucket, Key=key)
+        self.asked.clear()
+
+    def _gate(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        found = _KEY.search(environ.get("HTTP_AUTHORIZATION", ""))
+        asked = Asked(
+            environ["REQUEST_METHOD"], environ["PATH_INFO"], found and found[1], time.time()
+        )
+        self.asked.append(asked)
+        if self.refuses(asked):
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            start_response("403 Forbidden", [("Content-Type", "application/xml")])
+            return [_REFUSAL]
+        answer: Iterable[bytes] = self._moto(environ, start_response)
+        return answer
+
+    def _client(self) -> Any:
+        import boto3
+
+        return boto3.client(
+            "s3",
+            endpoint_url=self.uri,
+            aws_access_key_id="test-itself",
+            aws_secret_access_key="testing",
+            region_name="us-east-1",
+        )
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._client().create_bucket(Bucket=self.bucket)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()

@@ -1,0 +1,91 @@
+"""Runs one operation in a process of its own, which is killed at a step of it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple, NoReturn
+
+import pyarrow as pa
+
+from lance_namespace_impls.core.namespace import Namespace
+
+__all__ = ["ROWS", "Step", "run_and_die"]
+
+ROWS = pa.table({"id": list(range(10))})
+SECONDS = 60
+
+
+class Step(NamedTuple):
+    """Where a process dies: at a function, before it runs or after."""
+
+    function: str
+    """Owner and name; the owner ``Namespace`` is the class of the namespace itself."""
+    when: str
+    """``before``, ``after``, or ``first``: when it has given the first of what it yields."""
+    nth: int = 1
+    """At which call of it."""
+
+
+@cache
+def _forks() -> Any:
+    """Give what starts processes that have everything imported and nothing running."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "lance", "lance_namespace_impls.tables.drop"])
+    return context
+
+
+def run_and_die(namespace: Namespace, table: list[str], operation: str, step: Step) -> None:
+    """Create or drop a table in another process, which must be killed at the step."""
+    process = _forks().Process(target=_run, args=(namespace, table, operation, step))
+    process.start()
+    process.join(SECONDS)
+    assert process.exitcode == -signal.SIGKILL, "the step was never reached"
+
+
+def _run(namespace: Namespace, table: list[str], operation: str, step: Step) -> None:
+    owner, name = step.function.split(".")
+    place = _owner(namespace, owner)
+    setattr(place, name, _dying(getattr(place, name), step))
+    request = {"id": table, "properties": {"k": "v"}}
+    if operation == "create":
+        batches = ROWS.to_batches(max_chunksize=5)
+        namespace.create_table(request, pa.RecordBatchReader.from_batches(ROWS.schema, batches))
+    else:
+        namespace.drop_table({"id": table})
+
+
+def _owner(namespace: Namespace, name: str) -> Any:
+    from lance_namespace_impls.directory.filesystem import Directory
+    from lance_namespace_impls.tables import write
+    from lance_namespace_impls.tables.drop import TableFolder
+
+    known = {"write": write, "os": os, "Namespace": type(namespace)}
+    known |= {each.__name__: each for each in (Directory, TableFolder, write.RowCount)}
+    return known[name]
+
+
+def _dying(real: Callable[..., Any], step: Step) -> Callable[..., Any]:
+    calls = 0
+
+    def one_of(entries: Any) -> Iterator[Any]:
+        yield next(entries)
+        _die()
+
+    def dying(*args: Any, **kwargs: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls < step.nth:
+            return real(*args, **kwargs)
+        result = None if step.when == "before" else real(*args, **kwargs)
+        return one_of(result) if step.when == "first" else _die()
+
+    return dying
+
+
+def _die() -> NoReturn:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("a killed process does not get here")

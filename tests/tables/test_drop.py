@@ -1,0 +1,471 @@
+"""DropTable deletes what is the table's, and goes on where it was broken off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    InternalError,
+    LanceNamespaceError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+)
+from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.tables.drop import FOLDERS, MARK, TableFolder
+from tests.behaviour.home import make_home
+from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
+from tests.iceberg.subject import iceberg_subject
+from tests.servers.s3 import GuardedS3
+
+pytestmark = pytest.mark.s3
+
+ROWS = pa.table({"x": list(range(10))})
+T = {"id": ["ns", "t"]}
+
+
+class Killed(BaseException):
+    """What ends a call as if its process had been killed there."""
+
+
+@attrs.frozen
+class Lake:
+    """A storage root, on a local disk or in the bucket, and how to look into it."""
+
+    root: str
+    storage: dict[str, str]
+    names: Callable[[], set[str]]
+    """Gives the paths of all files below the root."""
+
+    def connect(self, cls: type[MemoryNamespace] = Mixed) -> MemoryNamespace:
+        return cls(MemoryConfig(root=self.root, storage=self.storage))
+
+
+@pytest.fixture(params=["local", "s3"])
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Lake:
+    if request.param == "local":
+        local = tmp_path / "lake"
+        return Lake(str(local), {}, lambda: _below(local))
+    s3: GuardedS3 = request.getfixturevalue("s3")
+    root = f"s3://{s3.bucket}/some lake/{tmp_path.name}"
+    return Lake(root, s3.options(), lambda: {key.split("/", 2)[2] for key in s3.objects()})
+
+
+def _below(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def ns(lake: Lake) -> Iterator[MemoryNamespace]:
+    with lake.connect() as found:
+        found.create_namespace({"id": ["ns"]})
+        found.create_table(T, ROWS)
+        yield found
+
+
+def killed(
+    monkeypatch: pytest.MonkeyPatch, namespace: MemoryNamespace, owner: type, name: str
+) -> None:
+    """Start to drop the table, and die when a method is reached."""
+
+    def die(*args: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, die)
+        with pytest.raises(Killed):
+            namespace.drop_table(T)
+
+
+def code_of(call: Callable[..., Any], *args: Any) -> int:
+    with pytest.raises(LanceNamespaceError) as caught:
+        call(*args)
+    return int(caught.value.code)
+
+
+# --- all of it, and nothing else
+
+
+def everything(location: str, options: dict[str, str]) -> lance.LanceDataset:
+    """Write a dataset with one of everything that a dataset can have."""
+    rows = pa.table({"x": list(range(300)), "s": ["some text"] * 300})
+    dataset = lance.write_dataset(rows, location, storage_options=options)
+    dataset.insert(rows)
+    dataset.delete("x = 3")
+    dataset.create_scalar_index("x", "BTREE")
+    dataset.create_scalar_index("s", "INVERTED")
+    dataset.tags.create("first", 1)
+    dataset.create_branch("side")
+    dataset.add_columns({"y": "x + 1"})
+    return dataset
+
+
+def test_nothing_is_left_of_a_dataset_with_one_of_everything(
+    lake: Lake, ns: MemoryNamespace
+) -> None:
+    location = str(ns.declare_table({"id": ["ns", "all"]}).location)
+    everything(location, lake.storage)
+    roots = {name.split("/")[2] for name in lake.names() if name.startswith("ns/all/")}
+    assert roots <= FOLDERS
+    assert {
+        "_versions",
+        "_deletions",
+        "_indices",
+        "_refs",
+        "_transactions",
+        "data",
+        "tree",
+    } <= roots
+    before = {name for name in lake.names() if not name.startswith("ns/all/")}
+    ns.drop_table({"id": ["ns", "all"]})
+    assert lake.names() == before != set()
+    if not lake.storage:
+        assert not Path(location).exists()
+
+
+class KeepsFiles(Mixed):
+    """Keeps files of its own beside the data, as an Iceberg catalog does."""
+
+    capabilities = attrs.evolve(Mixed.capabilities, keeps_files_at_tables=True)
+
+
+def test_a_catalogs_own_files_stay(lake: Lake) -> None:
+    with lake.connect(KeepsFiles) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        location = str(namespace.declare_table(T).location)
+        everything(location, lake.storage)
+        _put(lake, f"{location}/metadata", "00000.metadata.json", "{}")
+        namespace.drop_table(T)
+        assert lake.names() == {"ns/t/metadata/00000.metadata.json"}
+        namespace.create_table(T, ROWS)
+        assert namespace.count_table_rows(T).count == 10
+
+
+def test_iceberg_tables_share_a_location(tmp_path: Path) -> None:
+    with iceberg_subject(tmp_path) as subject, subject.connect() as namespace:
+        home = list(make_home(subject, namespace))
+        first, second = {"id": [*home, "first"]}, {"id": [*home, "second"]}
+        location = namespace.create_table(first, ROWS).location
+        namespace.register_table({**second, "location": location})
+        namespace.drop_table(first)
+        assert namespace.describe_table({**second, "check_declared": True}).is_only_declared
+        assert {path.name for path in Path(str(location)).iterdir()} == {"metadata"}
+        namespace.create_table(second, ROWS)
+        assert namespace.count_table_rows(second).count == 10
+
+
+def _put(lake: Lake, folder: str, name: str, content: str) -> None:
+    from tempfile import TemporaryDirectory
+
+    from lance.file import LanceFileSession
+
+    with TemporaryDirectory() as temporary:
+        Path(temporary, name).write_text(content)
+        session = LanceFileSession(folder, storage_options=lake.storage)
+        session.upload_file(Path(temporary, name), name)
+
+
+def test_a_declared_table_leaves_what_is_at_its_location(lake: Lake, ns: MemoryNamespace) -> None:
+    location = f"{lake.root}/somebody"
+    _put(lake, f"{location}/data", "notes.txt", "keep me")
+    ns.declare_table({"id": ["ns", "d"], "location": location})
+    ns.drop_table({"id": ["ns", "d"]})
+    assert "somebody/data/notes.txt" in lake.names()
+    assert not any(name.endswith(MARK) for name in lake.names())
+
+
+def test_what_a_killed_first_write_left_goes_with_the_table(
+    lake: Lake, ns: MemoryNamespace
+) -> None:
+    location = ns.declare_table({"id": ["ns", "d"]}).location
+    _put(lake, f"{location}/data", "0101.lance", "half of a file")
+    ns.drop_table({"id": ["ns", "d"]})
+    assert not any(name.startswith("ns/d/") for name in lake.names())
+
+
+def test_a_damaged_dataset_can_be_dropped(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path), {}, lambda: _below(tmp_path))
+    with lake.connect() as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        location = namespace.create_table(T, ROWS).location
+        assert location is not None
+        (manifest,) = Path(location, "_versions").glob("*.manifest")
+        manifest.write_bytes(b"short")
+        namespace.drop_table(T)
+        assert lake.names() == set()
+
+
+# --- broken off before the catalog
+
+
+def test_a_drop_that_never_came_to_the_catalog_changes_nothing(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(monkeypatch, ns, Mixed, "_remove_table")
+    assert f"ns/t/{MARK}" in lake.names()
+    assert ns.count_table_rows(T).count == 10
+    assert code_of(ns.create_table, T, ROWS) == 5
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+def _deregister(ns: MemoryNamespace) -> None:
+    ns.deregister_table(T)
+
+
+def _rename(ns: MemoryNamespace) -> None:
+    ns.rename_table({**T, "new_table_name": "kept"})
+
+
+def _move(ns: MemoryNamespace) -> None:
+    ns.create_namespace({"id": ["other"]})
+    ns.rename_table({**T, "new_namespace_id": ["other"], "new_table_name": "t"})
+
+
+def _taken_out_by_other_tools(ns: MemoryNamespace) -> None:
+    ns.insert_into_table(T, ROWS)
+    del catalog(ns.config.root).tables["ns", "t"]
+
+
+def _made_anew_by_other_tools(ns: MemoryNamespace) -> None:
+    location = str(ns.describe_table(T).location)
+    options = dict(ns.config.storage)
+    mark = TableFolder(ns._storage(ns._table(("ns", "t"))), own_only=False)._read_mark()
+    assert mark is not None
+    lance.LanceDataset.drop(location, options)
+    lance.write_dataset(ROWS, location, storage_options=options)
+    content = json.dumps({"id": ["ns", "t"], "version": 9, "written": mark[1].written})
+    _put(Lake("", options, set), location, MARK, content)
+    del catalog(ns.config.root).tables["ns", "t"]
+
+
+def _written_with_a_clock_behind(ns: MemoryNamespace) -> None:
+    content = json.dumps({"id": ["ns", "t"], "version": 1, "written": 2**60})
+    _put(Lake("", dict(ns.config.storage), set), str(ns.describe_table(T).location), MARK, content)
+    _taken_out_by_other_tools(ns)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        _deregister,
+        _rename,
+        _move,
+        _taken_out_by_other_tools,
+        _made_anew_by_other_tools,
+        _written_with_a_clock_behind,
+    ],
+)
+def test_data_that_is_kept_afterwards_is_never_taken(
+    lake: Lake,
+    ns: MemoryNamespace,
+    monkeypatch: pytest.MonkeyPatch,
+    keep: Callable[[MemoryNamespace], None],
+) -> None:
+    killed(monkeypatch, ns, Mixed, "_remove_table")
+    location = str(ns.describe_table(T).location)
+    keep(ns)
+    before = lake.names()
+    assert code_of(ns.drop_table, T) == 4
+    with pytest.raises(TableAlreadyExistsError, match="holds the data of a table"):
+        ns.create_table(T, ROWS)
+    assert lake.names() == before
+    assert lance.dataset(location, storage_options=lake.storage).count_rows() >= 10
+
+
+def test_a_mark_of_another_table_or_of_nobody_is_none(lake: Lake, ns: MemoryNamespace) -> None:
+    location = str(ns.deregister_table(T).location)
+    for content in ('{"id": ["ns", "u"], "version": 9, "written": 9999999999999999}', "[]", "?"):
+        _put(lake, location, MARK, content)
+        assert code_of(ns.drop_table, T) == 4
+        assert code_of(ns.create_table, T, ROWS) == 5
+    assert lance.dataset(location, storage_options=lake.storage).count_rows() == 10
+
+
+class Stubborn(Mixed):
+    """Fails to take a table out; `after` says whether it is out all the same."""
+
+    after = False
+
+    def _remove_table(self, entry: TableEntry) -> None:
+        if self.after:
+            super()._remove_table(entry)
+        raise ConnectionError("the catalog hung up")
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_catalog_that_fails(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    with lake.connect(Stubborn) as stubborn, monkeypatch.context() as patched:
+        patched.setattr(Stubborn, "after", after)
+        assert code_of(stubborn.drop_table, T) == 17
+    # The mark stays where the table is out after all, and the next run needs it.
+    assert (f"ns/t/{MARK}" in lake.names()) is after
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+# --- broken off after the catalog
+
+
+def test_the_next_drop_goes_on(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = ns.describe_table(T).location
+    killed(monkeypatch, ns, TableFolder, "delete")
+    assert list(ns.iter_tables(["ns"])) == []
+    answer = ns.drop_table(T)
+    assert (answer.id, answer.location) == (["ns", "t"], location)
+    assert lake.names() == set()
+    assert code_of(ns.drop_table, T) == 4
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
+def test_creating_it_anew_goes_on(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    old = lake.names()
+    killed(monkeypatch, ns, TableFolder, "delete")
+    assert ns.create_table({**T, "mode": mode}, pa.table({"y": [1]})).version == 1
+    assert ns.open_table(["ns", "t"]).to_table() == pa.table({"y": [1]})
+    # A manifest's name is its version; all else has names of its own.
+    assert {name for name in lake.names() & old if "_versions" not in name} == set()
+    assert f"ns/t/{MARK}" not in lake.names()
+
+
+def test_manifests_go_first_and_the_mark_last(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delete_folder = TableFolder._delete_folder
+    seen: list[set[str]] = []
+
+    def delete_and_look(self: TableFolder, name: str) -> None:
+        delete_folder(self, name)
+        seen.append({path.split("/")[2] for path in lake.names()})
+
+    monkeypatch.setattr(TableFolder, "_delete_folder", delete_and_look)
+    ns.drop_table(T)
+    assert "data" in seen[0]
+    assert all(MARK in names and "_versions" not in names for names in seen)
+    assert lake.names() == set()
+
+
+def test_manifests_that_are_half_gone_are_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(str(tmp_path), {}, lambda: _below(tmp_path))
+    with lake.connect() as ns:
+        ns.create_namespace({"id": ["ns"]})
+        ns.create_table(T, ROWS)
+        ns.insert_into_table(T, ROWS)
+        killed(monkeypatch, ns, TableFolder, "delete")
+        latest, _ = sorted((tmp_path / "ns/t/_versions").glob("*.manifest"))
+        latest.unlink()
+        assert lance.dataset(str(tmp_path / "ns/t")).count_rows() == 10
+        ns.drop_table(T)
+        assert lake.names() == set()
+
+
+def test_the_mark_outlives_every_other_file(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    _put(lake, location, "notes.txt", "somebody's")
+    killed(monkeypatch, ns, TableFolder, "unmark")
+    assert lake.names() == {f"ns/t/{MARK}"}
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+def test_half_deleted_data_is_no_table(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    killed(monkeypatch, ns, TableFolder, "unmark")
+    _put(lake, f"{location}/data", "0101.lance", "what was left")
+    ns.declare_table(T)
+    assert ns.describe_table({**T, "check_declared": True}).is_only_declared
+    assert list(ns.iter_tables(["ns"], include_declared=False)) == []
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+def test_data_that_was_rescued_stays(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    killed(monkeypatch, ns, TableFolder, "delete")
+    ns.register_table({"id": ["ns", "rescued"], "location": location})
+    assert code_of(ns.drop_table, T) == 4
+    assert code_of(ns.create_table, T, ROWS) == 5
+    assert ns.count_table_rows({"id": ["ns", "rescued"]}).count == 10
+
+
+# --- storage that refuses, or is away
+
+
+def test_storage_that_cannot_be_written_keeps_the_table(s3: GuardedS3, tmp_path: Path) -> None:
+    root = f"s3://{s3.bucket}/{tmp_path.name}"
+    with Mixed(MemoryConfig(root=root, storage=s3.options())) as ns:
+        ns.create_namespace({"id": ["ns"]})
+        ns.create_table(T, ROWS)
+        before = s3.objects()
+        s3.refuses = lambda asked: asked.method != "GET" and asked.access_key == "testing"
+        assert code_of(ns.drop_table, T) == 15
+        assert ns.count_table_rows(T).count == 10
+        assert s3.objects() == before
+
+
+def test_what_cannot_be_deleted_is_said_and_goes_next_time(s3: GuardedS3, tmp_path: Path) -> None:
+    options = s3.options()
+    with Mixed(MemoryConfig(root=f"s3://{s3.bucket}/{tmp_path.name}", storage=options)) as ns:
+        ns.create_namespace({"id": ["ns"]})
+        location = ns.create_table(T, ROWS).location
+        s3.refuses = lambda asked: asked.path.endswith("/data/.lance-reserved")
+        with pytest.raises(InternalError, match="not all data") as caught:
+            ns.drop_table(T)
+        assert str(location) in str(caught.value)
+        assert list(ns.iter_tables(["ns"])) == []
+        s3.refuses = lambda asked: False
+        assert ns.drop_table(T).location == location
+        assert s3.objects() == set()
+
+
+def test_storage_that_is_away_is_said_where_the_table_is_missing(s3: GuardedS3) -> None:
+    options = s3.options() | {"aws_endpoint": "http://127.0.0.1:9", "client_max_retries": "0"}
+    with Mixed(MemoryConfig(root="s3://away/lake", storage=options)) as ns:
+        ns.create_namespace({"id": ["ns"]})
+        with pytest.raises(TableNotFoundError, match="cannot be seen"):
+            ns.drop_table(T)
+        ns.declare_table(T)
+        assert code_of(ns.drop_table, T) == 17
+        with pytest.warns(UserWarning, match="cannot be looked at"):
+            ns.deregister_table(T)
+        assert list(ns.iter_tables(["ns"])) == []
+
+
+def test_it_takes_few_calls(s3: GuardedS3, tmp_path: Path) -> None:
+    with Mixed(MemoryConfig(root=f"s3://{s3.bucket}/calls", storage=s3.options())) as ns:
+        ns.create_namespace({"id": ["ns"]})
+        ns.create_table(T, ROWS)
+        calls = {}
+        for name in ("deregister_table", "drop_table"):
+            s3.asked.clear()
+            getattr(ns, name)(T)
+            calls[name] = len(s3.asked)
+            if name == "deregister_table":
+                ns.register_table({**T, "location": f"s3://{s3.bucket}/calls/ns/t"})
+        assert calls["deregister_table"] == 1
+        assert calls["drop_table"] <= 25
+        s3.asked.clear()
+        ns.declare_table(T)
+        ns.describe_table(T)
+        assert s3.asked == []

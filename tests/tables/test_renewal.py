@@ -1,0 +1,197 @@
+"""Storage options that expire are renewed in the middle of a read."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.core.identifiers import Identifier
+from lance_namespace_impls.core.storage import EXPIRES_AT_MILLIS, TableStorage
+from lance_namespace_impls.interop import OfficialNamespace
+from lance_namespace_impls.server import serving
+from lance_namespace_impls.spark.writing import Target
+from lance_namespace_impls.tables.dataset import open_dataset
+from tests.behaviour.memory import MemoryConfig, Mixed
+from tests.servers.s3 import Asked, GuardedS3
+
+pytestmark = pytest.mark.s3
+
+T: Identifier = ("ns", "t")
+FRAGMENTS = 4
+ROWS = 10
+LIFE = 0.5
+PAUSE = 0.3
+"""Seconds that a key lives, and between the parts of a read, which lasts longer than that."""
+
+
+class Vending(Mixed):
+    """Gives a key of its own with each look-up, which soon expires, and may say so or not."""
+
+    store: ClassVar[GuardedS3]
+    says_when: ClassVar[bool]
+    ends: ClassVar[dict[str, float]]
+    """When each key ends, in seconds since 1970."""
+
+    def _storage(self, entry: TableEntry) -> TableStorage:
+        key = f"key-{len(self.ends)}"
+        self.ends[key] = time.time() + LIFE
+        options = self.store.options(key)
+        if self.says_when:
+            millis = str(round(self.ends[key] * 1000))
+            options |= {EXPIRES_AT_MILLIS: millis, "refresh_offset_millis": "150"}
+        return attrs.evolve(super()._storage(entry), options=options)
+
+
+@pytest.fixture
+def vending(s3: GuardedS3, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Vending]:
+    monkeypatch.setattr(Vending, "store", s3, raising=False)
+    monkeypatch.setattr(Vending, "ends", {}, raising=False)
+    monkeypatch.setattr(Vending, "says_when", True, raising=False)
+    s3.refuses = _is_over
+    with Vending(MemoryConfig(root=f"s3://{s3.bucket}/{tmp_path.name}")) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        for part in range(FRAGMENTS):
+            rows = pa.table({"x": list(range(part * ROWS, (part + 1) * ROWS))})
+            if part:
+                namespace.insert_into_table({"id": list(T)}, rows)
+            else:
+                namespace.create_table({"id": list(T)}, rows)
+        s3.asked.clear()
+        yield namespace
+
+
+def _is_over(asked: Asked) -> bool:
+    return asked.at > Vending.ends.get(asked.access_key or "", asked.at)
+
+
+# --- the ways to open a table
+
+
+@contextmanager
+def _open_table(namespace: Vending) -> Iterator[Any]:
+    yield namespace.open_table(T)
+
+
+@contextmanager
+def _an_older_version(namespace: Vending) -> Iterator[Any]:
+    namespace.delete_from_table({"id": list(T), "predicate": "x = 0"})
+    yield namespace.open_table(T, version=FRAGMENTS)
+
+
+@contextmanager
+def _pylance_itself(namespace: Any) -> Iterator[Any]:
+    yield lance.dataset(namespace_client=namespace, table_id=list(T))
+
+
+@contextmanager
+def _the_official_interface(namespace: Vending) -> Iterator[Any]:
+    official = OfficialNamespace.__new__(OfficialNamespace)
+    official._namespace = namespace
+    yield lance.dataset(namespace_client=official, table_id=list(T))
+
+
+@contextmanager
+def _through_a_server(namespace: Vending) -> Iterator[Any]:
+    with (
+        serving(namespace, vend_storage_options=True) as uri,
+        connect("rest", {"uri": uri}) as rest,
+    ):
+        yield rest.open_table(T)
+
+
+@contextmanager
+def _the_table_operations(namespace: Vending) -> Iterator[Any]:
+    yield open_dataset(namespace._locate(T))
+
+
+@contextmanager
+def _a_spark_worker(namespace: Vending) -> Iterator[Any]:
+    target = pickle.loads(pickle.dumps(Target(namespace=namespace, table=T)))
+    yield target.open(target.storage(), FRAGMENTS)
+
+
+OPENERS = [
+    _open_table,
+    _an_older_version,
+    _pylance_itself,
+    _the_official_interface,
+    _through_a_server,
+    _the_table_operations,
+    _a_spark_worker,
+]
+
+
+def read_slowly(dataset: Any) -> list[int]:
+    """Read a dataset part by part, for longer than a key lives."""
+    found = []
+    for fragment in dataset.get_fragments():
+        found += fragment.to_table()["x"].to_pylist()
+        time.sleep(PAUSE)
+    return found
+
+
+def keys_used(s3: GuardedS3) -> list[str]:
+    return sorted({asked.access_key for asked in s3.asked if asked.access_key})
+
+
+@pytest.mark.parametrize("opener", OPENERS, ids=lambda opener: opener.__name__.strip("_"))
+def test_a_read_outlives_its_keys(
+    vending: Vending, s3: GuardedS3, opener: Callable[[Vending], Any]
+) -> None:
+    with opener(vending) as dataset:
+        s3.asked.clear()
+        assert read_slowly(dataset) == list(range(FRAGMENTS * ROWS))
+    assert len(keys_used(s3)) >= 2
+    assert not any(map(_is_over, s3.asked))
+
+
+@pytest.mark.parametrize("opener", [_open_table, _the_table_operations, _a_spark_worker])
+def test_without_a_time_it_cannot(
+    vending: Vending,
+    s3: GuardedS3,
+    monkeypatch: pytest.MonkeyPatch,
+    opener: Callable[[Vending], Any],
+) -> None:
+    monkeypatch.setattr(Vending, "says_when", False)
+    with opener(vending) as dataset:
+        s3.asked.clear()
+        with pytest.raises(ValueError, match=r"403|Forbidden|refused by the test"):
+            read_slowly(dataset)
+    assert len(keys_used(s3)) == 1
+
+
+@pytest.mark.parametrize("vends", [False, True])
+def test_a_server_that_keeps_its_keys_does_not_say_when_they_expire(
+    vending: Vending, vends: bool
+) -> None:
+    with serving(vending, vend_storage_options=vends) as uri, connect("rest", {"uri": uri}) as rest:
+        options = rest.describe_table({"id": list(T)}).storage_options or {}
+    assert ("aws_secret_access_key" in options) is (EXPIRES_AT_MILLIS in options) is vends
+
+
+def test_options_without_a_time_are_not_asked_for_again(tmp_path: Path) -> None:
+    class Counting(Mixed):
+        described = 0
+
+        def describe_table(self, request: Any) -> Any:
+            type(self).described += 1
+            return super().describe_table(request)
+
+    with Counting(MemoryConfig(root=str(tmp_path))) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.create_table({"id": list(T)}, pa.table({"x": [1]}))
+        assert namespace.count_table_rows({"id": list(T)}).count == 1
+        assert Counting.described == 0
+        assert namespace.open_table(T).count_rows() == 1
+        assert Counting.described == 1

@@ -1,0 +1,62 @@
+"""A table is not renamed to what no route could name afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+
+
+@pytest.fixture
+def uri(tmp_path: Path) -> Iterator[str]:
+    with connect("dir", {"path": str(tmp_path)}) as namespace, serving(namespace) as uri:
+        namespace.declare_table({"id": ["t"]})
+        yield uri
+
+
+def tables(uri: str) -> list[str]:
+    with connect("rest", {"uri": uri}) as namespace:
+        return list(namespace.iter_tables())
+
+
+def test_a_client_refuses_its_own_delimiter(uri: str) -> None:
+    rename = {"id": ["t"], "new_table_name": "a$b"}
+    with connect("rest", {"uri": uri}) as namespace:
+        with pytest.raises(InvalidInputError, match="contains the delimiter") as refused:
+            namespace.rename_table(rename)
+        assert refused.value.code == 13
+    with connect("rest", {"uri": uri, "delimiter": "::"}) as namespace:
+        namespace.rename_table(rename)
+        namespace.table_exists({"id": ["a$b"]})
+        with pytest.raises(InvalidInputError):
+            namespace.rename_table({"id": ["a$b"], "new_table_name": "a::b"})
+    assert tables(uri) == ["a$b"]
+
+
+@pytest.mark.parametrize(
+    ("query", "body"),
+    [
+        ("", {"new_table_name": "a$b"}),
+        ("", {"new_table_name": "u", "new_namespace_id": ["n$m"]}),
+        ("?delimiter=.", {"new_table_name": "a.b"}),
+    ],
+)
+def test_a_server_refuses_it_whoever_asks(
+    uri: str, query: str, body: dict[str, str | list[str]]
+) -> None:
+    answer = httpx.post(f"{uri}/v1/table/t/rename{query}", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (400, 13)
+    assert "contains the delimiter" in answer.text
+    assert tables(uri) == ["t"]
+
+
+def test_by_name_an_identifier_is_a_list_and_needs_no_delimiter(uri: str) -> None:
+    answer = httpx.post(f"{uri}/RenameTable", json={"id": ["t"], "new_table_name": "a$b"})
+    assert answer.status_code == 200
+    assert tables(uri) == ["a$b"]
