@@ -71,6 +71,14 @@ def unit(session: nox.Session) -> None:
 
 
 @nox.session
+def unity(session: nox.Session) -> None:
+    """Run the Unity Catalog tests on a real server too, built by cargo at first: ten minutes."""
+    install(session)
+    suite = ("tests/behaviour/test_behaviour.py", "tests/behaviour/test_operations_listed.py")
+    run_pytest(session, "-m", "slow or not slow", "-k", "unity", "tests/unity", *suite)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style, types and import rules."""
     install(session)

@@ -81,6 +81,9 @@ class Subject:
     elsewhere: Callable[[str], str] | None = None
     """A location of that name that is nobody's default; None where tables cannot be elsewhere."""
 
+    shared_locations: bool = True
+    """Whether tables can be at the location of another; where not, it is refused (code 13)."""
+
     deepest: int = field()
     """Names in the identifier of the deepest namespaces that the suite makes."""
 

@@ -6,11 +6,12 @@ To join, a backend adds one context manager that starts what it needs and yields
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+import pytest
 from attrs import evolve
 from hypothesis import strategies as st
 
@@ -19,26 +20,47 @@ from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.directory import DirectoryNamespace
 
 from ..iceberg.subject import iceberg_subject, nessie_subject
-from ..unity.subject import unity_subject
+from ..unity.subject import unity_server_subject, unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
 from .subject import Identifier, Subject
 
-__all__ = ["SUBJECTS", "Backend"]
+__all__ = ["SUBJECTS", "Backend", "Entry", "parameters"]
 
 Backend: TypeAlias = Callable[[Path], AbstractContextManager[Subject]]
 
-SUBJECTS: dict[str, tuple[Backend, int]] = {}
-"""Name -> what starts the backend in an empty folder, and how many runs it is worth."""
+
+class Entry(NamedTuple):
+    """A backend that the suite runs on."""
+
+    start: Backend
+    """Starts it in an empty folder."""
+    runs: int
+    """How many runs it is worth."""
+    slow: bool
+    """Whether it runs only where slow tests are asked for."""
 
 
-def backend(name: str, runs: int) -> Callable[[Backend], Backend]:
+SUBJECTS: dict[str, Entry] = {}
+
+
+def backend(name: str, runs: int, *, slow: bool = False) -> Callable[[Backend], Backend]:
     """Make a backend one of those that the suite runs on."""
 
     def add(start: Backend) -> Backend:
-        SUBJECTS[name] = (start, runs)
+        SUBJECTS[name] = Entry(start, runs, slow)
         return start
 
     return add
+
+
+def parameters(names: Iterable[str] | None = None) -> list[Any]:
+    """Give backends as parameters of tests, all of `SUBJECTS` unless named."""
+    return [
+        pytest.param(name, marks=pytest.mark.slow)
+        if name in SUBJECTS and SUBJECTS[name].slow
+        else name
+        for name in (SUBJECTS if names is None else names)
+    ]
 
 
 # --- a directory
@@ -170,5 +192,6 @@ def rest_before_levels(folder: Path) -> Iterator[Subject]:
 # --- catalogs behind HTTP
 
 backend("unity", runs=60)(unity_subject)
+backend("unity-server", runs=40, slow=True)(unity_server_subject)  # it is built first
 backend("iceberg", runs=30)(iceberg_subject)
 backend("nessie", runs=20)(nessie_subject)

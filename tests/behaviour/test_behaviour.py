@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from .machine import explore
-from .subjects import SUBJECTS
+from .subjects import SUBJECTS, parameters
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize("name", parameters())
 def test_behaves_like_its_model(name: str, tmp_path: Path) -> None:
-    start, runs = SUBJECTS[name]
-    with start(tmp_path) as subject:
-        explore(subject, runs)
+    with SUBJECTS[name].start(tmp_path) as subject:
+        explore(subject, SUBJECTS[name].runs)

@@ -522,10 +522,19 @@ class Tree:
     def _location(self, identifier: Identifier) -> str | None:
         return self.subject.location(identifier, self.namespaces.get(identifier[:-1], {}))
 
+    def _cannot_be_at(self, identifier: Identifier, location: str | None) -> set[int]:
+        """Give the code of a location that is another table's, where that is refused."""
+        others = {table.location for i, table in self.tables.items() if i != identifier}
+        taken = location is not None and location.rstrip("/") in others
+        return {BAD_INPUT} if taken and not self.subject.shared_locations else set()
+
     def declare_table(self, request: Mapping[str, Any]) -> Outcome:
         """DeclareTable."""
         identifier = _names(request["id"])
         faults = self._cannot_make(identifier)
+        faults |= self._cannot_be_at(
+            identifier, request.get("location") or self._location(identifier)
+        )
         if self.is_taken(identifier):
             faults.add(TABLE_EXISTS)
         location = request.get("location")
@@ -553,6 +562,7 @@ class Tree:
         faults = self._cannot_make(identifier)
         mode = self._mode(request, "mode", ("Create", "Overwrite"), faults)
         location = request["location"].rstrip("/")
+        faults |= self._cannot_be_at(identifier, location)
         table = self.tables.get(identifier)
         if identifier in self.namespaces or (table is not None and mode == "Create"):
             faults.add(TABLE_EXISTS)
@@ -592,6 +602,7 @@ class Tree:
                 faults.add(TABLE_EXISTS)
             if location is not None and location in self.datasets:
                 faults.add(TABLE_EXISTS)
+            faults |= self._cannot_be_at(identifier, location)
         else:
             location = table.location
             if not table.is_lance or (mode == "Create" and location in self.datasets):
@@ -599,6 +610,13 @@ class Tree:
         kept = table is not None and location in self.datasets and mode == "ExistOk"
         if rows.fault == "not arrow" or (rows.fault == "truncated" and not kept):
             faults.add(BAD_INPUT)
+        properties = dict(request.get("properties") or {})
+        for key, value in (request.get("storage_options") or {}).items():
+            properties[STORAGE + key] = value
+        if table is not None and (kept or (mode != "Overwrite" and not properties)):
+            properties = table.properties
+        if table is not None and properties != table.properties and self._unsupported("AlterTable"):
+            faults.add(UNSUPPORTED)
         if faults:
             return Refused(frozenset(faults))
 
@@ -606,11 +624,6 @@ class Tree:
             where = location or answer.location
             if not kept:
                 self._write(where, rows, answer.version, replace=True)
-                properties = dict(request.get("properties") or {})
-                for key, value in (request.get("storage_options") or {}).items():
-                    properties[STORAGE + key] = value
-                if table is not None and mode != "Overwrite" and not properties:
-                    properties = table.properties
                 self.tables[identifier] = Table(where, properties)
             _same(answer.version, self.datasets[where].versions[-1], "version")
             _same(answer.location, where, f"location of {identifier}")

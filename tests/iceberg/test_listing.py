@@ -3,13 +3,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import unquote
 
+import lance
+import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import InternalError, PermissionDeniedError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.concurrent import kept
+from lance_namespace_impls.core.concurrent import looked_up
 from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.servers.web import Answer, Asked, FaultProxy, WebServer
 
@@ -22,8 +25,14 @@ LIST = "/v1/wh/namespaces/db/tables"
 class Tables:
     """A catalog of tables in one namespace, some of them Lance tables, that counts loads."""
 
-    def __init__(self, names: list[str], is_lance: Callable[[str], bool] = lambda name: True):
+    def __init__(
+        self,
+        names: list[str],
+        is_lance: Callable[[str], bool] = lambda name: True,
+        folder: str = "/lake",
+    ):
         self.names = names
+        self.folder = folder
         self.is_lance = is_lance
         self.loaded: list[str] = []
         self.under_way = self.most_under_way = 0
@@ -33,9 +42,14 @@ class Tables:
     def __call__(self, asked: Asked) -> Answer:
         if asked.path == "/v1/config":
             return Answer(body={})
+        if asked.path == "/v1/wh/namespaces":
+            top = not asked.query.get("parent")
+            return Answer(body={"namespaces": [["db"]] if top else []})
+        if asked.path == "/v1/wh/namespaces/db":
+            return Answer(body={"namespace": ["db"], "properties": {}})
         if asked.path == LIST:
-            found = [{"namespace": ["db"], "name": name} for name in self.names]
-            return Answer(body={"identifiers": found})
+            identifiers = [{"namespace": ["db"], "name": name} for name in self.names]
+            return Answer(body={"identifiers": identifiers})
         name = unquote(asked.path.removeprefix(f"{LIST}/"))
         with self.lock:
             self.loaded.append(name)
@@ -45,7 +59,7 @@ class Tables:
         with self.lock:
             self.under_way -= 1
         properties = {"table_type": "lance"} if self.is_lance(name) else {}
-        found = {"metadata": {"location": f"/lake/{name}", "properties": properties}}
+        found = {"metadata": {"location": f"{self.folder}/{name}", "properties": properties}}
         return self.failures.get(name, Answer(body=found))
 
 
@@ -89,6 +103,24 @@ def test_a_page_loads_no_more_than_it_needs() -> None:
         )
         assert page.tables == NAMES[10:15]
         assert sorted(tables.loaded) == NAMES[10:16]
+
+
+@pytest.mark.parametrize("include_declared", [True, False])
+def test_a_page_of_the_whole_catalog_loads_little_more_than_it_needs(
+    include_declared: bool, tmp_path: Path
+) -> None:
+    tables = Tables(NAMES, folder=str(tmp_path))
+    for name in NAMES:
+        lance.write_dataset(pa.table({"x": [1]}), tmp_path / name)
+    server = WebServer(tables)
+    properties = {"endpoint": server.uri, "warehouses": "wh", "max_concurrency": 4}
+    with server, connect("iceberg", properties) as namespace:
+        request = {"include_declared": include_declared, "limit": 10}
+        page = namespace.list_all_tables(request)
+    assert page.tables == [f"wh$db${name}" for name in NAMES[:10]]
+    assert page.page_token is not None
+    # Twice as many as are loaded at once are on their way ahead.
+    assert 11 <= len(tables.loaded) <= 11 + 2 * 4
 
 
 def test_pages_where_few_are_lance_tables() -> None:
@@ -163,6 +195,34 @@ def test_listings_are_read_to_their_end() -> None:
         assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a", "b"]
 
 
+def test_tables_are_listed_to_the_end() -> None:
+    pages = {
+        "": {"identifiers": [{"namespace": ["db"], "name": "b"}], "next-page-token": "x+/="},
+        "x+/=": {"identifiers": [], "next-page-token": "y"},
+        "y": {"identifiers": [{"namespace": ["db"], "name": "a"}], "next-page-token": ""},
+    }
+    table = {"metadata": {"location": "/t", "properties": {"table_type": "lance"}}}
+
+    def respond(asked: Asked) -> Answer:
+        if asked.path == LIST:
+            return Answer(body=pages[asked.query["pageToken"]])
+        return Answer(body={} if asked.path == "/v1/config" else table)
+
+    with WebServer(respond) as server, connect("iceberg", {"endpoint": server.uri}) as namespace:
+        assert namespace.list_tables({"id": ["wh", "db"]}).tables == ["a", "b"]
+
+
+def test_a_listing_without_end_is_an_error() -> None:
+    page = {"identifiers": [], "next-page-token": "x"}
+    server = WebServer(lambda asked: Answer(body={} if asked.path == "/v1/config" else page))
+    with (
+        server,
+        connect("iceberg", {"endpoint": server.uri}) as namespace,
+        pytest.raises(InternalError, match="no end"),
+    ):
+        namespace.list_tables({"id": ["wh", "db"]})
+
+
 def test_a_real_listing(iceberg: IcebergNamespace, bare: BareApi) -> None:
     for n in range(40):
         bare.add_table(["db"], f"t{n:02}", f"/tmp/t{n}", {"table_type": "lance"} if n % 2 else {})
@@ -171,19 +231,40 @@ def test_a_real_listing(iceberg: IcebergNamespace, bare: BareApi) -> None:
     assert list(iceberg.iter_tables(["wh", "db"], page_size=7)) == found
 
 
-def test_declared_tables_can_be_left_out(proxy: FaultProxy, connected: Connect) -> None:
-    import pyarrow as pa
-
+def test_declared_tables_can_be_left_out(
+    proxy: FaultProxy, connected: Connect, bare: BareApi
+) -> None:
+    """The listing tells which are Lance tables, and nothing is loaded again to look for data."""
     namespace = connected(endpoint=proxy.uri)
     namespace.create_table({"id": ["wh", "db", "full"]}, pa.table({"x": [1]}))
     namespace.declare_table({"id": ["wh", "db", "empty"]})
+    bare.add_table(["db"], "theirs", "/tmp/theirs", {})
+    proxy.asked.clear()
     listed = namespace.list_tables({"id": ["wh", "db"], "include_declared": False})
     assert listed.tables == ["full"]
+    tables = "/v1/namespaces/db/tables"
+    loaded = sorted(asked.path for asked in proxy.asked)
+    assert loaded == [tables, f"{tables}/empty", f"{tables}/full", f"{tables}/theirs"]
 
 
-def test_kept_stops_asking_when_its_reader_stops() -> None:
+def test_tables_with_data_are_loaded_several_at_once() -> None:
+    tables = Tables(NAMES)
+    server = WebServer(tables)
+    with server, connect("iceberg", {"endpoint": server.uri, "max_concurrency": 4}) as namespace:
+        request = {"id": ["wh", "db"], "include_declared": False}
+        assert namespace.list_tables(request).tables == []
+    assert sorted(tables.loaded) == NAMES
+    assert 2 <= tables.most_under_way <= 4
+
+
+def test_looking_up_stops_when_the_reader_stops() -> None:
     asked: list[int] = []
-    found = kept(range(1000), lambda n: asked.append(n) is None, at_once=4, wanted=None)
+
+    def look_up(number: int) -> int:
+        asked.append(number)
+        return number
+
+    found = looked_up(range(1000), look_up, at_once=4, wanted=None)
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     found.close()  # type: ignore[attr-defined]
     assert len(asked) < 50

@@ -86,8 +86,9 @@ def test_list_gives_the_childrens_own_names(iceberg: IcebergNamespace) -> None:
 
 def test_list_below_what_is_missing(iceberg: IcebergNamespace) -> None:
     for identifier in (["wh", "missing"], ["other"], ["other", "db"]):
-        with pytest.raises(NamespaceNotFoundError):
-            iceberg.list_namespaces({"id": identifier})
+        for method in (iceberg.list_namespaces, iceberg.list_tables):
+            with pytest.raises(NamespaceNotFoundError):
+                method({"id": identifier})
 
 
 def test_a_server_that_lists_nothing_below_what_is_missing() -> None:
@@ -119,6 +120,17 @@ def test_describe_and_exists(iceberg: IcebergNamespace) -> None:
 def test_drop(iceberg: IcebergNamespace) -> None:
     iceberg.drop_namespace({"id": ["wh", "db"]})
     assert iceberg.list_namespaces({"id": ["wh"]}).namespaces == []
+
+
+def test_namespaces_are_read_and_dropped_by_their_encoded_path(
+    proxy: FaultProxy, connected: Connect
+) -> None:
+    namespace = connected(endpoint=proxy.uri)
+    namespace.create_namespace({"id": ["wh", "db", "a b"]})
+    for method in (namespace.describe_namespace, namespace.drop_namespace):
+        method({"id": ["wh", "db", "a b"]})
+    path = "/v1/namespaces/db%2Ea%20b"  # this server wants a dot between levels
+    assert [(a.method, a.path) for a in proxy.asked[-2:]] == [("GET", path), ("DELETE", path)]
 
 
 def test_drop_of_what_is_missing_succeeds(iceberg: IcebergNamespace) -> None:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -17,6 +18,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.iceberg import oauth
 from tests.servers.web import Answer, Asked, WebServer
 
 from .conftest import Connect
@@ -170,6 +172,17 @@ def test_many_threads_share_one_token(tokens: TokenServer, namespace: Namespace)
             )
             assert list(listed) == [["a"]] * 32
     assert tokens.given == 3
+
+
+def test_many_threads_renew_a_token_once_before_it_expires(
+    tokens: TokenServer, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    with ThreadPoolExecutor(16) as pool:
+        for given, clock[0] in ((1, 0.0), (1, 3539.0), (2, 3541.0), (2, 7000.0), (3, 7082.0)):
+            list(pool.map(lambda _: namespace.list_namespaces({"id": ["wh"]}), range(32)))
+            assert tokens.given == given
 
 
 @pytest.mark.parametrize(

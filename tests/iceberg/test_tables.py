@@ -91,6 +91,17 @@ def test_describe(iceberg: IcebergNamespace, tmp_path: Path) -> None:
     assert nothing == (None,) * 5
 
 
+def test_a_table_is_read_by_its_encoded_path(
+    proxy: FaultProxy, connected: Connect, bare: BareApi
+) -> None:
+    bare.add_namespace(["db", "a b"])
+    namespace = connected(endpoint=proxy.uri)
+    namespace.declare_table({"id": ["wh", "db", "a b", "t+1"]})
+    namespace.describe_table({"id": ["wh", "db", "a b", "t+1"]})
+    sent = proxy.asked[-1]
+    assert (sent.method, sent.path) == ("GET", "/v1/namespaces/db%2Ea%20b/tables/t%2B1")
+
+
 def test_load_detailed_metadata_reads_the_dataset(iceberg: IcebergNamespace) -> None:
     iceberg.create_table({"id": T}, ROWS)
     found = iceberg.describe_table({"id": T, "load_detailed_metadata": True})
@@ -187,6 +198,18 @@ def test_a_lance_table_stays_one(iceberg: IcebergNamespace, change: dict[str, ob
     iceberg.declare_table({"id": T})
     with pytest.raises(InvalidInputError, match="table_type"):
         iceberg.alter_table({"id": T, **change})
+
+
+def test_overwrite_replaces_rows_and_properties(iceberg: IcebergNamespace) -> None:
+    """What marks a Lance table stays, whatever the properties say."""
+    iceberg.create_table({"id": T, "properties": {"old": "1", "kept": "2"}}, ROWS)
+    new = {"kept": "2", "new": "3", "table_type": "other"}
+    iceberg.create_table({"id": T, "mode": "Overwrite", "properties": new}, ROWS.slice(0, 1))
+    found = iceberg.describe_table({"id": T}).properties
+    assert found is not None
+    assert found.items() >= {"kept": "2", "new": "3", "table_type": "lance"}.items()
+    assert "old" not in found
+    assert iceberg.count_table_rows({"id": T}).count == 1
 
 
 def test_a_change_that_loses_a_race(proxy: FaultProxy, connected: Connect) -> None:

@@ -7,121 +7,35 @@ S3 stand-in, since it has no other storage that needs no account.
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import httpx
-from attrs import define, field
+from attrs import define
 
 from .java import java_command
 from .maven import jars
-from .ports import free_port
+from .process import ServerProcess
 
 __all__ = ["IcebergFixture", "Nessie", "S3"]
 
-START_SECONDS = 120
-STOP_SECONDS = 20
 ICEBERG = "1.11.0"
 NESSIE = "0.99.0"
 JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 @define(kw_only=True)
-class _Server:
-    """A process that answers HTTP: starts on entry, stops on exit.
-
-    Args:
-        folder: an empty folder for what it keeps, and its log.
-    """
-
-    folder: Path
-    port: int = 0
-    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
-
-    @property
-    def endpoint(self) -> str:
-        """Address of the Iceberg REST API."""
-        raise NotImplementedError
-
-    def command(self) -> Sequence[str]:
-        """Give the command that runs it."""
-        raise NotImplementedError
-
-    def environment(self) -> Mapping[str, str]:
-        """Give the variables that it needs."""
-        return {}
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def start(self) -> None:
-        """Start, on the same port as before, and wait until it answers.
-
-        Raises:
-            RuntimeError: it does not start; the message holds the end of its log.
-        """
-        self.port = self.port or free_port()
-        with open(self.folder / "server.log", "ab") as log:
-            self._process = subprocess.Popen(
-                self.command(),
-                cwd=self.folder,
-                env={**os.environ, **self.environment()},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                httpx.get(
-                    f"{self.endpoint}/v1/config", params={"warehouse": "wh"}
-                ).raise_for_status()
-                return
-            except httpx.HTTPError as error:
-                if self._process.poll() is None and time.monotonic() < deadline:
-                    time.sleep(0.2)
-                    continue
-                self.stop()
-                log_text = (self.folder / "server.log").read_text(errors="replace")
-                raise RuntimeError(
-                    f"{type(self).__name__} does not start:\n{log_text[-3000:]}"
-                ) from error
-
-    def stop(self) -> None:
-        """Stop it, if it runs."""
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process = None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
-
-
-@define(kw_only=True)
-class IcebergFixture(_Server):
+class IcebergFixture(ServerProcess):
     """The REST catalog server of the Iceberg project's test fixtures, over SQLite."""
 
     @property
     def endpoint(self) -> str:
         """Address of the Iceberg REST API; it has no prefix in its paths."""
         return f"http://127.0.0.1:{self.port}"
+
+    def asked(self) -> str:
+        """Give an address that it answers with success once it runs."""
+        return f"{self.endpoint}/v1/config?warehouse=wh"
 
     def command(self) -> Sequence[str]:
         """Give the command that runs it."""
@@ -157,7 +71,7 @@ class IcebergFixture(_Server):
 
 
 @define(kw_only=True)
-class Nessie(_Server):
+class Nessie(ServerProcess):
     """Nessie, in memory, with one warehouse ``wh`` in the bucket of an S3 stand-in."""
 
     s3: S3
@@ -166,6 +80,10 @@ class Nessie(_Server):
     def endpoint(self) -> str:
         """Address of the Iceberg REST API."""
         return f"http://127.0.0.1:{self.port}/iceberg"
+
+    def asked(self) -> str:
+        """Give an address that it answers with success once it runs."""
+        return f"{self.endpoint}/v1/config?warehouse=wh"
 
     def command(self) -> Sequence[str]:
         """Give the command that runs it."""

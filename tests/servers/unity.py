@@ -1,5 +1,11 @@
 """Unity Catalog servers for tests.
 
+`UnityServer` is a server written by others, built from its crate by cargo where it is not installed.
+It takes names of every kind, which it tells apart without regard to the case of ASCII letters, and
+lists 50 tables a page. It does not see to it that a parent is there or that a schema is empty, and
+takes no notice of ``force``; a storage location must be in an external location, and in no other
+table's.
+
 `UnityDouble` stands in for the open-source Unity Catalog server, whose artifact
 ``io.unitycatalog:unitycatalog-server`` cannot be had from Maven Central everywhere. It has what
 that server does with catalogs, schemas and external tables: which names it takes, how it splits
@@ -10,17 +16,30 @@ models, managed tables, credential vending, comments and owners, and checks of c
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+import subprocess
 import threading
 import uuid
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
+import httpx
+from attrs import define
+
+from .maven import cache_folder
+from .process import ServerProcess
 from .web import Answer, Asked, WebServer
 
-__all__ = ["API", "UnityDouble"]
+__all__ = ["API", "UnityDouble", "UnityServer"]
 
 API = "/api/2.1/unity-catalog"
+CRATE, VERSION = "olai-uc-server", "0.0.11"
+BINARY = "uc-server"
+BUILD_SECONDS = 3600
 PAGE_SIZE = 100
 NAME = re.compile(r"[a-zA-Z0-9_@-]{1,255}")
 
@@ -158,3 +177,81 @@ class UnityDouble(WebServer):
 
 _LEVELS = {"catalogs": 1, "schemas": 2, "tables": 3}
 _KIND = {1: "catalog", 2: "schema", 3: "table"}
+
+
+@define(kw_only=True)
+class UnityServer(ServerProcess):
+    """A real server, in memory, with the catalog ``main`` and storage in a folder."""
+
+    @property
+    def uri(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def root(self) -> Path:
+        """The folder in which tables can be."""
+        return self.folder / "lake"
+
+    def asked(self) -> str:
+        """Give an address that it answers with success once it runs."""
+        return f"{self.uri}/health"
+
+    def command(self) -> Sequence[str]:
+        """Give the command that runs it."""
+        config = self.folder / "config.json"
+        config.write_text(json.dumps({"local_storage": {"allowed-roots": [str(self.root)]}}))
+        binary = _installed() or _build()
+        where = ("--host", "127.0.0.1", "--port", str(self.port))
+        return [str(binary), "serve", "--config", str(config), *where, "--no-ui"]
+
+    def start(self) -> None:
+        """Start, and make the catalog."""
+        self.root.mkdir(exist_ok=True)
+        super().start()
+        role = {"role_arn": "arn:aws:iam::123456789012:role/tests"}
+        root = self.root.as_uri()
+        self.post("credentials", name="tests", purpose="STORAGE", aws_iam_role=role)
+        self.post("external-locations", name="lake", url=root, credential_name="tests")
+        managed = f"{root}/managed"
+        self.post("catalogs", name="main", properties={"kind": "demo"}, storage_root=managed)
+
+    def post(self, kind: str, **body: Any) -> None:
+        """Make an object, past the code under test."""
+        httpx.post(f"{self.uri}{API}/{kind}", json=body).raise_for_status()
+
+    def clear(self) -> None:
+        """Empty the catalog."""
+        with httpx.Client(base_url=f"{self.uri}{API}") as client:
+            for listed, kind in (("table-summaries", "tables"), ("schemas", "schemas")):
+                while True:
+                    found = client.get(f"/{listed}", params={"catalog_name": "main"}).json()
+                    if not found.get(kind):
+                        break
+                    for each in found[kind]:
+                        name = quote(each["full_name"], safe="")
+                        client.delete(f"/{kind}/{name}").raise_for_status()
+
+
+def _built() -> Path:
+    return cache_folder() / "crates" / f"{CRATE}-{VERSION}"
+
+
+def _installed() -> Path | None:
+    found = shutil.which(BINARY) or shutil.which(BINARY, path=str(_built() / "bin"))
+    return Path(found) if found else None
+
+
+def _build() -> Path:
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        raise RuntimeError(f"there is no {BINARY}, and no cargo to build it: install either")
+    subprocess.run(
+        [
+            *(cargo, "install", CRATE, "--version", VERSION, "--locked", "--features", "bin"),
+            *("--root", str(_built())),
+        ],
+        check=True,
+        timeout=BUILD_SECONDS,
+    )
+    return _built() / "bin" / BINARY

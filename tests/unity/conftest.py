@@ -1,4 +1,4 @@
-"""A Unity Catalog double, emptied before each test, and connections to it."""
+"""A Unity Catalog double and a real server, emptied before each test, and connections to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lance_namespace_impls.unity import UnityNamespace
-from tests.servers.unity import UnityDouble
+from tests.servers.unity import UnityDouble, UnityServer
 from tests.servers.web import FaultProxy
 
 Connect = Callable[..., UnityNamespace]
@@ -51,6 +51,34 @@ def main(connected: Connect) -> UnityNamespace:
     namespace = connected()
     namespace.create_namespace({"id": ["main", "s"], "properties": {"owner": "me"}})
     return namespace
+
+
+@pytest.fixture(scope="session")
+def running_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UnityServer]:
+    with UnityServer(folder=tmp_path_factory.mktemp("unity")) as running:
+        yield running
+
+
+@pytest.fixture
+def real(running_server: UnityServer) -> UnityServer:
+    """The server written by others with an empty catalog ``main``."""
+    running_server.clear()
+    return running_server
+
+
+# It is built first, which takes long.
+REAL = pytest.param("real", marks=pytest.mark.slow)
+
+
+@pytest.fixture(params=["unity", REAL])
+def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[UnityNamespace]:
+    """Each server in turn, with an empty schema ``s``."""
+    server: UnityDouble | UnityServer = request.getfixturevalue(request.param)
+    root = server.root / tmp_path.name if isinstance(server, UnityServer) else tmp_path
+    properties = {"endpoint": server.uri, "catalog": "main", "root": str(root)}
+    with UnityNamespace.from_properties(properties) as namespace:
+        namespace.create_namespace({"id": ["main", "s"], "properties": {"owner": "me"}})
+        yield namespace
 
 
 @pytest.fixture

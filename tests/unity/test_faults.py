@@ -9,6 +9,7 @@ from lance_namespace_client.errors import (
     ServiceUnavailableError,
     TableAlreadyExistsError,
     ThrottlingError,
+    UnauthenticatedError,
 )
 from lance_namespace_impls.unity import UnityNamespace
 from tests.servers.unity import UnityDouble
@@ -61,6 +62,15 @@ def test_429_for_longer_than_is_waited(proxy: FaultProxy, through: UnityNamespac
     with pytest.raises(ThrottlingError) as caught:
         through.list_tables({"id": ["main", "s"]})
     assert caught.value.retry_after == 3600
+
+
+def test_a_token_that_expires_in_the_middle_of_a_listing(
+    proxy: FaultProxy, through: UnityNamespace
+) -> None:
+    expired = {"error_code": "UNAUTHENTICATED", "message": "the token is expired"}
+    proxy.fail(second_page, Answer(status=401, body=expired))
+    with pytest.raises(UnauthenticatedError, match="expired"):
+        through.list_tables({"id": ["main", "s"]})
 
 
 def test_a_connection_cut_in_the_middle_of_an_answer(

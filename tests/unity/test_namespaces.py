@@ -11,11 +11,12 @@ from lance_namespace_client.errors import (
     NamespaceAlreadyExistsError,
     NamespaceNotEmptyError,
     NamespaceNotFoundError,
+    TableAlreadyExistsError,
     UnsupportedError,
 )
 from lance_namespace_impls.unity import UnityNamespace
 from tests.servers.unity import API, UnityDouble
-from tests.servers.web import Answer, WebServer
+from tests.servers.web import Answer, Asked, WebServer
 
 from .conftest import Connect
 
@@ -73,24 +74,30 @@ def test_create_of_an_existing_schema(main: UnityNamespace) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body"),
-    [
-        (409, {}),
-        (409, {"error_code": "SCHEMA_ALREADY_EXISTS", "message": "there"}),
-        (400, {"error_code": "SCHEMA_ALREADY_EXISTS", "message": "there"}),
-        (400, {"error_code": "ALREADY_EXISTS", "message": "there"}),
-        (400, {"error_code": "RESOURCE_ALREADY_EXISTS", "message": "there"}),
-    ],
-)
-def test_existing_objects_arrive_in_several_ways(status: int, body: dict[str, str]) -> None:
-    with WebServer(lambda asked: Answer(status=status, body=body)) as server:
+    ("status", "error_code"),
+    [(409, ""), (409, "{}_ALREADY_EXISTS"), (400, "{}_ALREADY_EXISTS"), (400, "ALREADY_EXISTS"),
+     (400, "RESOURCE_ALREADY_EXISTS")],
+)  # fmt: skip
+def test_existing_objects_arrive_in_several_ways(status: int, error_code: str) -> None:
+    def respond(asked: Asked) -> Answer:
+        if asked.method == "GET":
+            return Answer(body={"name": "the parent"})
+        kind = "SCHEMA" if asked.path.endswith("/schemas") else "TABLE"
+        body = {"error_code": error_code.format(kind), "message": "there"} if error_code else {}
+        return Answer(status=status, body=body)
+
+    with WebServer(respond) as server:
         namespace = UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"})
-        with namespace, pytest.raises(NamespaceAlreadyExistsError):
-            namespace.create_namespace({"id": ["main", "s"]})
+        with namespace:
+            with pytest.raises(NamespaceAlreadyExistsError):
+                namespace.create_namespace({"id": ["main", "s"]})
+            with pytest.raises(TableAlreadyExistsError):
+                namespace.declare_table({"id": ["main", "s", "t"]})
 
 
-def test_describe_gives_the_properties(main: UnityNamespace) -> None:
+def test_describe_gives_the_properties(unity: UnityDouble, main: UnityNamespace) -> None:
     assert main.describe_namespace({"id": ["main", "s"]}).properties == {"owner": "me"}
+    assert (unity.asked[-1].method, unity.asked[-1].path) == ("GET", f"{API}/schemas/main.s")
     assert main.describe_namespace({"id": ["main"]}).properties == {"kind": "demo"}
     assert main.describe_namespace({}).properties == {}
 
@@ -99,6 +106,23 @@ def test_describe_gives_the_properties(main: UnityNamespace) -> None:
 def test_describe_of_what_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
     with pytest.raises(NamespaceNotFoundError):
         main.describe_namespace({"id": identifier})
+
+
+@pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"]])
+def test_drop_of_what_is_missing(
+    unity: UnityDouble, main: UnityNamespace, identifier: list[str]
+) -> None:
+    unity.objects |= {("other",): {}, ("other", "s"): {}}
+    with pytest.raises(NamespaceNotFoundError):
+        main.drop_namespace({"id": identifier})
+    assert ("other", "s") in unity.objects
+
+
+def test_identifiers_start_with_the_catalog_and_are_joined_by_dollars(main: UnityNamespace) -> None:
+    main.declare_table({"id": ["main", "s", "t"]})
+    assert main.list_all_tables({}).tables == ["main$s$t"]
+    with pytest.raises(NamespaceNotFoundError, match=r"main\$missing"):
+        main.describe_namespace({"id": ["main", "missing"]})
 
 
 def test_drop_gives_the_properties_and_is_final(main: UnityNamespace) -> None:
@@ -126,7 +150,8 @@ def test_cascade_sends_force(unity: UnityDouble, main: UnityNamespace) -> None:
 
 def test_restrict_does_not_send_force(unity: UnityDouble, main: UnityNamespace) -> None:
     main.drop_namespace({"id": ["main", "s"]})
-    assert (unity.asked[-1].method, unity.asked[-1].query) == ("DELETE", {})
+    sent = unity.asked[-1]
+    assert (sent.method, sent.path, sent.query) == ("DELETE", f"{API}/schemas/main.s", {})
 
 
 def test_alter_sets_and_unsets(main: UnityNamespace) -> None:

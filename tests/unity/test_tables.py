@@ -92,15 +92,44 @@ def test_create_fills_the_columns(main: UnityNamespace) -> None:
     assert [field.name for field in schema.fields] == ["id", "vector"]
 
 
-def test_overwrite_with_properties_renews_entry_and_columns(main: UnityNamespace) -> None:
-    main.create_table({"id": T, "properties": {"old": "1"}}, ROWS)
-    main.create_table(
-        {"id": T, "mode": "Overwrite", "properties": {"new": "2"}}, pa.table({"z": ["a"]})
-    )
-    found = main.describe_table({"id": T})
-    assert found.properties == {"new": "2", "table_type": "lance"}
-    assert found.schema is not None
-    assert [field.name for field in found.schema.fields] == ["z"]
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"properties": {"k": "w"}},
+        {"properties": {"k": "v"}, "storage_options": {"region": "x"}},
+    ],
+)
+def test_overwrite_with_other_properties_writes_nothing(
+    unity: UnityDouble, main: UnityNamespace, change: dict[str, Any]
+) -> None:
+    """The entry cannot be changed, so rows and properties would not belong together."""
+    location = main.create_table({"id": T, "properties": {"k": "v"}}, ROWS).location
+    before = dict(unity.objects)
+    with pytest.raises(UnsupportedError, match=r"cannot change properties .* drop it first"):
+        main.create_table({"id": T, "mode": "Overwrite", **change}, pa.table({"z": ["a"]}))
+    assert location is not None
+    assert lance.dataset(location).version == 1
+    assert unity.objects == before
+
+
+def test_overwrite_with_the_same_properties(unity: UnityDouble, main: UnityNamespace) -> None:
+    main.create_table({"id": T, "properties": {"k": "v"}}, ROWS)
+    unity.asked.clear()
+    same = {"id": T, "mode": "Overwrite", "properties": {"k": "v"}}
+    assert main.create_table(same, pa.table({"z": ["a"]})).version == 2
+    # The schema is there; the name is taken; by which table?
+    assert [asked.method for asked in unity.asked] == ["GET", "POST", "GET"]
+    assert main.count_table_rows({"id": T}).count == 1
+
+
+def test_a_declared_table_is_filled_with_the_properties_that_it_has(main: UnityNamespace) -> None:
+    declared = main.declare_table({"id": T, "properties": {"k": "v"}})
+    with pytest.raises(UnsupportedError, match="cannot change properties"):
+        main.create_table({"id": T, "properties": {"k": "w"}}, ROWS)
+    assert main.describe_table({"id": T, "check_declared": True}).is_only_declared
+    assert main.create_table({"id": T}, ROWS).location == declared.location
+    assert main.describe_table({"id": T}).properties == declared.properties
 
 
 def test_unreadable_storage_leaves_the_columns_empty_and_says_so(main: UnityNamespace) -> None:
@@ -168,9 +197,10 @@ def test_describe(unity: UnityDouble, main: UnityNamespace, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "identifier", [["main", "s", "x"], ["main", "no", "x"], ["other", "s", "x"]]
 )
-def test_describe_of_what_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
-    with pytest.raises(TableNotFoundError):
-        main.describe_table({"id": identifier})
+def test_a_table_that_is_missing(main: UnityNamespace, identifier: list[str]) -> None:
+    for method in (main.describe_table, main.table_exists, main.deregister_table, main.drop_table):
+        with pytest.raises(TableNotFoundError):
+            method({"id": identifier})
 
 
 @pytest.mark.parametrize("name", ["managed", "delta", "plain"])

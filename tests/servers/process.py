@@ -1,0 +1,101 @@
+"""Servers that are processes of their own and answer HTTP."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+from attrs import define, field
+
+from .ports import free_port
+
+__all__ = ["ServerProcess"]
+
+START_SECONDS = 120
+STOP_SECONDS = 20
+
+
+@define(kw_only=True)
+class ServerProcess:
+    """A process that answers HTTP: starts on entry, stops on exit.
+
+    Args:
+        folder: an empty folder for what it keeps, and its log.
+    """
+
+    folder: Path
+    port: int = 0
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def command(self) -> Sequence[str]:
+        """Give the command that runs it."""
+        raise NotImplementedError
+
+    def asked(self) -> str:
+        """Give an address that it answers with success once it runs."""
+        raise NotImplementedError
+
+    def environment(self) -> Mapping[str, str]:
+        """Give the variables that it needs."""
+        return {}
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Start, on the same port as before, and wait until it answers.
+
+        Raises:
+            RuntimeError: it does not start; the message holds the end of its log.
+        """
+        self.port = self.port or free_port()
+        with open(self.folder / "server.log", "ab") as log:
+            self._process = subprocess.Popen(
+                self.command(),
+                cwd=self.folder,
+                env={**os.environ, **self.environment()},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                httpx.get(self.asked()).raise_for_status()
+                return
+            except httpx.HTTPError as error:
+                if self._process.poll() is None and time.monotonic() < deadline:
+                    time.sleep(0.1)
+                    continue
+                self.stop()
+                log_text = (self.folder / "server.log").read_text(errors="replace")
+                raise RuntimeError(
+                    f"{type(self).__name__} does not start:\n{log_text[-3000:]}"
+                ) from error
+
+    def stop(self) -> None:
+        """Stop it, if it runs."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
