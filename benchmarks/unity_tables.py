@@ -1,6 +1,7 @@
 """Unity Catalog: the pages of a listing of 1,000 tables, and what describe_table adds to bare HTTP.
 
-Runs on the double of the tests in a process of its own, or on any server with an empty catalog.
+Runs on the double of the tests in a process of its own, and on the real server of the tests where it
+is installed; or on any server with an empty catalog.
 Calls of both sides take turns on kept connections; of each round the medians are compared, and the
 median of the rounds counts. Exit status 1 where describe_table takes more than its bound.
 """
@@ -14,12 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 
 import httpx
 import pyarrow as pa
 
 from lance_namespace_impls.unity import UnityNamespace
+from tests.servers.unity import UnityServer
 
 BOUND = 1.15
 API = "/api/2.1/unity-catalog"
@@ -92,7 +95,14 @@ def main() -> int:
     if options.endpoint:
         return run(options.endpoint, options)
     with double() as endpoint:
-        return run(endpoint, options)
+        print("the double: ", end="")
+        failed = run(endpoint, options)
+    if UnityServer.is_there():
+        with tempfile.TemporaryDirectory() as folder, UnityServer(folder=Path(folder)) as server:
+            print("a real server: ", end="")
+            options.root = str(server.root)
+            failed |= run(server.uri, options)
+    return failed
 
 
 def run(endpoint: str, options: argparse.Namespace) -> int:

@@ -1,6 +1,6 @@
-"""Every requirement of the specifications has a test: ``requirements.toml`` tables below tests/.
+"""Every requirement of the five specifications has a test: the table ``tests/requirements.toml``.
 
-A table has a row ``[[requirement]]`` for each requirement: ``id``, ``spec``, ``sentence``, and under
+It has a row ``[[requirement]]`` for each requirement: ``id``, ``spec``, ``sentence``, and under
 ``tests`` (or ``test``, for one alone) the pytest node ids of what shows it.
 """
 
@@ -17,23 +17,26 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NAME = "requirements.toml"
+SPECIFICATIONS = {"general", "glue", "hive2", "hive3", "unity", "iceberg"}
 UNMEANT = ("skip", "skipif", "xfail")
 
 
 def complaints(root: Path) -> list[str]:
-    """Give what is wrong with the tables below ``root/tests``, one line each."""
-    found: list[str] = []
-    ids: Counter[str] = Counter()
-    for table in sorted((root / "tests").rglob(NAME)):
-        where = table.relative_to(root).as_posix()
-        rows = tomllib.loads(table.read_text("utf-8")).get("requirement", [])
-        if not rows:
-            found.append(f"{where} has no rows")
-        for number, row in enumerate(rows, 1):
-            ids[row.get("id", "")] += 1
-            found += [f"{where}, row {number}: {cause}" for cause in _row(root, row)]
+    """Give what is wrong with the table of the tree at `root`, one line each."""
+    rows = _rows(root)
+    if not rows:
+        return ["there are no rows"]
+    found = [
+        f"row {number}: {cause}" for number, row in enumerate(rows, 1) for cause in _row(root, row)
+    ]
+    ids = Counter(row.get("id", "") for row in rows)
     return found + [f"the id {id!r} is there {n} times" for id, n in ids.items() if n > 1]
+
+
+def _rows(root: Path) -> list[dict[str, Any]]:
+    table = (root / "tests" / "requirements.toml").read_text("utf-8")
+    rows: list[dict[str, Any]] = tomllib.loads(table).get("requirement", [])
+    return rows
 
 
 def _row(root: Path, row: dict[str, Any]) -> Iterator[str]:
@@ -108,9 +111,13 @@ def test_every_requirement_has_a_test() -> None:
     assert complaints(ROOT) == []
 
 
-def test_the_general_specification_has_its_table() -> None:
-    rows = tomllib.loads((ROOT / "tests" / NAME).read_text("utf-8"))["requirement"]
-    assert [row["id"] for row in rows] == [f"general-{n:03}" for n in range(1, len(rows) + 1)]
+def test_every_specification_has_rows() -> None:
+    assert {row["spec"] for row in _rows(ROOT)} == SPECIFICATIONS
+
+
+def test_the_general_specification_is_numbered_through() -> None:
+    ids = [row["id"] for row in _rows(ROOT) if row["spec"] == "general"]
+    assert ids == [f"general-{n:03}" for n in range(1, len(ids) + 1)]
 
 
 # --- the check itself
@@ -145,16 +152,17 @@ class Other:
 GOOD = {"id": "x-1", "spec": "x", "sentence": "It is so.", "tests": ["tests/test_a.py::test_plain"]}
 
 
-def toml(rows: list[dict[str, Any]]) -> str:
-    return "".join(
+def write(tree: Path, *rows: dict[str, Any]) -> None:
+    table = "".join(
         "[[requirement]]\n" + "".join(f"{key} = {value!r}\n" for key, value in row.items())
         for row in rows
     )
+    (tree / "tests" / "requirements.toml").write_text(table)
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    (tmp_path / "tests" / "deep").mkdir(parents=True)
+    (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_a.py").write_text(TESTS)
     (tmp_path / "tests" / "helpers.py").write_text(TESTS)
     return tmp_path
@@ -174,7 +182,7 @@ def tree(tmp_path: Path) -> Path:
     ids=str,
 )
 def test_good_rows(tree: Path, change: dict[str, Any]) -> None:
-    (tree / "tests" / "deep" / NAME).write_text(toml([{**GOOD, **change}]))
+    write(tree, {**GOOD, **change})
     assert complaints(tree) == []
 
 
@@ -205,33 +213,32 @@ def test_good_rows(tree: Path, change: dict[str, Any]) -> None:
     ids=str,
 )
 def test_bad_rows(tree: Path, change: dict[str, Any], complaint: str) -> None:
-    (tree / "tests" / NAME).write_text(toml([{**GOOD, **change}]))
+    write(tree, {**GOOD, **change})
     (found,) = complaints(tree)
-    assert found.startswith(f"tests/{NAME}, row 1: ")
+    assert found.startswith("row 1: ")
     assert complaint in found
 
 
 @pytest.mark.parametrize("key", ["id", "spec", "sentence", "tests"])
 def test_a_row_lacks_nothing(tree: Path, key: str) -> None:
-    (tree / "tests" / NAME).write_text(toml([{k: v for k, v in GOOD.items() if k != key}]))
+    write(tree, {k: v for k, v in GOOD.items() if k != key})
     assert complaints(tree)
 
 
-def test_an_id_is_there_once_in_all_tables(tree: Path) -> None:
-    (tree / "tests" / NAME).write_text(toml([GOOD]))
-    (tree / "tests" / "deep" / NAME).write_text(toml([{**GOOD, "id": "x-2"}]))
+def test_an_id_is_there_once(tree: Path) -> None:
+    write(tree, GOOD, {**GOOD, "id": "x-2"})
     assert complaints(tree) == []
-    (tree / "tests" / "deep" / NAME).write_text(toml([GOOD]))
+    write(tree, GOOD, GOOD)
     assert complaints(tree) == ["the id 'x-1' is there 2 times"]
 
 
-def test_a_table_has_rows(tree: Path) -> None:
-    (tree / "tests" / NAME).write_text("")
-    assert complaints(tree) == [f"tests/{NAME} has no rows"]
+def test_the_table_has_rows(tree: Path) -> None:
+    write(tree)
+    assert complaints(tree) == ["there are no rows"]
 
 
 def test_marks_of_the_whole_module_count(tree: Path) -> None:
     (tree / "tests" / "test_a.py").write_text(f"{TESTS}\npytestmark = pytest.mark.skip\n")
-    (tree / "tests" / NAME).write_text(toml([GOOD]))
+    write(tree, GOOD)
     (found,) = complaints(tree)
     assert found.endswith("is marked skip")
