@@ -72,7 +72,7 @@ def unit(session: nox.Session) -> None:
 
 @nox.session
 def unity(session: nox.Session) -> None:
-    """Run the Unity Catalog tests on a real server too, built by cargo at first: ten minutes."""
+    """Run the Unity Catalog tests on a real server too, which cargo builds the first time: four minutes."""
     install(session)
     suite = ("tests/behaviour/test_behaviour.py", "tests/behaviour/test_operations_listed.py")
     run_pytest(session, "-m", "slow or not slow", "-k", "unity", "tests/unity", *suite)

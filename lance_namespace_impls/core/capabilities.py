@@ -35,10 +35,6 @@ class Capabilities:
     """Whether storage is all there is: a table is where its name says, and a table that was
     deregistered still occupies its name."""
 
-    keeps_files_at_tables: bool = False
-    """Whether the catalog keeps files of its own at a table's location; dropping the table then
-    deletes what Lance wrote and nothing else."""
-
     cascade: bool = False
     """Whether DropNamespace takes the behavior Cascade."""
 

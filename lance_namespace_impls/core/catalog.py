@@ -369,7 +369,7 @@ class CatalogNamespace(TableOperations):
     def _folder_of(self, entry: TableEntry) -> TableFolder:
         from ..tables.drop import TableFolder
 
-        return TableFolder(self._storage(entry), own_only=self.capabilities.keeps_files_at_tables)
+        return TableFolder(self._storage(entry))
 
     def _is_still_listed(self, entry: TableEntry) -> bool:
         """Say whether a removal that failed has had no effect all the same."""

@@ -75,7 +75,6 @@ class IcebergNamespace(CatalogNamespace):
         namespace_depth=None,
         table_depth=2,
         given_depth=1,
-        keeps_files_at_tables=True,
         idempotent_drop=True,
         rename_across=True,
         rename_within=1,

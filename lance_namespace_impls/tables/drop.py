@@ -5,6 +5,9 @@ data: the table's name and the version that its data then had. Whoever drops or 
 that name again finds the mark and deletes the rest. The manifests go first, since a dataset with
 half of its files must not open, and the mark goes last.
 
+Only what Lance writes is deleted: an Iceberg catalog keeps files of its own beside the data, and the
+location may be anybody's, a bucket with other tables in it for one.
+
 A mark counts only while nothing was written since: not where the dataset has a version that is
 higher or younger than the mark's.
 """
@@ -63,13 +66,10 @@ class TableFolder:
 
     Args:
         storage: location and options.
-        own_only: whether only what Lance writes is deleted, since the catalog keeps files of its
-            own there; otherwise everything below the location is.
     """
 
-    def __init__(self, storage: TableStorage, *, own_only: bool) -> None:
+    def __init__(self, storage: TableStorage) -> None:
         self._storage = storage
-        self._own_only = own_only
 
     @cached_property
     def _files(self) -> Any:
@@ -81,15 +81,15 @@ class TableFolder:
 
     @cached_property
     def _entries(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Names of the folders and of the files at the root, without the catalog's own."""
+        """Names of the folders and of the files at the root."""
         found = self._files.list_with_delimiter()
-        folders, files = frozenset(found.common_prefixes), frozenset(found.objects)
-        return (folders & FOLDERS, files & FILES) if self._own_only else (folders, files)
+        return frozenset(found.common_prefixes), frozenset(found.objects)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is there."""
-        return not any(self._entries)
+        """Whether nothing of Lance's is there."""
+        folders, files = self._entries
+        return not (folders & FOLDERS or files & FILES)
 
     def mark(self, identifier: Identifier) -> bool:
         """Note that the table is being dropped; False where there is nothing to delete."""
@@ -125,9 +125,9 @@ class TableFolder:
         """
         folders, files = self._entries
         try:
-            for folder in sorted(folders, key=lambda name: name != VERSIONS):
+            for folder in sorted(folders & FOLDERS, key=lambda name: name != VERSIONS):
                 self._delete_folder(folder)
-            for file in files - {MARK}:
+            for file in (files & FILES) - {MARK}:
                 self._files.delete_file(file)
             self.unmark()
             self._remove_empty_directory()

@@ -39,7 +39,7 @@ __all__ = ["API", "UnityDouble", "UnityServer"]
 API = "/api/2.1/unity-catalog"
 CRATE, VERSION = "olai-uc-server", "0.0.11"
 BINARY = "uc-server"
-BUILD_SECONDS = 3600
+BUILD_SECONDS = 1800
 PAGE_SIZE = 100
 NAME = re.compile(r"[a-zA-Z0-9_@-]{1,255}")
 
@@ -249,7 +249,7 @@ def _build() -> Path:
     subprocess.run(
         [
             *(cargo, "install", CRATE, "--version", VERSION, "--locked", "--features", "bin"),
-            *("--root", str(_built())),
+            *("--debug", "--root", str(_built())),
         ],
         check=True,
         timeout=BUILD_SECONDS,

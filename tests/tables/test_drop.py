@@ -130,22 +130,23 @@ def test_nothing_is_left_of_a_dataset_with_one_of_everything(
         assert not Path(location).exists()
 
 
-class KeepsFiles(Mixed):
-    """Keeps files of its own beside the data, as an Iceberg catalog does."""
+def test_what_others_keep_there_stays(lake: Lake, ns: MemoryNamespace) -> None:
+    location = str(ns.declare_table({"id": ["ns", "all"]}).location)
+    everything(location, lake.storage)
+    _put(lake, f"{location}/metadata", "00000.metadata.json", "{}")
+    before = {name for name in lake.names() if not name.startswith("ns/all/")}
+    ns.drop_table({"id": ["ns", "all"]})
+    assert lake.names() - before == {"ns/all/metadata/00000.metadata.json"}
+    ns.create_table({"id": ["ns", "all"]}, ROWS)
+    assert ns.count_table_rows({"id": ["ns", "all"]}).count == 10
 
-    capabilities = attrs.evolve(Mixed.capabilities, keeps_files_at_tables=True)
 
-
-def test_a_catalogs_own_files_stay(lake: Lake) -> None:
-    with lake.connect(KeepsFiles) as namespace:
-        namespace.create_namespace({"id": ["ns"]})
-        location = str(namespace.declare_table(T).location)
-        everything(location, lake.storage)
-        _put(lake, f"{location}/metadata", "00000.metadata.json", "{}")
-        namespace.drop_table(T)
-        assert lake.names() == {"ns/t/metadata/00000.metadata.json"}
-        namespace.create_table(T, ROWS)
-        assert namespace.count_table_rows(T).count == 10
+def test_tables_below_a_table_stay(lake: Lake, ns: MemoryNamespace) -> None:
+    lance.write_dataset(ROWS, f"{lake.root}/ns", storage_options=lake.storage)
+    ns.register_table({"id": ["ns", "above"], "location": f"{lake.root}/ns"})
+    ns.drop_table({"id": ["ns", "above"]})
+    assert ns.count_table_rows(T).count == 10
+    assert all(name.startswith("ns/t/") for name in lake.names())
 
 
 def test_iceberg_tables_share_a_location(tmp_path: Path) -> None:
@@ -237,7 +238,7 @@ def _taken_out_by_other_tools(ns: MemoryNamespace) -> None:
 def _made_anew_by_other_tools(ns: MemoryNamespace) -> None:
     location = str(ns.describe_table(T).location)
     options = dict(ns.config.storage)
-    mark = TableFolder(ns._storage(ns._table(("ns", "t"))), own_only=False)._read_mark()
+    mark = TableFolder(ns._storage(ns._table(("ns", "t"))))._read_mark()
     assert mark is not None
     lance.LanceDataset.drop(location, options)
     lance.write_dataset(ROWS, location, storage_options=options)
@@ -378,7 +379,7 @@ def test_the_mark_outlives_every_other_file(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = str(ns.describe_table(T).location)
-    _put(lake, location, "notes.txt", "somebody's")
+    _put(lake, location, ".lance-deregistered", "")
     killed(monkeypatch, ns, TableFolder, "unmark")
     assert lake.names() == {f"ns/t/{MARK}"}
     ns.drop_table(T)
