@@ -1,7 +1,7 @@
 """Unity Catalog: the pages of a listing of 1,000 tables, and what describe_table adds to bare HTTP.
 
-Runs on the double of the tests in a process of its own, and on the real server of the tests where it
-is installed; or on any server with an empty catalog.
+Runs on the double of the tests in a process of its own, and with --real on the real server of the
+tests, which cargo builds where it is not installed; or on any server with an empty catalog.
 Calls of both sides take turns on kept connections; of each round the medians are compared, and the
 median of the rounds counts. Exit status 1 where describe_table takes more than its bound.
 """
@@ -88,6 +88,7 @@ def main() -> int:
     """Print the figures; give the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--endpoint", help="a server with a catalog 'main'; else the double")
+    parser.add_argument("--real", action="store_true", help="the tests' real server too")
     parser.add_argument("--root", help="where that server lets tables be")
     parser.add_argument("--calls", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=7)
@@ -97,7 +98,7 @@ def main() -> int:
     with double() as endpoint:
         print("the double: ", end="")
         failed = run(endpoint, options)
-    if UnityServer.is_there():
+    if options.real:
         with tempfile.TemporaryDirectory() as folder, UnityServer(folder=Path(folder)) as server:
             print("a real server: ", end="")
             options.root = str(server.root)
