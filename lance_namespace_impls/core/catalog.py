@@ -29,6 +29,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import OPERATIONS
 
 from ..tables.operations import TableOperations
+from .concurrent import looked_up
 from .config import Config
 from .errors import from_system_failure, scrub
 from .identifiers import (
@@ -91,6 +92,8 @@ if TYPE_CHECKING:
 __all__ = ["CatalogNamespace", "TableEntry"]
 
 STORAGE_PREFIX = "storage."
+# Looking whether a table has data is a round trip to storage.
+LOOKS_AT_ONCE = 16
 TABLE_TYPE = "table_type"
 LANCE = "lance"
 
@@ -629,9 +632,13 @@ class CatalogNamespace(TableOperations):
         if include_declared:
             yield from self._first_table_names(parent, after, wanted)
             return
-        for name, look_up in self._lookups(parent, self._table_names(parent, after)):
-            if self._is_listed_with_data((*parent, name), look_up):
-                yield name
+
+        def with_data(found: tuple[str, Callable[[], TableEntry]]) -> str | None:
+            name, look_up = found
+            return name if self._is_listed_with_data((*parent, name), look_up) else None
+
+        lookups = self._lookups(parent, self._table_names(parent, after))
+        yield from looked_up(lookups, with_data, at_once=LOOKS_AT_ONCE, wanted=wanted)
 
     def _is_listed_with_data(
         self, identifier: Identifier, look_up: Callable[[], TableEntry]

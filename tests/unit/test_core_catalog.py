@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -18,7 +19,7 @@ from lance_namespace_urllib3_client.models.describe_table_request import (
 
 from lance_namespace_client import models
 from lance_namespace_client.errors import LanceNamespaceError, TableNotFoundError
-from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.core.catalog import LOOKS_AT_ONCE, TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
 from tests.behaviour.memory import (
     LEVELS,
@@ -215,6 +216,35 @@ def test_a_table_that_goes_meanwhile_is_left_out(some: MemoryNamespace, tmp_path
     with connected(Unreadable, tmp_path) as namespace:
         listed = namespace.list_tables({"id": ["ns"], "include_declared": False}).tables
         assert listed == ["a", "z"]
+
+
+class Crowded(LEVELS["mixed"]):  # type: ignore[misc, valid-type]
+    """Notes the tables that are looked at, of which so many are at the same moment."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        super().__init__(config)
+        self.together = threading.Barrier(LOOKS_AT_ONCE, timeout=20)
+        self.looked: list[str] = []
+
+    def _has_data(self, entry: TableEntry) -> bool:
+        self.looked.append(entry.id[-1])
+        self.together.wait()
+        return True
+
+
+def test_many_tables_are_looked_at_at_once(tmp_path: Path) -> None:
+    with connected(Crowded, tmp_path) as namespace:
+        names = [f"t{n}" for n in range(10, 10 + 2 * LOOKS_AT_ONCE)]
+        namespace.create_namespace({"id": ["ns"]})
+        for name in names:
+            namespace.declare_table({"id": ["ns", name]})
+        request = {"id": ["ns"], "include_declared": False}
+        assert namespace.list_tables(request).tables == names
+        assert sorted(namespace.looked) == names
+        page = namespace.list_tables({**request, "limit": LOOKS_AT_ONCE - 1})
+        assert page.tables == names[: LOOKS_AT_ONCE - 1]
+        # The page, and whether there is more.
+        assert sorted(namespace.looked[len(names) :]) == names[:LOOKS_AT_ONCE]
 
 
 def test_a_table_that_cannot_be_read_fails_the_listing(
