@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -22,7 +23,7 @@ STOP_SECONDS = 20
 
 
 @define(kw_only=True)
-class ServerProcess:
+class ServerProcess(ABC):
     """A process that answers HTTP: starts on entry, stops on exit.
 
     Args:
@@ -33,13 +34,13 @@ class ServerProcess:
     port: int = 0
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
+    @abstractmethod
     def command(self) -> Sequence[str]:
         """Give the command that runs it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def asked(self) -> str:
         """Give an address that it answers with success once it runs."""
-        raise NotImplementedError
 
     def environment(self) -> Mapping[str, str]:
         """Give the variables that it needs."""
