@@ -26,12 +26,16 @@ RequestLike: TypeAlias = Mapping[str, Any] | SupportsModelDump
 
 
 def _invalid(where: str, wanted: str, value: Any) -> Exception:
-    from .errors import InvalidInputError
-
     shown = repr(value)
     if len(shown) > 60:
         shown = shown[:57] + "..."
-    return InvalidInputError(f"{where} must be {wanted}, not {shown}")
+    return _refused(f"{where} must be {wanted}, not {shown}")
+
+
+def _refused(message: str) -> Exception:
+    from .errors import InvalidInputError
+
+    return InvalidInputError(message)
 
 
 def anything(value: Any, where: str) -> Any:
@@ -159,7 +163,7 @@ def model(name: str) -> Decoder[Any]:
         if isinstance(value, cls):
             return value
         if not isinstance(value, Mapping):
-            raise _invalid(where, "an object", value)
+            raise _invalid(where, f"an object with {_listed(cls)}", value)
         return cls.from_dict(value, where)
 
     return decode
@@ -243,17 +247,20 @@ class Model:
             elif null_ok and key in data:
                 values[attribute] = None
             else:
-                raise _invalid(f"{where}.{key}", "given", None)
+                way_out = "; None is possible, too" if null_ok else ""
+                raise _refused(f"{where}.{key} must be given{way_out}")
         return cls(**values)
 
     @classmethod
     def coerce(cls, request: Self | RequestLike | None) -> Self:
         """Take this model, a dict, or any object with ``model_dump()`` (a pydantic model).
 
-        An ``id`` of ``""`` in a dict is the root, as an absent one is.
+        An ``id`` of ``""`` in a dict is the root, as an absent one is. A key of a dict that is no
+        field of the model is taken for a slip; what other tools' models have beyond it is ignored.
 
         Raises:
-            InvalidInputError: code 13, the request is of another kind or a field is wrong.
+            InvalidInputError: code 13, the request is of another kind, or a field is wrong or
+                unknown.
         """
         if isinstance(request, cls):
             return request
@@ -262,6 +269,7 @@ class Model:
         if isinstance(request, Mapping):
             if request.get("id") == "":
                 request = {key: value for key, value in request.items() if key != "id"}
+            cls._refuse_unknown(request)
             return cls.from_dict(request)
         if isinstance(request, Model):
             raise _invalid("the request", f"a {cls.__name__}", request)
@@ -271,3 +279,20 @@ class Model:
         if hasattr(type(request), "model_fields"):
             return cls.from_dict(dump(by_alias=True, exclude_none=True))
         return cls.from_dict(dump())
+
+    @classmethod
+    def _refuse_unknown(cls, request: Mapping[str, Any]) -> None:
+        known = [wire.key for wire in cls._wire]
+        unknown = [key for key in request if key not in known]
+        if not unknown:
+            return
+        from difflib import get_close_matches
+
+        close = get_close_matches(str(unknown[0]).lower(), known, 1)
+        advice = f"did you mean {close[0]!r}?" if close else f"it has {_listed(cls)}"
+        raise _refused(f"{cls.__name__} has no field {unknown[0]!r}; {advice}")
+
+
+def _listed(cls: type[Model]) -> str:
+    """List the fields of a model."""
+    return ", ".join(wire.key for wire in cls._wire)

@@ -253,16 +253,22 @@ print(json.dumps([
     PaintTableRequest(color="red", coats=3).to_dict(),
     failure(lambda: PaintTableRequest.from_dict({"color": "blue"})),
     failure(lambda: PaintTableRequest.from_dict({"color": "red", "coats": 0})),
+    failure(lambda: PaintTableRequest.coerce({"color": "red", "Coat": 1})),
+    failure(lambda: PaintTableRequest.coerce({"color": "red", "brush": 1}))[0],
+    PaintTableRequest.from_dict({"color": "red", "brush": 1}).to_dict(),
 ]))
 """
     assert python(code, small) == [
         {"coats": 1, "until": None},
         datetime(2026, 11, 20, 12, tzinfo=UTC).isoformat(),
-        [13, "PaintTableResponse.until must be given, not None"],
+        [13, "PaintTableResponse.until must be given; None is possible, too"],
         2,
         {"color": "red", "coats": 3},
         [13, "PaintTableRequest.color must be one of red, green, not 'blue'"],
         [13, "PaintTableRequest.coats must be 1 or more, not 0"],
+        [13, "PaintTableRequest has no field 'Coat'; did you mean 'coats'?"],
+        13,
+        {"color": "red"},
     ]
 
 
