@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -82,20 +82,25 @@ def import_files(
     chosen = key_values(options, "--option")
     with session.connect() as namespace:  # finds what is wrong with it before Spark starts
         properties = namespace.properties
-    with progress(f"import {name}") as bar:
-        bar.update(0, None, "starting Spark")
-        with _stopped_at_the_end(local_session, f"lance-ns import {name}", cores) as spark:
-            result = run_import(
-                spark,
-                impl=session.impl,
-                properties=properties,
-                table=identifier,
-                sources=files,
-                format=format,
-                mode=mode,
-                options=chosen,
-                progress=lambda done, total, rows: bar.update(done, total, f"{rows:,} rows"),
+    with progress(f"import {name}") as bar, ExitStack() as running:
+
+        def start() -> SparkSession:
+            bar.update(0, None, "starting Spark")
+            return running.enter_context(
+                _stopped_at_the_end(local_session, f"lance-ns import {name}", cores)
             )
+
+        result = run_import(
+            start,
+            impl=session.impl,
+            properties=properties,
+            table=identifier,
+            sources=files,
+            format=format,
+            mode=mode,
+            options=chosen,
+            progress=lambda done, total, rows: bar.update(done, total, f"{rows:,} rows"),
+        )
     if session.output.as_json:
         session.output.document(
             {

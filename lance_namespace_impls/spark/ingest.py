@@ -72,7 +72,7 @@ class ImportResult:
 
 
 def import_files(
-    spark: SparkSession,
+    spark: SparkSession | Callable[[], SparkSession],
     *,
     impl: str,
     properties: Mapping[str, str],
@@ -91,7 +91,8 @@ def import_files(
     of values and compressed text. Where anything fails, the table stays as it was.
 
     Args:
-        spark: the session.
+        spark: the session, or what starts it, which is called once it is known that there is
+            something to import.
         impl: implementation of the namespace, as for `connect`.
         properties: its properties.
         table: identifier of the table, a list of names.
@@ -129,7 +130,8 @@ def import_files(
         name, files = find_files(sources, format)
         format_type = FORMATS[name]
         given = read_options(format_type.options_type, options or {}, f"{name} import")
-        job = _Import(spark, target, format_type(given), progress)
+        session = spark() if callable(spark) else spark
+        job = _Import(session, target, format_type(given), progress)
         looks = job.look(files)
         appended = present.schema if present is not None and chosen is Mode.APPEND else None
         schema = agree(looks, job.format, appended, target.name)

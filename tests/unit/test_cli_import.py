@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,9 @@ def test_import_hands_everything_to_the_job(
 ) -> None:
     called: dict[str, Any] = {}
 
-    def job(session: Any, **given: Any) -> ingest.ImportResult:
+    def job(start: Callable[[], Any], **given: Any) -> ingest.ImportResult:
         given.pop("progress")(1, 2, 1000)
-        called.update(given, session=session)
+        called.update(given, session=start())
         return ingest.ImportResult(
             table=("t",),
             location="/lake/t.lance",
@@ -107,7 +108,8 @@ def test_import_hands_everything_to_the_job(
 def test_a_failed_job_stops_spark_and_says_why(
     tmp_path: Path, spark: Spark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def job(*_: Any, **__: Any) -> None:
+    def job(start: Callable[[], Any], **_: Any) -> None:
+        start()
         raise TableSchemaValidationError("a.csv: column n: not a number")
 
     monkeypatch.setattr(ingest, "import_files", job)
@@ -118,16 +120,29 @@ def test_a_failed_job_stops_spark_and_says_why(
     assert spark.stopped
 
 
-def test_a_wrong_namespace_is_refused_before_spark_starts(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["a.csv", "-p", "pth=x"], "property 'pth' is not known"),
+        (["nowhere.csv"], "nowhere.csv"),
+        (["a.csv", "--mode", "replace"], "mode 'replace' is not known"),
+        (["a.csv", "--option", "delimeter=;"], "delimeter"),
+        (["a.csv", "--format", "orc"], "orc"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_spark_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: list[str], said: str
 ) -> None:
     def start(**_: Any) -> None:
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr(session, "local_session", start)
-    result = CliRunner().invoke(app, ["import", "t", "a.csv", "--impl", "dir", "-p", "pth=x"])
-    assert result.exit_code == Status.INVALID
-    assert "property 'pth' is not known" in result.stderr
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("n\n1\n")
+    options = ["--impl", "dir", "-p", f"path={tmp_path / 'lake'}"]
+    result = CliRunner().invoke(app, ["import", "t", *wrong, *options])
+    assert result.exit_code == Status.INVALID, result.output
+    assert said in result.stderr
 
 
 def interrupt() -> None:
@@ -143,7 +158,8 @@ def test_ctrl_c_while_spark_starts_waits_and_stops_it(
         interrupt()
         return spark
 
-    def job(*_: Any, **__: Any) -> None:
+    def job(start: Callable[[], Any], **_: Any) -> None:
+        start()
         raise AssertionError("the job was run")
 
     monkeypatch.setattr(session, "local_session", start)
@@ -157,7 +173,8 @@ def test_ctrl_c_while_the_job_runs_is_quiet(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def job(*_: Any, **__: Any) -> None:
+    def job(start: Callable[[], Any], **_: Any) -> None:
+        start()
         try:
             interrupt()
             time.sleep(SECONDS)
