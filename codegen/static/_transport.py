@@ -98,7 +98,10 @@ class Transport:
             http_request = self._build(operation, request, rows)
             response = self._send(http_request, operation, stream)
         except httpx.InvalidURL as error:
-            raise InvalidInputError(f"{self._uri!r} is not an address: {error}") from error
+            advice = "; set fewer or shorter properties" if "too long" in str(error) else ""
+            raise InvalidInputError(
+                f"{operation.name} cannot be sent to {self._uri!r}: {error}{advice}"
+            ) from error
         except httpx.UnsupportedProtocol as error:
             raise InvalidInputError(f"{self._uri!r} must start with http:// or https://") from error
         except UnicodeEncodeError:

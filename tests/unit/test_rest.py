@@ -147,6 +147,16 @@ def test_text_that_is_not_unicode_is_refused():
                 namespace.describe_table(request)
 
 
+def test_properties_that_fit_into_no_address_are_refused(server):
+    with connect("rest", {"uri": server.uri}) as namespace:
+        request = {"id": ["t"], "properties": {"long": "x" * 70_000}}
+        with pytest.raises(
+            InvalidInputError, match="CreateTable .*set fewer or shorter properties"
+        ):
+            namespace.create_table(request, pa.table({"a": [1]}))
+    assert server.asked == []
+
+
 def test_a_server_that_repeats_a_secret_is_not_quoted(server):
     server.play(Answer(401, {"error": "token hunter2 is bad", "detail": "hunter2", "code": 16}))
     with (
