@@ -148,13 +148,14 @@ def test_text_that_is_not_unicode_is_refused():
 
 
 def test_properties_that_fit_into_no_address_are_refused(server):
+    before = len(server.asked)
     with connect("rest", {"uri": server.uri}) as namespace:
         request = {"id": ["t"], "properties": {"long": "x" * 70_000}}
         with pytest.raises(
-            InvalidInputError, match="CreateTable .*set fewer or shorter properties"
+            InvalidInputError, match=r"CreateTable .*set fewer or shorter properties"
         ):
             namespace.create_table(request, pa.table({"a": [1]}))
-    assert server.asked == []
+    assert len(server.asked) == before
 
 
 def test_a_server_that_repeats_a_secret_is_not_quoted(server):
