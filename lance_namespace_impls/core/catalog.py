@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from heapq import merge
 from typing import TYPE_CHECKING, Any
@@ -87,7 +87,7 @@ if TYPE_CHECKING:
         TableExistsResponse,
     )
 
-    from ..tables.drop import TableFolder
+    from ..tables.drop import FolderState, TableFolder
 
 __all__ = ["CatalogNamespace", "TableEntry"]
 
@@ -273,11 +273,15 @@ class CatalogNamespace(TableOperations):
 
         return exists(self._storage(entry))
 
-    def _filling(self, entry: TableEntry) -> AbstractContextManager[None]:
+    def _filling(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
         """Keep others from writing the first rows of a table at the same time, where it can be.
 
+        Args:
+            entry: the table.
+            wait: whether to wait until nobody else is at it.
+
         Raises:
-            ConcurrentModificationError: code 14, someone else is at it.
+            ConcurrentModificationError: code 14, someone else is at it, or the table has gone.
         """
         return nullcontext()
 
@@ -285,7 +289,11 @@ class CatalogNamespace(TableOperations):
         """Do what the catalog needs when a table's first data has been written."""
 
     def _withdraw_table(self, entry: TableEntry) -> None:
-        """Take back a table that was added for data which could not be written."""
+        """Take back a table that was added for data which could not be written.
+
+        Raises:
+            TableNotFoundError: code 4, it has gone meanwhile.
+        """
         self._remove_table(entry)
 
     def _usual_location(self, identifier: Identifier) -> str | None:
@@ -436,17 +444,42 @@ class CatalogNamespace(TableOperations):
                 continue  # it went between listing and loading
         return False
 
-    def _is_occupied(self, entry: TableEntry) -> bool:
-        """Say whether there is data where a new table goes; what a drop left is deleted first."""
+    def _data_before(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> FolderState | None:
+        """Look at the data where a table would go that is about to be added; None: there is none."""
         if self.capabilities.storage_only:
-            return self._has_data(entry)
+            return None
+        try:
+            location = self._usual_location(identifier)
+            if location is None:
+                return None
+            folder = self._folder_of(
+                TableEntry(id=identifier, location=location, properties=properties)
+            )
+            return None if folder.is_empty else folder.state()
+        except Exception:  # noqa: BLE001 adding the table and writing to it say what is wrong
+            return None
+
+    def _is_occupied(self, entry: TableEntry, before: FolderState | None) -> bool:
+        """Say whether the data of another table is where a new one went.
+
+        What a drop left is deleted. Data that was not there before the table was added is its own:
+        somebody else was faster at writing it.
+
+        Args:
+            entry: the new table.
+            before: what was there before it was added.
+        """
+        if self.capabilities.storage_only:
+            return False
         folder = self._folder_of(entry)
         if folder.is_empty:
             return False
         if folder.is_marked(entry.id) and not self._is_used_by_other(entry):
             folder.delete()
             return False
-        return self._has_data(entry)
+        return before is not None and folder.state() == before
 
     # --- looking tables up
 
@@ -789,6 +822,7 @@ class CatalogNamespace(TableOperations):
 
         A context entry ``header.x-lance-table-location`` must be where the table is or goes.
         """
+        from ..tables.schema import check_columns
         from ..tables.write import create
 
         identifier = parse_identifier(request.id)
@@ -798,6 +832,8 @@ class CatalogNamespace(TableOperations):
             STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
         }
         reader = to_reader(data)
+        check_columns(reader.schema)
+        before = self._data_before(identifier, properties)
         added = held = False
         changed: Mapping[str, str] = {}
         gone: Sequence[str] = ()
@@ -816,23 +852,20 @@ class CatalogNamespace(TableOperations):
             if properties or mode is CreateMode.OVERWRITE:
                 changed, gone = _replacing(entry.properties, properties)
                 self._require_alterable(entry, [*changed, *gone])
-        try:
+        with (
+            nullcontext() if held else self._filling(entry, wait=mode is CreateMode.EXIST_OK),
+            self._taking_back(entry) if added else nullcontext(),
+        ):
             _refuse_other_location(entry, request)
             if added:
-                held = self._is_occupied(entry)
-                if held:
-                    raise TableAlreadyExistsError(
-                        f"table {format_identifier(identifier)} cannot be created: {entry.location} "
-                        "holds the data of a table that was renamed or deregistered; register that "
-                        "data, or declare the table at another location first"
-                    )
+                self._refuse_occupied_place(entry, before)
             overwrite = mode is CreateMode.OVERWRITE
-            with nullcontext() if held else self._filling(entry):
+            try:
                 version = create(self._storage(entry), reader, overwrite=overwrite)
-        except BaseException as error:
-            if added and (held or not self._is_filled_by_other(error)):
-                self._withdraw_table(entry)
-            raise
+            except TableAlreadyExistsError:
+                if mode is CreateMode.EXIST_OK:
+                    return self._created(entry, None)
+                raise
         self._data_written(entry)
         if changed or gone:
             entry = evolve(entry, properties=self._alter_table(entry, changed, gone))
@@ -847,11 +880,58 @@ class CatalogNamespace(TableOperations):
                 "or drop it first"
             )
 
-    def _is_filled_by_other(self, error: BaseException) -> bool:
-        """Say whether writing failed because someone else writes the table's first rows."""
-        if not isinstance(error, LanceNamespaceError):
-            error = self.translate(error, "") if isinstance(error, Exception) else error
-        return isinstance(error, TableAlreadyExistsError | ConcurrentModificationError)
+    def _refuse_occupied_place(self, entry: TableEntry, before: FolderState | None) -> None:
+        """Take a new table back where it went to another's data (code 5)."""
+        if not self._is_occupied(entry, before):
+            return
+        self._withdraw_table(entry)
+        raise TableAlreadyExistsError(
+            f"table {format_identifier(entry.id)} cannot be created: {entry.location} "
+            "holds the data of a table that was renamed or deregistered; register that "
+            "data, or declare the table at another location first"
+        )
+
+    @contextmanager
+    def _taking_back(self, entry: TableEntry) -> Iterator[None]:
+        """Take a table that was added back where its rows cannot be written.
+
+        Raises:
+            ConcurrentModificationError: code 14, that failed since the table has gone meanwhile.
+        """
+        try:
+            yield
+        except BaseException as error:
+            has_gone = not self._take_back(entry)
+            if (
+                has_gone
+                and isinstance(error, Exception)
+                and not isinstance(error, InvalidInputError)
+            ):
+                raise ConcurrentModificationError(
+                    f"table {format_identifier(entry.id)} was dropped while its first rows were "
+                    "written; create it again"
+                ) from error
+            raise
+
+    def _take_back(self, entry: TableEntry) -> bool:
+        """Withdraw a table, unless it holds what others wrote; False where it has gone meanwhile."""
+        try:
+            if self._has_data(entry):
+                return True
+        except Exception:  # noqa: BLE001 why rows could not be written is what the caller must see
+            if self.capabilities.storage_only:
+                return True  # data that cannot be looked at is not deleted
+        try:
+            self._withdraw_table(entry)
+        except TableNotFoundError:
+            return False
+        except Exception as error:  # noqa: BLE001 as above
+            warnings.warn(
+                f"table {format_identifier(entry.id)} stays without data; drop it: "
+                f"{self.translate(error, 'taking it back').message}",
+                stacklevel=2,
+            )
+        return True
 
     def _table_in_the_way(self, identifier: Identifier) -> TableEntry:
         """Look up the table that was in the way of a new one."""

@@ -44,6 +44,9 @@ Rest = ParamSpec("Rest")
 # version, a missing version a missing table, a column or schema that does not fit wrong input.
 _WIDER = {8: 11, 22: 11, 11: 4, 12: 20, 20: 13}
 
+# Of these the message says which tag, branch, version, index or column, and not of which table.
+_OF_A_PART = (6, 7, 8, 9, 11, 12, 20, 22, 23)
+
 # What a panic in pylance's Rust code raises; it is no Exception, and has no module to import.
 PANIC = "PanicException"
 
@@ -74,6 +77,7 @@ def operation(
                 raise UnsupportedError(f"{row.name} is not supported: {reason}")
             return method(self, coerced, *args, **kwargs)
         except LanceNamespaceError as error:
+            _name_table(error, row, coerced)
             if (other := _listed(error, row)) is not error:
                 raise other from error
             raise
@@ -97,6 +101,17 @@ def _what(row: Operation[Any, Any], request: Any) -> str:
     return (
         f"{row.name} {format_identifier(parse_identifier(identifier))}" if identifier else row.name
     )
+
+
+def _name_table(error: LanceNamespaceError, row: Operation[Any, Any], request: Any) -> None:
+    """Put the table in front of what a part of it is said to be."""
+    message, what = error.message, _what(row, request)
+    if message.startswith(f"{what}: "):
+        return
+    opening = f"{row.name}: "
+    if error.code in _OF_A_PART or message.startswith(opening):
+        error.message = f"{what}: {message.removeprefix(opening)}"
+        error.args = (error.message,)
 
 
 def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:

@@ -6,7 +6,9 @@ import fcntl
 import os
 import re
 import shutil
+import time
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +18,6 @@ from urllib.parse import unquote, urlsplit
 from pyarrow import fs
 
 from lance_namespace_client.errors import (
-    ConcurrentModificationError,
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
@@ -32,6 +33,7 @@ from ..core.location import absolute
 __all__ = ["Directory", "directory_path", "store_failure"]
 
 DROPPED = ".dropped-"
+LOOK_AGAIN_SECONDS = 0.02
 
 # pylance's names for object-store options, and what pyarrow calls the same.
 _S3_OPTIONS = {
@@ -249,10 +251,10 @@ class Directory:
             return False
         return True
 
-    def remove(self, folder: str) -> None:
-        """Delete a directory with all that is in it.
+    def put_aside(self, folder: str) -> str:
+        """Take a directory out of sight, to be deleted; give what it is called then.
 
-        On local storage it disappears at once, before its files are deleted.
+        Only local storage can: on an object store it stays where it is.
 
         Raises:
             FileNotFoundError: there is no such directory (any more).
@@ -261,17 +263,38 @@ class Directory:
         if not self.is_local:
             if self.kinds(folder)[0] == "missing":
                 raise FileNotFoundError(folder)
-            self._fs.delete_dir(self._path(folder))
-            return
+            return folder
         if os.path.islink(self._path(folder)):
             raise InvalidTableStateError(
                 f"{self.location(folder)} is a symbolic link: remove it and what it leads to by hand"
             )
-        os.rename(self._path(folder), self._path(f"{DROPPED}{uuid.uuid4().hex}"))
-        # What a drop left behind that was killed here goes with the next one.
+        aside = f"{DROPPED}{uuid.uuid4().hex}"
+        os.rename(self._path(folder), self._path(aside))
+        return aside
+
+    def delete(self, folder: str) -> None:
+        """Delete a directory that was put aside, with all that is in it.
+
+        What other drops left behind goes too, as far as it can.
+
+        Raises:
+            OSError: it could not be deleted, and stays in part.
+        """
+        if not self.is_local:
+            self._fs.delete_dir(self._path(folder))
+            return
+        shutil.rmtree(self._path(folder), onerror=_unless_gone)
         for name in os.listdir(self._base):
-            if name.startswith(DROPPED):
+            if not name.startswith(DROPPED):
+                continue
+            try:
                 shutil.rmtree(self._path(name), onerror=_unless_gone)
+            except OSError as error:
+                warnings.warn(
+                    f"{self.location(name)}, left by an earlier drop, could not be deleted: remove "
+                    f"it: {first_line(error)}",
+                    stacklevel=2,
+                )
 
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
@@ -293,33 +316,51 @@ class Directory:
             os.close(handle)
 
     @contextmanager
-    def alone(self, name: str) -> Iterator[None]:
+    def alone(self, name: str, *, patience: float) -> Iterator[bool]:
         """Hold a file that only one process has at a time; object stores have no such thing.
 
+        Args:
+            name: the file.
+            patience: how long to wait for it, in seconds.
+
+        Returns:
+            whether this process has it; False where another does.
+
         Raises:
-            ConcurrentModificationError: code 14, another has it.
+            FileNotFoundError: there is no root.
         """
         if not self.is_local:
-            yield
+            yield True
             return
         path = self._path(name)
-        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+        until = time.monotonic() + patience
+        while (handle := _try_to_hold(path)) is None and time.monotonic() < until:
+            time.sleep(LOOK_AGAIN_SECONDS)
+        if handle is None:
+            yield False
+            return
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                held = os.path.samestat(os.fstat(handle), os.stat(path))
-            except (BlockingIOError, FileNotFoundError):
-                held = False
-            if not held:
-                raise ConcurrentModificationError(
-                    f"{self.root}: someone else is writing the same table's first rows; look again"
-                )
-            try:
-                yield
-            finally:
-                os.unlink(path)
+            yield True
         finally:
+            os.unlink(path)
             os.close(handle)
+
+
+def _try_to_hold(path: str) -> int | None:
+    """Open a file that nobody else has locked, and lock it; None where somebody has."""
+    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Who had it last may have deleted it after it was opened here.
+        if os.path.samestat(os.fstat(handle), os.stat(path)):
+            return handle
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(handle)
+        raise
+    os.close(handle)
+    return None
 
 
 def _unless_gone(function: Any, path: str, failure: Any) -> None:

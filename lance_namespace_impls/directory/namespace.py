@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import attrs
 
 from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
@@ -38,8 +41,11 @@ SUFFIX = ".lance"
 DECLARED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
 PROPERTIES = ".lance-properties"
+DATA = "data"
 # Beside the table directories, while the first rows of one are written.
 FILLING = ".filling-"
+# How long DropTable and RenameTable wait for whoever is writing a table's first rows.
+PATIENCE_SECONDS = 10.0
 LONGEST_NAME = 255 - len(SUFFIX)
 
 
@@ -240,23 +246,63 @@ class DirectoryNamespace(CatalogNamespace):
 
     def _drop_table(self, entry: TableEntry) -> None:
         try:
-            self._directory.remove(self._folder(entry))
+            with self._alone(entry, PATIENCE_SECONDS):
+                aside = self._directory.put_aside(self._folder(entry))
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
+        self._delete(entry, aside)
 
-    def _filling(self, entry: TableEntry) -> AbstractContextManager[None]:
+    def _delete(self, entry: TableEntry, aside: str) -> None:
+        try:
+            self._directory.delete(aside)
+        except OSError as error:
+            if not self._directory.is_local:
+                raise
+            raise InternalError(
+                f"table {entry.id[-1]} is out of the directory, but "
+                f"{self._directory.location(aside)} could not be deleted: remove it: "
+                f"{first_line(error)}"
+            ) from error
+
+    @contextmanager
+    def _filling(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
+        with self._alone(entry, math.inf if wait else 0):
+            if self._directory.kinds(self._folder(entry))[0] != "directory":
+                raise ConcurrentModificationError(
+                    f"table {entry.id[-1]} was dropped or renamed before its first rows were "
+                    "written; create it again"
+                )
+            yield
+
+    @contextmanager
+    def _alone(self, entry: TableEntry, patience: float) -> Iterator[None]:
+        """Keep others from filling a table, and from moving it while it is filled."""
         short = hashlib.sha256(self._folder(entry).encode()).hexdigest()[:32]
-        return self._directory.alone(f"{FILLING}{short}")
+        with self._directory.alone(f"{FILLING}{short}", patience=patience) as held:
+            if not held:
+                raise ConcurrentModificationError(
+                    f"table {entry.id[-1]}: someone else is writing its first rows; look again"
+                )
+            yield
 
     def _withdraw_table(self, entry: TableEntry) -> None:
-        self._directory.remove(self._folder(entry))
+        data = f"{self._folder(entry)}/{DATA}"
+        if not self._directory.is_local and self._directory.kinds(data)[0] != "missing":
+            raise ConcurrentModificationError(f"{entry.location}/{DATA} may be others' new rows")
+        try:
+            aside = self._directory.put_aside(self._folder(entry))
+        except FileNotFoundError as error:
+            raise table_not_found(entry.id) from error
+        self._delete(entry, aside)
 
     def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
         self._refuse_occupied(new)
         old = self._folder(entry)
         folder = new[-1] + (SUFFIX if old.endswith(SUFFIX) else "")
         try:
-            if not self._directory.move(old, folder):
+            with self._alone(entry, PATIENCE_SECONDS):
+                moved = self._directory.move(old, folder)
+            if not moved:
                 raise table_exists(new)
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error

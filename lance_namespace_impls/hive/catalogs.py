@@ -22,7 +22,8 @@ from ..core.location import default_location
 from ..core.paging import sorted_after
 from .config import Hive3Config
 from .errors import said
-from .namespace import HiveNamespace
+from .folders import MadeFirst
+from .namespace import FAILED_TO_STORE, HiveNamespace
 from .records import catalog_properties, change_catalog, new_catalog
 
 __all__ = ["Hive3Namespace"]
@@ -73,16 +74,31 @@ class Hive3Namespace(HiveNamespace):
         except NoSuchObjectException as error:
             raise namespace_not_found(identifier) from error
 
+    def _catalog_exists(self, identifier: Identifier) -> bool:
+        try:
+            self._metastore.catalog(identifier[0])
+        except NoSuchObjectException:
+            return False
+        return True
+
     def _make_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         if len(identifier) > 1:
             return super()._make_namespace(identifier, properties)
         location = default_location(self.config.root, identifier)
+        catalog = new_catalog(identifier[0], properties, location)
+        if self._catalog_exists(identifier):
+            raise namespace_exists(identifier)
         try:
-            self._metastore.create_catalog(new_catalog(identifier[0], properties, location))
+            with MadeFirst(catalog.locationUri):
+                self._metastore.create_catalog(catalog)
         except AlreadyExistsException as error:
             raise namespace_exists(identifier) from error
+        except FAILED_TO_STORE as error:
+            if self._catalog_exists(identifier):
+                raise namespace_exists(identifier) from error
+            raise
         return catalog_properties(self._catalog(identifier))
 
     def _alter_namespace(

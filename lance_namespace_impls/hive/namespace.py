@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 from pymetastore.hive_metastore.ttypes import (
@@ -19,7 +19,7 @@ from pymetastore.hive_metastore.ttypes import (
     Table,
     UnknownDBException,
 )
-from thrift.Thrift import TException
+from thrift.Thrift import TApplicationException, TException
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
@@ -45,6 +45,7 @@ from ..core.paging import sorted_after
 from .client import Metastore
 from .config import Hive2Config, Hive3Config, HiveConfig
 from .errors import from_metastore, said
+from .folders import MadeFirst, is_local, reserve
 from .pool import UnreachableError
 from .records import (
     DESCRIPTION,
@@ -60,6 +61,9 @@ from .records import (
     plain_location,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = ["Hive2Namespace", "HiveNamespace"]
 
 ALTER_TRIES = 10
@@ -69,6 +73,11 @@ FIRST_BATCH = 50
 LATER_BATCH = 500
 # What the metastore answers where a change cannot be made, whichever object is the reason.
 _REFUSED = (MetaException, InvalidObjectException, InvalidOperationException, NoSuchObjectException)
+FAILED_TO_STORE = (MetaException, TApplicationException)
+"""What Hive 4 answers where someone else stored a record of that name at the same moment."""
+# Most characters of a catalog's, a database's and a table's name: what the columns hold, in all
+# releases alike.
+NAME_LENGTHS = (256, 128, 256)
 
 
 class HiveNamespace(CatalogNamespace):
@@ -114,11 +123,16 @@ class HiveNamespace(CatalogNamespace):
     def check_identifier(self, operation: str, request: Any) -> None:
         """Refuse names that the metastore reads as something else (code 13)."""
         super().check_identifier(operation, request)
-        names = list(getattr(request, "id", None) or ())
+        identifiers = [parse_identifier(getattr(request, "id", None))]
         if operation == "RenameTable":
-            names += [*parse_identifier(request.new_namespace_id), request.new_table_name]
-        for name in names:
-            _check_name(name)
+            parent = parse_identifier(request.new_namespace_id)
+            if request.new_namespace_id is None:
+                parent = identifiers[0][:-1]
+            identifiers.append((*parent, request.new_table_name))
+        lengths = NAME_LENGTHS if self.with_catalogs else NAME_LENGTHS[1:]
+        for identifier in identifiers:
+            for name, most in zip(identifier, lengths, strict=False):
+                _check_name(name, most)
 
     # --- namespaces
 
@@ -156,12 +170,19 @@ class HiveNamespace(CatalogNamespace):
         catalog, name = _padded(identifier)
         location = default_location(self.config.root, identifier)
         database = new_database(catalog, name, properties, location)
+        if self._database_exists(identifier):
+            raise namespace_exists(identifier)
         try:
-            self._metastore.create_database(database)
+            with MadeFirst(database.locationUri):
+                self._metastore.create_database(database)
         except AlreadyExistsException as error:
             raise namespace_exists(identifier) from error
         except InvalidObjectException:
             self._require_namespace(identifier[:-1])
+            raise
+        except FAILED_TO_STORE as error:
+            if self._database_exists(identifier):
+                raise namespace_exists(identifier) from error
             raise
         return database_properties(self._database(identifier))
 
@@ -273,6 +294,24 @@ class HiveNamespace(CatalogNamespace):
     def _add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
+        table = self._new_table(identifier, location, properties)
+        self._store_table(identifier, table)
+        return entry_of(identifier, table)
+
+    def _add_table_for(
+        self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema
+    ) -> TableEntry:
+        table = self._new_table(identifier, None, properties)
+        entry = entry_of(identifier, table)
+        if not is_local(table.sd.location):
+            reserve(self._storage(entry))
+        self._store_table(identifier, table)
+        return entry
+
+    def _new_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> Table:
+        """Build the record of a table that is not there yet."""
         parent, name = identifier[:-1], identifier[-1]
         database = self._database(parent)
         if location is None:
@@ -280,15 +319,24 @@ class HiveNamespace(CatalogNamespace):
         user = self.config.user()
         owner = user[0] if user else None
         table = new_table(*_padded(parent), name, location, properties, owner)
+        if self._table_exists(identifier):
+            raise table_exists(identifier)
+        return table
+
+    def _store_table(self, identifier: Identifier, table: Table) -> None:
         try:
-            self._metastore.create_table(table)
+            with MadeFirst(table.sd.location):
+                self._metastore.create_table(table)
         except AlreadyExistsException as error:
             raise table_exists(identifier) from error
         except InvalidObjectException as error:
-            if not self._database_exists(parent):
-                raise namespace_not_found(parent) from error
+            if not self._database_exists(identifier[:-1]):
+                raise namespace_not_found(identifier[:-1]) from error
             raise
-        return entry_of(identifier, table)
+        except FAILED_TO_STORE as error:
+            if self._table_exists(identifier):
+                raise table_exists(identifier) from error
+            raise
 
     def _usual_location(self, identifier: Identifier) -> str:
         database = self._database(identifier[:-1])
@@ -380,7 +428,11 @@ def _padded(identifier: Identifier) -> tuple[str | None, str]:
     return (identifier[0] if len(identifier) == 2 else None), identifier[-1]
 
 
-def _check_name(name: str) -> None:
+def _check_name(name: str, most: int) -> None:
+    if len(name) > most:
+        raise InvalidInputError(
+            f"name {name[:20]!r}...: it has {len(name)} characters; Hive takes {most} here"
+        )
     if name != name.strip() or "@" in name or "#" in name:
         raise InvalidInputError(
             f"name {name!r}: in Hive a name has no '@' or '#' and no space at either end"

@@ -14,6 +14,7 @@ __all__ = [
     "is_conflict",
     "is_missing",
     "is_missing_warehouse",
+    "is_no_route",
     "is_not_empty",
     "read_failure",
 ]
@@ -70,7 +71,16 @@ def is_missing(failure: HttpFailure) -> bool:
 
     A file that is missing is another matter: the table is there and cannot be read.
     """
-    return failure.status == 404 and failure.kind not in ("", FILE_MISSING)
+    return (
+        failure.status == 404
+        and failure.kind not in ("", FILE_MISSING)
+        and not is_no_route(failure)
+    )
+
+
+def is_no_route(failure: HttpFailure) -> bool:
+    """Say whether the server has no such path at all, whatever the object."""
+    return failure.status in (400, 404) and failure.message.startswith("No route")
 
 
 def is_missing_warehouse(failure: HttpFailure) -> bool:

@@ -44,7 +44,14 @@ from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute, default_location
 from ..core.paging import sorted_after
 from .config import IcebergConfig
-from .failures import FAILURES, is_conflict, is_missing, is_not_empty, read_failure
+from .failures import (
+    FAILURES,
+    is_conflict,
+    is_missing,
+    is_no_route,
+    is_not_empty,
+    read_failure,
+)
 from .warehouse import UnwritableNameError, Warehouse, Warehouses
 
 __all__ = ["IcebergNamespace"]
@@ -52,6 +59,7 @@ __all__ = ["IcebergNamespace"]
 PAGES = Paging(token="pageToken", next_token="next-page-token")
 # An empty token tells the server that the listing may come in pages.
 FIRST_PAGE = {"pageToken": ""}
+NO_PREFIX = "; if the server has no prefix in its paths, set the property 'prefix' to nothing"
 DUMMY_SCHEMA = {
     "type": "struct",
     "schema-id": 0,
@@ -98,6 +106,8 @@ class IcebergNamespace(CatalogNamespace):
         if not isinstance(error, HttpFailure):
             return super().translate(error, what)
         found = FAILURES.error(error, what)
+        if is_no_route(error) and self.config.prefix is None:
+            found.message += NO_PREFIX
         found.message = scrub(found.message, self.config.secrets())
         found.args = (found.message,)
         return found

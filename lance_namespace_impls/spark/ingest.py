@@ -33,7 +33,7 @@ from .columns import with_types
 from .failures import protocol_error
 from .files import FORMATS, Format, Look, Piece, SourceFile, find_files
 from .options import read_options
-from .writing import Mode, Target, WritePlan, abort, check_columns, commit, plan_write, write_rows
+from .writing import Mode, Target, WritePlan, abort, check_schema, commit, plan_write, write_rows
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -210,7 +210,7 @@ def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: 
         raise InvalidInputError(f"{name} is there and has its types: leave out the option 'types'")
     else:
         schema = table
-    check_columns(schema, name)
+    check_schema(schema, name)
     by_schema = {look.schema: look for look in reversed(looks)}  # the first file of each schema
     for look in by_schema.values():
         _check_look(look, reader, schema, name)

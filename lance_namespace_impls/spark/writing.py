@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,8 @@ from lance_namespace_client.errors import (
 from ..core.identifiers import format_identifier
 from ..core.storage import TableStorage
 from ..tables.dataset import exists, open_dataset
+from ..tables.schema import check_columns
+from ..tables.write import commit_onto, delete_data_files
 from .columns import check_fits
 from .failures import protocol_error
 
@@ -193,7 +194,7 @@ def plan_write(
         TableAlreadyExistsError: code 5, the mode is CREATE.
         TableSchemaValidationError: code 20, the rows do not fit the table.
     """
-    check_columns(schema, target.name)
+    check_schema(schema, target.name)
     declared = False
     try:
         storage, has_data = target.look()
@@ -239,17 +240,14 @@ def _declare(target: Target, mode: Mode) -> bool:
     return True
 
 
-def check_columns(schema: pa.Schema, what: str) -> None:
+def check_schema(schema: pa.Schema, what: str) -> None:
     """Refuse a schema that Lance cannot store (code 20)."""
     if not schema.names:
         raise TableSchemaValidationError(f"{what}: there are no columns to write")
-    if twice := [name for name, times in Counter(schema.names).items() if times > 1]:
-        raise TableSchemaValidationError(f"{what}: there are two columns {twice[0]!r}")
-    for name in schema.names:
-        if not name or "." in name:
-            raise TableSchemaValidationError(
-                f"{what}: Lance has no columns of the name {name!r}; rename it to one without a dot"
-            )
+    try:
+        check_columns(schema)
+    except TableSchemaValidationError as error:
+        raise TableSchemaValidationError(f"{what}: {error.message}") from error
 
 
 def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
@@ -317,22 +315,18 @@ def commit(plan: WritePlan, fragments: Fragments) -> int:
 
     found = [lance.FragmentMetadata.from_json(json.dumps(fragment)) for fragment in fragments]
     storage = plan.target.storage_at(plan.location)
-    if plan.appends:
-        if not found:
-            return plan.read_version
-        operation: Any = lance.LanceOperation.Append(found)
-        retries = COMMIT_RETRIES
-    else:
-        # Without retries pylance refuses to overwrite any version but the one that was read.
-        operation = lance.LanceOperation.Overwrite(plan.schema, found)
-        retries = 0
+    if plan.appends and not found:
+        return plan.read_version
     try:
+        if not plan.appends:
+            operation = lance.LanceOperation.Overwrite(plan.schema, found)
+            return commit_onto(storage, lance.Transaction(plan.read_version, operation))
         dataset = lance.LanceDataset.commit(
             plan.location,
-            operation,
+            lance.LanceOperation.Append(found),
             read_version=plan.read_version,
             storage_options=dict(storage.options) or None,
-            max_retries=retries,
+            max_retries=COMMIT_RETRIES,
         )
     except Exception as error:
         failure = _commit_failure(plan, storage, error)
@@ -384,14 +378,10 @@ def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
 
 def delete_files(plan: WritePlan, fragments: Fragments) -> None:
     """Delete the data files of fragments that no version holds."""
-    from ..directory.filesystem import Directory
-
-    storage = plan.target.storage()
+    storage = plan.target.storage_at(plan.location)
     files = [name for fragment in fragments for name in _files(fragment)]
     try:
-        data = Directory(f"{plan.location.rstrip('/')}/data", storage.options)
-        for name in files:
-            data.unmark(name)
+        delete_data_files(storage, files)
     except Exception as error:  # noqa: BLE001 what failed before is what the caller must see
         failure = plan.target.failure(error, "deleting unused data files of")
         left = f"{failure.message}; they are at {plan.location}/data: {', '.join(files)}"

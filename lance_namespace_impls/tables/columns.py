@@ -11,7 +11,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from .schema import from_json_type
+from .schema import check_column_name, from_json_type
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -39,7 +39,7 @@ def require(dataset: Any, path: str) -> Any:
     for part in path.split("."):
         found = fields.get(part)
         if found is None:
-            raise TableColumnNotFoundError(f"column {path} does not exist")
+            raise TableColumnNotFoundError(f"column {path!r} does not exist")
         kind = found.type
         fields = {}
         if hasattr(kind, "get_field_index"):
@@ -53,7 +53,7 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
     """Add columns that SQL expressions over the others fill.
 
     Raises:
-        TableSchemaValidationError: code 20, a column is there already.
+        TableSchemaValidationError: code 20, a column is there already, or cannot have that name.
         UnsupportedError: code 0, a virtual column is asked for.
         InvalidInputError: code 13, there is no expression.
     """
@@ -61,13 +61,16 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
     for entry in entries:
         if entry.virtual_column is not None or entry.computed is not None:
             raise UnsupportedError(
-                f"AlterTableAddColumns {entry.name}: Lance tables have no computed or virtual "
+                f"AlterTableAddColumns: column {entry.name!r}: Lance tables have no computed or virtual "
                 "columns of their own; give an expression"
             )
         if not entry.expression:
-            raise InvalidInputError(f"AlterTableAddColumns {entry.name}: the expression is missing")
+            raise InvalidInputError(
+                f"AlterTableAddColumns: the expression of column {entry.name!r} is missing"
+            )
+        check_column_name(entry.name)
         if entry.name in dataset.schema.names or entry.name in expressions:
-            raise TableSchemaValidationError(f"column {entry.name} already exists")
+            raise TableSchemaValidationError(f"column {entry.name!r} already exists")
         expressions[entry.name] = entry.expression
     if not expressions:
         raise InvalidInputError("AlterTableAddColumns: there is no column to add")
@@ -79,7 +82,8 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
 
     Raises:
         TableColumnNotFoundError: code 12.
-        TableSchemaValidationError: code 20, the new name is taken or the type cannot be cast.
+        TableSchemaValidationError: code 20, the new name is taken or cannot be one, or the type
+            cannot be cast.
         UnsupportedError: code 0, a virtual column is asked for.
         InvalidInputError: code 13, there is nothing to alter.
     """
@@ -87,13 +91,14 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
     for entry in entries:
         if entry.virtual_column is not None:
             raise UnsupportedError(
-                f"AlterTableAlterColumns {entry.path}: Lance tables have no virtual columns"
+                f"AlterTableAlterColumns: column {entry.path!r}: Lance tables have no virtual columns"
             )
         require(dataset, entry.path)
         change: dict[str, Any] = {"path": entry.path}
         if entry.rename is not None:
+            check_column_name(entry.rename)
             if entry.rename in dataset.schema.names and "." not in entry.path:
-                raise TableSchemaValidationError(f"column {entry.rename} already exists")
+                raise TableSchemaValidationError(f"column {entry.rename!r} already exists")
             change["name"] = entry.rename
         if entry.nullable is not None:
             change["nullable"] = entry.nullable
@@ -101,7 +106,7 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
             change["data_type"] = from_json_type(entry.data_type, entry.path)
         if len(change) == 1:
             raise InvalidInputError(
-                f"AlterTableAlterColumns {entry.path}: nothing is to be altered"
+                f"AlterTableAlterColumns: nothing is to be altered of column {entry.path!r}"
             )
         alterations.append(change)
     if not alterations:

@@ -14,6 +14,7 @@ higher or younger than the mark's.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from functools import cached_property
@@ -24,7 +25,11 @@ from urllib.parse import quote, unquote, urlsplit
 
 import attrs
 
-from lance_namespace_client.errors import InternalError, InvalidTableStateError
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidTableStateError,
+)
 
 from ..core.errors import first_line
 from ..core.identifiers import Identifier
@@ -32,7 +37,7 @@ from ..core.storage import TableStorage
 from .dataset import open_dataset
 from .errors import from_lance
 
-__all__ = ["MARK", "TableFolder"]
+__all__ = ["MARK", "FolderState", "TableFolder"]
 
 MARK = ".lance-dropped"
 VERSIONS = "_versions"
@@ -44,11 +49,13 @@ FOLDERS = frozenset(
     {VERSIONS, DATA, "_deletions", "_indices", "_mem_wal", "_refs", "_transactions", "tree"}
 )
 """What a dataset has at its root; ``tree`` holds its branches."""
+CATALOGS_OWN = frozenset({"metadata"})
+"""What an Iceberg catalog keeps beside it."""
 FILES = frozenset({MARK, DECLARED, ".lance-deregistered", "_latest.manifest"})
 
 
 @attrs.frozen(kw_only=True)
-class _State:
+class FolderState:
     """How far a dataset was."""
 
     version: int
@@ -56,7 +63,7 @@ class _State:
     """When that version was, in microseconds since 1970."""
 
 
-_NOTHING = _State(version=0, written=0)
+_NOTHING = FolderState(version=0, written=0)
 
 
 class TableFolder:
@@ -93,7 +100,7 @@ class TableFolder:
 
     def mark(self, identifier: Identifier) -> bool:
         """Note that the table is being dropped; False where there is nothing to delete."""
-        state = self._state()
+        state = self.state()
         if state is None:
             if not self._has_remains():
                 return False
@@ -105,7 +112,7 @@ class TableFolder:
     def unmark(self) -> None:
         """Take the mark away, where there is one."""
         if self._files.contains(MARK):
-            self._files.delete_file(MARK)
+            self._delete_file(MARK)
 
     def is_marked(self, identifier: Identifier) -> bool:
         """Say whether a drop of that table was broken off here and nothing was written since."""
@@ -114,13 +121,14 @@ class TableFolder:
         marked = self._read_mark()
         if marked is None or marked[0] != identifier:
             return False
-        now = self._state() or _NOTHING
+        now = self.state() or _NOTHING
         return now.version <= marked[1].version and now.written <= marked[1].written
 
     def delete(self) -> None:
         """Delete the data, the manifests first and the mark last.
 
         Raises:
+            ConcurrentModificationError: code 14, someone else deletes it at the same moment.
             InternalError: code 18, something could not be deleted; the message says what.
         """
         folders, files = self._entries
@@ -128,16 +136,18 @@ class TableFolder:
             for folder in sorted(folders & FOLDERS, key=lambda name: name != VERSIONS):
                 self._delete_folder(folder)
             for file in (files & FILES) - {MARK}:
-                self._files.delete_file(file)
+                self._delete_file(file)
             self.unmark()
             self._remove_empty_directory()
+        except ConcurrentModificationError:
+            raise
         except Exception as error:
             raise InternalError(
                 f"the table is out of the catalog, but not all data at {self._storage.location} "
                 f"could be deleted; drop it again to go on: {first_line(error)}"
             ) from error
 
-    def _state(self) -> _State | None:
+    def state(self) -> FolderState | None:
         """Say how far the dataset is; None where none opens, or what is there is damaged."""
         try:
             dataset = open_dataset(self._storage)
@@ -148,7 +158,7 @@ class TableFolder:
                 return None
             raise
         found = dataset.get_version()
-        return _State(
+        return FolderState(
             version=int(found["version"]), written=round(found["timestamp"].timestamp() * 1e6)
         )
 
@@ -162,7 +172,7 @@ class TableFolder:
             return True
         return (
             DATA in folders
-            and folders <= FOLDERS
+            and folders <= FOLDERS | CATALOGS_OWN
             and files <= FILES
             and all(map(_is_data_file, self._files.list(DATA)))
         )
@@ -172,17 +182,38 @@ class TableFolder:
 
         self._write(f"{name}/{DECLARED}", b"")
         location = self._storage.location
-        lance.LanceDataset.drop(
-            f"{location}/{quote(name) if '://' in location else name}",
-            storage_options=dict(self._storage.options) or None,
-            ignore_not_found=True,
-        )
+        try:
+            lance.LanceDataset.drop(
+                f"{location}/{quote(name) if '://' in location else name}",
+                storage_options=dict(self._storage.options) or None,
+                ignore_not_found=True,
+            )
+        except (OSError, ValueError) as error:
+            # The file above, which makes pylance drop the folder, has gone again.
+            if "Refusing to drop" not in str(error):
+                raise
+            raise ConcurrentModificationError(
+                f"someone else deletes the data at {location} at the same moment; look again"
+            ) from error
+
+    def _delete_file(self, name: str) -> None:
+        """Delete a file; another who drops the same table may have been first."""
+        try:
+            self._files.delete_file(name)
+        except OSError as error:
+            if not _is_missing(error):
+                raise
 
     def _remove_empty_directory(self) -> None:
         """Remove the folder itself on local storage; object stores have none."""
         path = _local_path(self._storage.location)
-        if path is not None and os.path.isdir(path) and not os.listdir(path):
+        if path is None:
+            return
+        try:
             os.rmdir(path)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY):
+                raise
 
     def _write(self, name: str, content: bytes) -> None:
         with TemporaryDirectory() as folder:
@@ -190,18 +221,28 @@ class TableFolder:
             local.write_bytes(content)
             self._files.upload_file(local, name)
 
-    def _read_mark(self) -> tuple[Identifier, _State] | None:
-        """Read the mark; None where it is not one of ours."""
+    def _read_mark(self) -> tuple[Identifier, FolderState] | None:
+        """Read the mark; None where it is not one of ours, or has gone meanwhile."""
         with TemporaryDirectory() as folder:
             local = Path(folder, "content")
-            self._files.download_file(MARK, local)
+            try:
+                self._files.download_file(MARK, local)
+            except OSError as error:
+                if _is_missing(error):
+                    return None
+                raise
             content = local.read_bytes()
         try:
             found = json.loads(content)
-            state = _State(version=int(found["version"]), written=int(found["written"]))
+            state = FolderState(version=int(found["version"]), written=int(found["written"]))
             return tuple(found["id"]), state
         except (ValueError, TypeError, KeyError):
             return None
+
+
+def _is_missing(error: OSError) -> bool:
+    """Say whether pylance's file session failed since there is no such file."""
+    return "not found" in str(error)
 
 
 def _is_data_file(path: str) -> bool:

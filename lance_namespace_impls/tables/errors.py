@@ -6,9 +6,11 @@ pylance raises Python's plain exceptions; what went wrong stands in the text.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
+    InternalError,
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
@@ -39,14 +41,16 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      r"Schema mismatch|contained null values even though the field is marked non-null",
      TableSchemaValidationError),
     (r"No field named|column \S+ does not exist|Column \S+ (does not exist|not found)|"
-     r"Field \S+ (not found|does not exist)", TableColumnNotFoundError),
+     r"Field \S+ (not found|does not exist)|FTS field path \S+ does not exist|"
+     r"[Cc]olumn \S+ is not in the dataset", TableColumnNotFoundError),
+    (r"LanceError\(Schema\)", TableSchemaValidationError),
     (r"Permission ?denied|AccessDenied|Access Denied|\b403\b.*Forbidden|EACCES", PermissionDeniedError),
     (r"Connection refused|connection error|error sending request|timed? ?out|"
      r"\b503\b|dns error|Could not resolve host|SlowDown", ServiceUnavailableError),
     (r"Cleanup error: \d+ tagged version|Not found: .*/data/[^/]*\.lance", InvalidTableStateError),
     (r"Invalid user input|Ref is invalid|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
-     r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)",
-     InvalidInputError),
+     r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)|"
+     r"WKT error", InvalidInputError),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
 # Storage holds something that opens like a dataset and is none.
@@ -55,11 +59,22 @@ _BROKEN = re.compile(
 )
 # pylance ends a message with the place in its Rust source.
 _SOURCE = re.compile(r",? ?(location: )?/?(\S*/)?(rust|src)/\S+\.rs:\d+(:\d+)?")
+# It also shows a schema with every field of each of its structures.
+_DUMP = re.compile(r"(:| in (dataset )?schema:)?\s*Schema \{.*", re.DOTALL)
+_OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
 
 
 def plain_message(error: BaseException) -> str:
-    """Give pylance's message on one line, without the place in its source."""
-    return first_line(Exception(_SOURCE.sub("", str(error))))
+    """Give pylance's message on one line, without the place in its source and dumps of schemas."""
+    return first_line(Exception(_DUMP.sub("", _SOURCE.sub("", _said(error)))))
+
+
+def _said(error: BaseException) -> str:
+    """Give the message of an exception; pylance gives some in two parts, which show as a tuple."""
+    parts = error.args
+    if isinstance(error, TypeError) and len(parts) > 1 and all(isinstance(p, str) for p in parts):
+        return "".join(parts)
+    return str(error)
 
 
 def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
@@ -69,7 +84,7 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
         error: the failure.
         what: the operation and its object, to open the message with.
     """
-    text = str(error)
+    text = _said(error)
     if _BROKEN.search(text):
         return InvalidTableStateError(
             f"{what}: what is there does not follow the Lance format: {plain_message(error)}"
@@ -80,4 +95,21 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
     if isinstance(error, ValueError):
         # pylance's Python layer checks arguments, and says so with a plain ValueError.
         return InvalidInputError(f"{what}: {plain_message(error)}")
+    if isinstance(error, OverflowError) and _is_raised_by_lance(error):
+        return InvalidInputError(
+            f"{what}: a number is larger than Lance takes ({plain_message(error)})"
+        )
+    if isinstance(error, TypeError) and _is_raised_by_lance(error):
+        return InvalidInputError(f"{what}: {plain_message(error)}")
+    if _OF_LANCE.search(text) or _SOURCE.search(text):
+        return InternalError(f"{what}: {plain_message(error)}")
     return None
+
+
+def _is_raised_by_lance(error: BaseException) -> bool:
+    """Say whether pylance refused an argument; a slip in this package is none of the caller's."""
+    trace: Any = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    name = "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
+    return name.partition(".")[0] == "lance"

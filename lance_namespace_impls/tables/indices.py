@@ -93,7 +93,7 @@ def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
     require(dataset, request.column)
     name = request.name or f"{request.column.replace('.', '_')}_idx"
     if any(index.name == name for index in dataset.describe_indices()):
-        raise TableIndexAlreadyExistsError(f"index {name} already exists; drop it first")
+        raise TableIndexAlreadyExistsError(f"index {name!r} already exists; drop it first")
     return name
 
 
@@ -101,7 +101,7 @@ def _find(dataset: Any, name: str | None) -> Any:
     for index in dataset.describe_indices():
         if index.name == name:
             return index
-    raise TableIndexNotFoundError(f"index {name} does not exist")
+    raise TableIndexNotFoundError(f"index {name!r} does not exist")
 
 
 def list_indices(dataset: Any, after: str | None) -> Iterator[IndexContent]:

@@ -38,14 +38,16 @@ def scanner(dataset: Any, request: Query) -> Any:
         "io_buffer_size": READ_AHEAD_BYTES,
     }
     vector = _vector(request)
+    if request.k == 0 and (vector is not None or request.full_text_query is not None):
+        raise InvalidInputError("QueryTable: k is 0; a search needs the number of rows to find")
     if vector is not None:
         wanted["nearest"] = _nearest(dataset, request, vector)
     elif request.k:
+        # None at all stands for all rows, as with pylance's own namespaces.
         wanted["limit"] = request.k
     if request.full_text_query is not None:
         wanted["full_text_query"] = _full_text(request)
-        if request.k:
-            wanted["limit"] = request.k
+        wanted["limit"] = request.k
     if vector is None and request.full_text_query is None:
         wanted["batch_size"] = _batch_rows(dataset.schema)
         wanted["batch_readahead"] = 2
@@ -114,7 +116,18 @@ def _vector(request: Query) -> list[Any] | None:
     given = [v for v in (vector.single_vector, vector.multi_vector) if v]
     if len(given) > 1:
         raise InvalidInputError("QueryTable: give one of single_vector and multi_vector")
-    return given[0] if given else None
+    if not all(vector.multi_vector or ()):
+        raise InvalidInputError("QueryTable: one of the vectors in multi_vector is empty")
+    if given:
+        return given[0]
+    is_empty = vector.single_vector is not None or vector.multi_vector is not None
+    # lancedb sends an empty vector where it means none, and names no column then.
+    if is_empty and (request.vector_column is not None or request.distance_type is not None):
+        raise InvalidInputError(
+            "QueryTable: the vector is empty; give one to search with, or leave vector_column and "
+            "distance_type out"
+        )
+    return None
 
 
 def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
@@ -123,7 +136,7 @@ def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
     nearest: dict[str, Any] = {
         "column": column,
         "q": vector,
-        "k": request.k or 10,
+        "k": request.k,
         "metric": request.distance_type.lower() if request.distance_type else None,
         "nprobes": request.nprobes,
         "minimum_nprobes": request.minimum_nprobes,

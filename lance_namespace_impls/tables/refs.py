@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
+import warnings
 from typing import Any
+from urllib.parse import quote, unquote
 
 from lance_namespace_client.errors import (
+    InvalidInputError,
     TableBranchAlreadyExistsError,
     TableBranchNotFoundError,
     TableTagAlreadyExistsError,
@@ -27,6 +32,15 @@ __all__ = [
     "update_tag",
 ]
 
+# A name becomes that of a file, escaped and with an ending; file systems take 255 bytes.
+LONGEST_NAME = 200
+# pylance takes letters of any script in a tag, and then finds no tag of the table any more.
+_TAG = re.compile(r"[A-Za-z0-9._-]+")
+_TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
+_UNREAD_TAG = re.compile(r"Not found: \S*_refs/tags/")
+# What pylance says to those who were too late with a branch.
+_TAKEN = re.compile(r"Dataset already exists|Clone operation should not enter build_manifest")
+
 
 def tags(dataset: Any) -> dict[str, TagContents]:
     """Give every tag by its name, in order."""
@@ -34,8 +48,43 @@ def tags(dataset: Any) -> dict[str, TagContents]:
         name: TagContents(
             branch=found["branch"], version=found["version"], manifest_size=found["manifest_size"]
         )
-        for name, found in sorted(dataset.tags.list().items())
+        for name, found in sorted(_tags(dataset).items())
     }
+
+
+def _tags(dataset: Any) -> dict[str, dict[str, Any]]:
+    """Give what pylance knows of each tag.
+
+    Where other programs made a tag whose name pylance cannot read back, the others are listed.
+    """
+    try:
+        return dict(dataset.tags.list())
+    except (ValueError, OSError) as error:
+        if not _UNREAD_TAG.search(str(error)):
+            raise
+        return _readable_tags(dataset)
+
+
+def _readable_tags(dataset: Any) -> dict[str, dict[str, Any]]:
+    from lance.file import LanceFileSession
+
+    files = LanceFileSession(dataset.uri, storage_options=dataset.latest_storage_options())
+    found = {}
+    for batch in dataset.all_files():
+        for file in batch.to_pylist():
+            match = _TAG_FILE.fullmatch(file["path"])
+            if match is None:
+                continue
+            if not _TAG.fullmatch(match[1]):
+                warnings.warn(
+                    f"a tag at {dataset.uri} has a name that pylance cannot read, and is left out: "
+                    f"{unquote(match[1])!r}",
+                    stacklevel=2,
+                )
+                continue
+            content = json.loads(files.read_range(file["path"], 0, file["size_bytes"]))
+            found[match[1]] = {**content, "manifest_size": content["manifestSize"]}
+    return found
 
 
 def tag(dataset: Any, name: str) -> TagContents:
@@ -52,14 +101,30 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
     """Name a version.
 
     Raises:
+        InvalidInputError: code 13, the name cannot be that of a tag.
         TableTagAlreadyExistsError: code 9.
         TableVersionNotFoundError: code 11.
         TableBranchNotFoundError: code 22.
     """
-    if name in dataset.tags.list():
-        raise TableTagAlreadyExistsError(f"tag {name} already exists; update or delete it")
+    if not _TAG.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise InvalidInputError(
+            f"CreateTableTag: {_shown(name)} cannot be the name of a tag: it is of ASCII letters, "
+            f"digits, '.', '-' and '_', and of {LONGEST_NAME} characters at most"
+        )
+    taken = TableTagAlreadyExistsError(f"tag {name!r} already exists; update or delete it")
+    if name in _tags(dataset):
+        raise taken
     checkout(dataset, version, branch)
-    dataset.tags.create(name, version if branch is None else (branch, version))
+    try:
+        dataset.tags.create(name, version if branch is None else (branch, version))
+    except (ValueError, OSError) as error:
+        if name not in _tags(dataset):
+            raise
+        raise taken from error
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= 60 else f"{name[:57]}...")
 
 
 def update_tag(dataset: Any, name: str, version: int, branch: str | None) -> None:
@@ -87,8 +152,8 @@ def delete_tag(dataset: Any, name: str) -> None:
 
 def require_tag(dataset: Any, name: str) -> None:
     """Refuse a tag that is not there (code 8)."""
-    if name not in dataset.tags.list():
-        raise TableTagNotFoundError(f"tag {name} does not exist")
+    if name not in _tags(dataset):
+        raise TableTagNotFoundError(f"tag {name!r} does not exist")
 
 
 def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
@@ -104,7 +169,7 @@ def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
     except (ValueError, OSError) as error:
         if "not found" not in str(error):
             raise
-        where = "" if branch is None else f" on branch {branch}"
+        where = "" if branch is None else f" on branch {branch!r}"
         raise TableVersionNotFoundError(f"version {version}{where} does not exist") from error
 
 
@@ -128,20 +193,32 @@ def create_branch(
     """Start a branch, from the latest version of the main branch unless said otherwise.
 
     Raises:
+        InvalidInputError: code 13, the name cannot be that of a branch.
         TableBranchAlreadyExistsError: code 23.
         TableBranchNotFoundError: code 22, there is no branch to start from.
         TableVersionNotFoundError: code 11.
     """
+    # pylance escapes it twice on its way to the name of a file.
+    if len(quote(quote(name, safe=""), safe="")) > LONGEST_NAME:
+        raise InvalidInputError(
+            f"CreateTableBranch: {_shown(name)} is too long for the name of a branch: {LONGEST_NAME} "
+            "characters at most, of which one outside ASCII counts several times"
+        )
     # pylance's own refusal of a branch that is there already is an internal error.
+    taken = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
     if name in dataset.branches.list():
-        raise TableBranchAlreadyExistsError(f"branch {name} already exists")
+        raise taken
     require_branch(dataset, from_branch)
     if from_version is not None:
         checkout(dataset, from_version, from_branch)
-    if from_branch is None and from_version is None:
-        dataset.create_branch(name)
-    else:
-        dataset.create_branch(name, (from_branch, from_version))
+    start = () if from_branch is None and from_version is None else ((from_branch, from_version),)
+    try:
+        dataset.create_branch(name, *start)
+    except Exception as error:
+        # The branch of someone who was faster is written before it is listed.
+        if not _TAKEN.search(str(error)) and name not in dataset.branches.list():
+            raise
+        raise taken from error
 
 
 def delete_branch(dataset: Any, name: str) -> None:
@@ -157,4 +234,4 @@ def delete_branch(dataset: Any, name: str) -> None:
 def require_branch(dataset: Any, name: str | None) -> None:
     """Refuse a branch that is not there (code 22)."""
     if name is not None and name not in dataset.branches.list():
-        raise TableBranchNotFoundError(f"branch {name} does not exist")
+        raise TableBranchNotFoundError(f"branch {name!r} does not exist")

@@ -42,7 +42,7 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
         if len(pair) != 2:
             raise InvalidInputError(f"UpdateTable: {pair!r} is not a column and an expression")
         if pair[0] in updates:
-            raise InvalidInputError(f"UpdateTable: column {pair[0]} is set twice")
+            raise InvalidInputError(f"UpdateTable: column {pair[0]!r} is set twice")
         updates[pair[0]] = pair[1]
     if not updates:
         raise InvalidInputError("UpdateTable: there is nothing to update")

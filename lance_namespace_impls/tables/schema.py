@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
 from lance_namespace_client.models import JsonArrowDataType, JsonArrowField, JsonArrowSchema
 
 from .errors import plain_message
@@ -18,7 +18,45 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["from_json_type", "to_json_schema"]
+__all__ = ["check_column_name", "check_columns", "from_json_type", "to_json_schema"]
+
+# pylance gives these of its own to each row, and breaks down where a table has one.
+RESERVED = frozenset(
+    ("_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version")
+)
+_UNREADABLE = {".": "a dot", "`": "a backtick", "\0": "a zero byte"}
+
+
+def check_columns(schema: pa.Schema) -> None:
+    """Refuse a schema whose columns could be written and then not be read.
+
+    Raises:
+        TableSchemaValidationError: code 20.
+    """
+    seen: set[str] = set()
+    for name in schema.names:
+        check_column_name(name)
+        if name in seen:
+            raise TableSchemaValidationError(f"two columns are named {name!r}; rename one of them")
+        seen.add(name)
+
+
+def check_column_name(name: str) -> None:
+    """Refuse a name that Lance would take for a column and then not find.
+
+    Raises:
+        TableSchemaValidationError: code 20.
+    """
+    if not name:
+        raise TableSchemaValidationError("a column has no name; give it one")
+    if name in RESERVED:
+        raise TableSchemaValidationError(f"column {name!r} is Lance's own; choose another name")
+    for character, shown in _UNREADABLE.items():
+        if character in name:
+            raise TableSchemaValidationError(
+                f"column {name!r} has {shown} in its name, with which Lance cannot find it; choose "
+                "another name"
+            )
 
 
 def to_json_schema(schema: pa.Schema) -> JsonArrowSchema:

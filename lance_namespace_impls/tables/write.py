@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import warnings
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
+    InvalidTableStateError,
     TableAlreadyExistsError,
+    TableVersionNotFoundError,
 )
 
 from ..core.errors import first_line
 from ..core.modes import InsertMode
 from ..core.storage import TableStorage
-from .errors import from_lance
+from .dataset import open_dataset
+from .errors import from_lance, plain_message
+from .schema import check_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["RowCount", "create", "insert"]
+__all__ = ["RowCount", "commit_onto", "create", "delete_data_files", "insert"]
+
+# What pylance says of a commit onto version 0 where there is a version by now; the second form is
+# that version's manifest, whose name counts up or down.
+_OVERTAKEN = re.compile(
+    r"Dataset already exists|_versions/(0|18446744073709551615)\.manifest was not found"
+)
 
 
 class RowCount:
@@ -72,34 +84,142 @@ def create(storage: TableStorage, reader: pa.RecordBatchReader, *, overwrite: bo
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
         InvalidInputError: code 13, the stream breaks off.
     """
+    counted = RowCount(reader)
+    with counted.blaming_stream():
+        write = _overwrite if overwrite else _write_first
+        return write(storage, counted.reader())
+
+
+def _overwrite(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
     import lance
 
-    counted = RowCount(reader)
+    options = dict(storage.options) or None
+    return int(
+        lance.write_dataset(
+            reader, storage.location, mode="overwrite", storage_options=options
+        ).version
+    )
+
+
+def _write_first(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
+    """Write version 1, or nothing.
+
+    Not by pylance's mode "create": of several writers at once, it puts the later ones' rows in the
+    place of the first one's.
+    """
+    from lance.fragment import write_fragments
+
     try:
-        with counted.blaming_stream():
-            dataset = lance.write_dataset(
-                counted.reader(),
-                storage.location,
-                mode="overwrite" if overwrite else "create",
-                storage_options=dict(storage.options) or None,
-            )
+        transaction = write_fragments(
+            reader,
+            storage.location,
+            mode="create",
+            return_transaction=True,
+            storage_options=dict(storage.options) or None,
+        )
     except OSError as error:
-        conflict = from_lance(error, storage.location)
-        if not overwrite and isinstance(conflict, ConcurrentModificationError):
-            raise TableAlreadyExistsError(
-                f"{storage.location}: another writer made the table first"
-            ) from error
-        raise
+        if not _is_overtaken(error):
+            raise
+        raise _made_by_other(storage) from error
+    try:
+        return commit_onto(storage, transaction)
+    except OSError as error:
+        if not _is_overtaken(error):
+            raise
+        if _took_effect(storage, transaction):
+            return 1
+        raise _made_by_other(storage) from error
+
+
+def commit_onto(storage: TableStorage, transaction: Any) -> int:
+    """Commit a change onto the version that it was made for and no other; give the new version.
+
+    Args:
+        storage: where the dataset is, or is to be.
+        transaction: a ``lance.Transaction`` that overwrites; read version 0 is where nothing is.
+
+    Raises:
+        OSError: pylance's, among others where the dataset has another version by now.
+    """
+    import lance
+
+    # With retries pylance would put an overwriting change on top of what others committed.
+    dataset = lance.LanceDataset.commit(
+        storage.location,
+        transaction,
+        storage_options=dict(storage.options) or None,
+        max_retries=0,
+    )
     return int(dataset.version)
+
+
+def _is_overtaken(error: OSError) -> bool:
+    return bool(_OVERTAKEN.search(str(error))) or isinstance(
+        from_lance(error, ""), ConcurrentModificationError
+    )
+
+
+def _made_by_other(storage: TableStorage) -> TableAlreadyExistsError:
+    return TableAlreadyExistsError(f"{storage.location}: another writer made the table first")
+
+
+def _took_effect(storage: TableStorage, transaction: Any) -> bool:
+    """Say whether version 1 is this writer's after all; what is not needed is deleted.
+
+    An object store's client that repeats a request whose answer was lost meets its own file.
+    """
+    files = [file.path for each in transaction.operation.fragments for file in each.files]
+    try:
+        if _first_writer(storage) == transaction.uuid:
+            return True
+        delete_data_files(storage, files)
+    except Exception as error:  # noqa: BLE001 the caller must see that the table is there
+        warnings.warn(
+            f"unused data files are left at {storage.location}/data: {', '.join(files)}: "
+            f"{plain_message(error)}",
+            stacklevel=2,
+        )
+    return False
+
+
+def _first_writer(storage: TableStorage) -> str | None:
+    """Give the transaction that made version 1; None where that version has gone."""
+    try:
+        return str(open_dataset(storage, version=1).read_transaction(1).uuid)
+    except (InvalidTableStateError, TableVersionNotFoundError):
+        return None
+
+
+def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
+    """Delete data files that no version holds, and the blobs that belong to them.
+
+    Args:
+        storage: where the dataset is.
+        files: names below ``data``; one that is not there is passed over.
+
+    Raises:
+        OSError: one could not be deleted.
+    """
+    from lance.file import LanceFileSession
+
+    session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
+    for file in files:
+        path = f"data/{file}"
+        for each in [path, *session.list(path.removesuffix(".lance"))]:
+            if session.contains(each):
+                session.delete_file(each)
 
 
 def insert(dataset: Any, reader: pa.RecordBatchReader, mode: InsertMode) -> int:
     """Add or replace rows in one commit; give the number of rows written.
 
     Raises:
-        TableSchemaValidationError: code 20, the rows do not fit the table.
+        TableSchemaValidationError: code 20, the rows do not fit the table, or have columns that could
+            not be read.
         InvalidInputError: code 13, the stream breaks off.
     """
+    if mode is InsertMode.OVERWRITE:
+        check_columns(reader.schema)
     counted = RowCount(reader)
     with counted.blaming_stream():
         dataset.insert(counted.reader(), mode=mode.value)

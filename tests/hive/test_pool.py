@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pymetastore.hive_metastore.ttypes import Database
 
 from lance_namespace_client.errors import (
     ServiceUnavailableError,
@@ -20,6 +21,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.hive.client import Metastore as Client
 from tests.servers.hive import shared
 from tests.servers.proxy import Proxy
 
@@ -92,9 +94,17 @@ def test_a_read_is_asked_again_only_once(namespace: Namespace, way: Proxy) -> No
     assert (way.opened, way.requests) == (2, 2)
 
 
-def test_a_change_whose_answer_is_lost_is_not_repeated(namespace: Namespace, way: Proxy) -> None:
+def test_a_change_whose_answer_is_lost_is_not_repeated(
+    namespace: Namespace, way: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create = Client.create_database
+
+    def create_without_answer(client: Client, database: Database) -> None:
+        way.lose_replies = 1
+        create(client, database)
+
+    monkeypatch.setattr(Client, "create_database", create_without_answer)
     namespace.namespace_exists({"id": ["default"]})
-    way.lose_replies = 1
     with pytest.raises(ServiceUnavailableError, match="may have been made") as raised:
         namespace.create_namespace({"id": ["lost_answer"]})
     assert raised.value.code == 17

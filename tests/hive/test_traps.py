@@ -113,6 +113,9 @@ def test_a_missing_parent_is_told_from_a_bad_name(form: Form) -> None:
     if form.metastore.release.version < "4":
         with pytest.raises(InvalidInputError, match="not a valid object name"):
             form.namespace.declare_table({"id": [*database, "a-b"]})
+        form.namespace.declare_table({"id": [*database, "t"]})
+        with pytest.raises(InvalidInputError, match="not a valid object name"):
+            form.namespace.rename_table({"id": [*database, "t"], "new_table_name": "a-b"})
     else:
         form.namespace.declare_table({"id": [*database, "a-b"]})
         assert form.namespace.list_tables({"id": database}).tables == ["a-b"]
@@ -229,6 +232,7 @@ def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None
         ("plain", "MANAGED_TABLE", {}),
         ("iceberg", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "ICEBERG"}),
         ("managed", "EXTERNAL_TABLE", {"table_type": "lance"}),  # without EXTERNAL=TRUE it is not
+        ("managed_upper", "EXTERNAL_TABLE", {"table_type": "LANCE"}),
         ("lancelot", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "lancelot"}),
         ("upper", "EXTERNAL_TABLE", {"EXTERNAL": "TRUE", "table_type": "LANCE"}),
         ("lower", "EXTERNAL_TABLE", {"EXTERNAL": "true", "table_type": "lance"}),
@@ -239,7 +243,7 @@ def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None
         table = plain_table(form, database[-1], name, tableType=kind, parameters=parameters, **more)
         client.create_table(table)
     form.namespace.declare_table({"id": [*database, "ours"]})
-    others = ["plain", "iceberg", "managed", "lancelot", "view"]
+    others = ["plain", "iceberg", "managed", "managed_upper", "lancelot", "view"]
     lances = ["lower", "ours", "upper"]
     if form.release == "2.3":  # takes the parameter in capitals only
         others.append(lances.pop(0))

@@ -135,3 +135,22 @@ def test_a_server_that_restarts(
         iceberg.list_tables({"id": ["wh", "db"]})
     server.start()
     assert iceberg.list_tables({"id": ["wh", "db"]}).tables == ["t"]
+
+
+def test_a_server_without_a_prefix_in_its_paths(connected: Connect) -> None:
+    with pytest.raises(LanceNamespaceError, match="No route for request") as caught:
+        connected(prefix=None).list_tables({"id": ["wh", "db"]})
+    assert caught.value.code == 13
+    assert caught.value.message.endswith("set the property 'prefix' to nothing")
+
+
+@pytest.mark.parametrize(("prefix", "is_told"), [(None, True), ("", False)])
+def test_a_path_that_the_server_does_not_have(
+    proxy: FaultProxy, connected: Connect, bare: BareApi, prefix: str | None, is_told: bool
+) -> None:
+    """It is not taken for a namespace that is missing."""
+    body = {"error": {"type": "NoSuchRouteException", "message": "No route for request: GET v1"}}
+    proxy.fail(listing, Answer(status=404, body=body))
+    with pytest.raises(LanceNamespaceError, match="No route for request") as caught:
+        connected(endpoint=proxy.uri, prefix=prefix).list_tables({"id": ["wh", "db"]})
+    assert ("'prefix' to nothing" in caught.value.message) == is_told

@@ -66,6 +66,7 @@ def test_the_life_of_tables(client, root):
     assert client.count_table_rows(models.CountTableRowsRequest(id=["t"])).count == 4
     assert queried(client.query_table(query(["t"]))) == [1, 2, 3, 4]
     assert queried(client.query_table(query(["t"], k=2))) == [1, 2]
+    assert queried(client.query_table(query(["t"], k=0))) == [1, 2, 3, 4]
     assert lance.dataset(created.location).count_rows() == 4
 
     detailed = client.describe_table(

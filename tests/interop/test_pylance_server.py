@@ -58,8 +58,9 @@ def test_the_life_of_tables(client, root):
     client.insert_into_table({"id": ["ns", "t"]}, rows(4))
     assert client.count_table_rows({"id": ["ns", "t"]}).count == 4
     assert client.count_table_rows({"id": ["ns", "t"], "predicate": "a > 2"}).count == 2
-    found = client.query_table({"id": ["ns", "t"], "k": 10, **NO_VECTOR}).read_all()
-    assert found["a"].to_pylist() == [1, 2, 3, 4]
+    for unlimited in (10, 0):
+        found = client.query_table({"id": ["ns", "t"], "k": unlimited, **NO_VECTOR}).read_all()
+        assert found["a"].to_pylist() == [1, 2, 3, 4]
     detailed = client.describe_table({"id": ["ns", "t"], "load_detailed_metadata": True})
     assert detailed.version == 2
     assert [field.name for field in detailed.schema.fields] == ["a"]

@@ -97,9 +97,9 @@ def test_a_missing_namespace(quiet_lake: Lake) -> None:
     ("schema", "message"),
     [
         (pa.schema([]), "no columns"),
-        (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "two columns 'a'"),
-        (pa.schema([("a.b", pa.int8())]), "without a dot"),
-        (pa.schema([("", pa.int8())]), "''"),
+        (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "two columns are named 'a'"),
+        (pa.schema([("a.b", pa.int8())]), "has a dot in its name"),
+        (pa.schema([("", pa.int8())]), "a column has no name"),
     ],
 )
 def test_schemas_that_lance_cannot_store(quiet_lake: Lake, schema: pa.Schema, message: str) -> None:
@@ -231,7 +231,7 @@ def test_files_that_cannot_be_deleted_are_named(
     def refuse(*_: Any) -> None:
         raise PermissionError("read-only")
 
-    monkeypatch.setattr("lance_namespace_impls.directory.filesystem.Directory.unmark", refuse)
+    monkeypatch.setattr("lance.file.LanceFileSession.delete_file", refuse)
     with pytest.warns(UserWarning, match=fragments[0]["files"][0]["path"]):
         writing.delete_files(plan, fragments)
 

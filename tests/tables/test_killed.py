@@ -24,6 +24,7 @@ CREATE_STEPS = {
     "after the table was added": Step("Directory.add", "after"),
     "before the data is written": Step("write.create", "before"),
     "in the middle of the stream": Step("RowCount._batches", "first"),
+    "before the rows are committed": Step("write.commit_onto", "before"),
     "after the data was written": Step("write.create", "after"),
     "before the marker goes": Step("Directory.unmark", "before"),
     "after the marker went": Step("Directory.unmark", "after"),
@@ -31,8 +32,8 @@ CREATE_STEPS = {
 DROP_STEPS = {
     "before the directory goes": Step("os.rename", "before"),
     "after the directory was renamed": Step("os.rename", "after"),
-    "in the middle of deleting": Step("os.unlink", "after"),
-    "after everything was deleted": Step("Directory.remove", "after"),
+    "in the middle of deleting": Step("os.unlink", "after", nth=2),
+    "after everything was deleted": Step("Directory.delete", "after"),
 }
 
 
@@ -80,6 +81,7 @@ CATALOG_CREATE_STEPS = {
     "after the table was added": (Step("Namespace._add_table_for", "after"), ["drop"]),
     "before the data is written": (Step("write.create", "before"), ["create"]),
     "in the middle of the stream": (Step("RowCount._batches", "first"), ["create", "drop"]),
+    "before the rows are committed": (Step("write.commit_onto", "before"), ["create", "drop"]),
     "after the data was written": (Step("write.create", "after"), ["drop"]),
 }
 CATALOG_DROP_STEPS = {

@@ -1,4 +1,4 @@
-"""The README's snippets run as they stand, but for the folder that they write to."""
+"""The snippets of the README, and of the guide's queries, run as they stand but for their folder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "index.md").read_text("utf-8")
 FOLDER = "/tmp/lake"
 
 
@@ -21,10 +22,13 @@ def snippets() -> dict[str, str]:
     section = README.split("\n## Use it\n")[1].split("\n## ")[0]
     parts = re.split(r"\n### (.+)\n", f"\n### Use it\n{section}")
     for heading, text in zip(parts[1::2], parts[2::2], strict=True):
-        code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
-        if code:
+        if code := python_in(text):
             found[heading] = code
     return found
+
+
+def python_in(text: str) -> str:
+    return "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
 
 
 def run(code: str, folder: Path) -> str:
@@ -53,11 +57,28 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("heading", "expected"),
-    [("pylance", "3"), ("lancedb", "3"), ("lance-ray", "3"), ("Spark", "|  3|   c|")],
+    [
+        ("Search", "[{'name': 'near'"),
+        ("pylance", "3"),
+        ("lancedb", "3"),
+        ("lance-ray", "3"),
+        ("Spark", "|  3|   c|"),
+    ],
 )
 def test_a_snippet_runs(lake: Path, heading: str, expected: str) -> None:
     assert expected in run(snippets()[heading], lake)
 
 
 def test_every_snippet_is_run() -> None:
-    assert set(snippets()) == {"Use it", "pylance", "lancedb", "lance-ray", "Spark"}
+    assert set(snippets()) == {"Use it", "Search", "pylance", "lancedb", "lance-ray", "Spark"}
+
+
+def test_the_queries_of_the_guide(tmp_path: Path) -> None:
+    section = GUIDE.split("\n## Queries\n")[1].split("\n## ")[0]
+    nearest, indices, words = run(python_in(section), tmp_path / "lake").splitlines()
+    assert re.findall(r"'text': '(.*?)', '_distance': (\S+?)}", nearest) == [
+        ("a red apple", "0.0"),
+        ("a red car", "25.0"),
+    ]
+    assert indices == "['id_idx', 'text_idx', 'vector_idx']"
+    assert sorted(re.findall(r"'id': (\d)", words)) == ["1", "2"]

@@ -339,11 +339,11 @@ def test_data_left_by_a_deregistered_table_is_not_lost(some: MemoryNamespace) ->
 class Overtaken(MemoryNamespace):
     """Somebody else writes the first rows of every table just before."""
 
-    def _filling(self, entry: TableEntry) -> Any:
+    def _filling(self, entry: TableEntry, *, wait: bool) -> Any:
         import lance
 
         lance.write_dataset(pa.table({"x": [9]}), entry.location)
-        return super()._filling(entry)
+        return super()._filling(entry, wait=wait)
 
 
 def test_a_create_that_was_overtaken_leaves_the_others_table(tmp_path: Path) -> None:

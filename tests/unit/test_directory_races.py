@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import multiprocessing
+import shutil
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
@@ -14,9 +16,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    LanceNamespaceError,
+)
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.directory import filesystem
+from lance_namespace_impls.directory import namespace as directory_namespace
 
 RACERS = 8
 ROUNDS = 25
@@ -184,6 +192,36 @@ def test_one_creates_while_others_break_off(
         assert only_tables(place) == {"t.lance"}
 
 
+def test_all_who_are_content_with_a_table_get_it(
+    race: Race, rounds: Iterator[Namespace], place: Path
+) -> None:
+    for namespace in rounds:
+        request = {"id": ["t"], "mode": "ExistOk"}
+        outcomes = race.run(lambda racer: ("create_table", request, rows_of(racer)))  # noqa: B023
+        assert [code for code, _ in outcomes] == [None] * RACERS, Counter(outcomes)
+        assert namespace.count_table_rows({"id": ["t"]}).count == 1
+        assert only_tables(place) == {"t.lance"}
+
+
+def test_creating_against_dropping(race: Race, rounds: Iterator[Namespace], place: Path) -> None:
+    """Nobody's success is half a table, and every failure names what it is about."""
+    for namespace in rounds:
+        outcomes = race.run(
+            lambda racer: (
+                ("create_table", {"id": ["t"]}, rows_of(racer))
+                if racer % 2
+                else ("drop_table", {"id": ["t"]}, None)
+            )
+        )
+        assert {code for code, _ in outcomes} <= {None, 4, 5, 14}, Counter(outcomes)
+        assert all(
+            "table t" in message or "/t.lance" in message for code, message in outcomes if code
+        )
+        for name in namespace.iter_tables(include_declared=False):
+            assert namespace.open_table([name]).to_table().num_rows == 1
+        assert only_tables(place) <= {"t.lance"}
+
+
 def test_one_fills_a_declared_table(race: Race, rounds: Iterator[Namespace]) -> None:
     for namespace in rounds:
         namespace.declare_table({"id": ["t"]})
@@ -290,3 +328,125 @@ def test_a_listing_holds_what_stays(race: Race, rounds: Iterator[Namespace]) -> 
         assert {code for code, _ in race.run(calls)} == {None}
         stay = {f"goes{racer}" for racer in range(0, RACERS, 2)}
         assert set(namespace.iter_tables()) == {"a", "m", "z", *stay}
+
+
+# --- one after the other, at a chosen moment
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Namespace, Namespace]]:
+    with (
+        connect("dir", {"path": str(tmp_path)}) as one,
+        connect("dir", {"path": str(tmp_path)}) as two,
+    ):
+        yield one, two
+
+
+def rows_while(meanwhile: Callable[[], Any]) -> pa.RecordBatchReader:
+    """Give one row; something happens before the stream ends."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from ROWS.to_batches()
+        meanwhile()
+
+    return pa.RecordBatchReader.from_batches(ROWS.schema, batches())
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "rows"),
+    [
+        ("create_table", {"id": ["t"]}, ROWS),
+        ("create_table", {"id": ["t"], "mode": "Overwrite"}, ROWS),
+        ("drop_table", {"id": ["t"]}, None),
+        ("rename_table", {"id": ["t"], "new_table_name": "u"}, None),
+    ],
+)
+def test_a_table_that_is_being_filled_is_named_and_left_alone(
+    pair: tuple[Namespace, Namespace],
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    request_: dict[str, Any],
+    rows: Any,
+) -> None:
+    monkeypatch.setattr(directory_namespace, "PATIENCE_SECONDS", 0.05)
+    one, two = pair
+    outcomes: list[Outcome] = []
+    created = one.create_table(
+        {"id": ["t"]},
+        rows_while(lambda: outcomes.append(_outcome(two, method, request_, rows))),
+    )
+    assert created.version == 1
+    assert outcomes == [(14, "table t: someone else is writing its first rows; look again")]
+    assert two.open_table(["t"]).to_table() == ROWS
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "left"),
+    [
+        ("create_table", {"id": ["t"], "mode": "ExistOk"}, ["t"]),
+        ("drop_table", {"id": ["t"]}, []),
+        ("rename_table", {"id": ["t"], "new_table_name": "u"}, ["u"]),
+    ],
+)
+def test_who_comes_while_a_table_is_filled_waits(
+    pair: tuple[Namespace, Namespace], method: str, request_: dict[str, Any], left: list[str]
+) -> None:
+    one, two = pair
+    outcomes: list[Outcome] = []
+    rows = rows_of(2) if method == "create_table" else None
+    later = threading.Thread(target=lambda: outcomes.append(_outcome(two, method, request_, rows)))
+
+    def come() -> None:
+        later.start()
+        later.join(0.1)
+        assert later.is_alive()
+
+    one.create_table({"id": ["t"]}, rows_while(come))
+    later.join(WAIT_SECONDS)
+    assert outcomes == [(None, "")]
+    assert list(two.iter_tables()) == left
+    for name in left:
+        assert two.open_table([name]).to_table() == ROWS
+
+
+def test_a_table_that_goes_before_it_is_filled_is_said(
+    pair: tuple[Namespace, Namespace], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    one, two = pair
+    one.declare_table({"id": ["t"]})
+    found = one._table(("t",))  # type: ignore[attr-defined]
+    two.drop_table({"id": ["t"]})
+    monkeypatch.setattr(one, "_add_table_for", lambda *_: found)
+    with pytest.raises(ConcurrentModificationError, match="table t was dropped or renamed"):
+        one.create_table({"id": ["t"]}, ROWS)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_deleted_is_of_its_own_table(
+    pair: tuple[Namespace, Namespace], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The drop of one table does not fail for what is left of another."""
+    namespace, _ = pair
+    real = shutil.rmtree
+    stuck: set[str] = set()
+
+    def refuse(path: str, **more: Any) -> None:
+        if not stuck or path in stuck:
+            stuck.add(path)
+            raise PermissionError(13, "Permission denied", path)
+        real(path, **more)
+
+    for name in ("t", "u", "v"):
+        namespace.create_table({"id": [name]}, ROWS)
+    monkeypatch.setattr(filesystem.shutil, "rmtree", refuse)  # type: ignore[attr-defined]
+    with pytest.raises(InternalError, match="table t is out of the directory") as caught:
+        namespace.drop_table({"id": ["t"]})
+    (left,) = stuck
+    assert f"{left} could not be deleted: remove it" in str(caught.value)
+    with pytest.warns(UserWarning, match=f"{left}.* could not be deleted: remove it"):
+        namespace.drop_table({"id": ["u"]})
+    assert {path.name for path in tmp_path.iterdir()} == {Path(left).name, "v.lance"}
+    stuck |= {"nothing"}
+    stuck.discard(left)
+    namespace.drop_table({"id": ["v"]})
+    assert list(tmp_path.iterdir()) == []

@@ -73,7 +73,8 @@ class AnalyzeTableQueryPlanRequest(Model):
 
     k: int
     """Highest number of rows to return: the nearest ones in a vector search, the best scored
-    ones in a full-text search, the first ones otherwise.
+    ones in a full-text search, the first ones otherwise. 0 is no limit there, and code 13
+    in a search.
     """
 
     lower_bound: float | None = None

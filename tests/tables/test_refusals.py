@@ -1,0 +1,346 @@
+"""What is refused: the code, the table's name, and nothing of pylance's insides."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    TableBranchAlreadyExistsError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+    TableTagAlreadyExistsError,
+)
+from lance_namespace_impls.directory import DirectoryNamespace
+from lance_namespace_impls.tables.errors import from_lance, plain_message
+from lance_namespace_impls.tables.schema import check_columns
+
+T = {"id": ["letters"]}
+NEAR = {"single_vector": [0.0, 0.0]}
+ROWS = pa.table(
+    {
+        "id": [1, 2, 3],
+        "text": ["a", "b", "c"],
+        "vector": pa.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]], pa.list_(pa.float32(), 2)),
+    }
+)
+UNKEEPABLE = {
+    "union": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([1])]),
+    "run-end encoded": pa.RunEndEncodedArray.from_arrays([1], [5]),
+    "list view": pa.array([[1]], pa.list_view(pa.int32())),
+    "interval": pa.array([(1, 2, 3)], pa.month_day_nano_interval()),
+}
+BAD_COLUMNS = {
+    "": "no name",
+    "a`b": "a backtick",
+    "a.b": "a dot",
+    "a\0b": "a zero byte",
+    "_rowid": "Lance's own",
+}
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> DirectoryNamespace:
+    made = DirectoryNamespace.from_properties({"path": str(tmp_path)})
+    made.create_table(T, ROWS)
+    return made
+
+
+def refusal(code: int, call: Callable[..., Any], request: dict[str, Any], *data: Any) -> str:
+    """Give the message of a refusal, which names the table and shows nothing of pylance's source."""
+    with pytest.raises(LanceNamespaceError) as caught:
+        call({**T, **request}, *data)
+    message = caught.value.message
+    assert caught.value.code == code, message
+    assert "letters" in message
+    for internal in (".rs:", "/home/", "Schema {", "TypeError", "OverflowError"):
+        assert internal not in message
+    return message
+
+
+def query(**more: Any) -> dict[str, Any]:
+    return {"k": 2, "vector": None, **more}
+
+
+# --- tags and branches
+
+
+@pytest.mark.parametrize("name", ["é", "tag-ß", "\u0661", "a b", "a/b", "", "a" * 201, "a" * 300])
+def test_a_tag_that_could_not_be_found_again(namespace: DirectoryNamespace, name: str) -> None:
+    message = refusal(13, namespace.create_table_tag, {"tag": name, "version": 1})
+    assert "ASCII letters, digits, '.', '-' and '_', and of 200 characters" in message
+    assert namespace.list_table_tags(T).tags == {}
+
+
+@pytest.mark.parametrize("name", ["a" * 200, "v1.0", "A-_.9"])
+def test_a_tag_that_can(namespace: DirectoryNamespace, name: str) -> None:
+    namespace.create_table_tag({**T, "tag": name, "version": 1})
+    assert namespace.get_table_tag_version({**T, "tag": name}).version == 1
+
+
+@pytest.mark.parametrize("name", ["a" * 201, "é" * 21, "é" * 33])
+def test_a_branch_with_too_long_a_name(namespace: DirectoryNamespace, name: str) -> None:
+    assert "too long" in refusal(13, namespace.create_table_branch, {"name": name})
+    assert namespace.list_table_branches(T).branches == {}
+
+
+@pytest.mark.parametrize("name", ["a" * 200, "é" * 20, "team/side"])
+def test_a_branch_with_a_name_that_fits(namespace: DirectoryNamespace, name: str) -> None:
+    namespace.create_table_branch({**T, "name": name})
+    assert namespace.count_table_rows({**T, "branch": name}).count == 3
+
+
+def test_tags_beside_one_that_pylance_cannot_read(namespace: DirectoryNamespace) -> None:
+    dataset = lance.dataset(namespace.describe_table(T).location)
+    dataset.create_branch("side")
+    namespace.create_table_tag({**T, "tag": "first", "version": 1})
+    namespace.create_table_tag({**T, "tag": "aside", "version": 1, "branch": "side"})
+    before = namespace.list_table_tags(T).tags
+    dataset.tags.create("é", 1)
+    left_out = "a tag at .* cannot read, and is left out"
+    with pytest.warns(UserWarning, match=f"{left_out}: 'é'"):
+        assert namespace.list_table_tags(T).tags == before
+    with pytest.warns(UserWarning, match=left_out):
+        assert namespace.describe_table({**T, "tag": "first"}).version == 1
+    with pytest.warns(UserWarning, match=left_out):
+        namespace.create_table_tag({**T, "tag": "second", "version": 1})
+    with pytest.warns(UserWarning, match=left_out):
+        namespace.update_table_tag({**T, "tag": "second", "version": 1})
+    with pytest.warns(UserWarning, match=left_out):
+        namespace.delete_table_tag({**T, "tag": "second"})
+
+
+def at_once(call: Callable[[], Any]) -> list[Any]:
+    """Call from several threads at the same moment; give answers and failures."""
+    start, answers = threading.Barrier(6), list[Any]()
+
+    def one() -> None:
+        start.wait()
+        try:
+            answers.append(call())
+        except LanceNamespaceError as error:
+            answers.append(error)
+
+    threads = [threading.Thread(target=one) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_one_of_several_makes_a_tag(namespace: DirectoryNamespace, number: int) -> None:
+    answers = at_once(lambda: namespace.create_table_tag({**T, "tag": "t", "version": 1}))
+    failed = [answer for answer in answers if isinstance(answer, Exception)]
+    assert [type(error) for error in failed] == [TableTagAlreadyExistsError] * 5
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_one_of_several_makes_a_branch(namespace: DirectoryNamespace, number: int) -> None:
+    answers = at_once(lambda: namespace.create_table_branch({**T, "name": "b"}))
+    failed = [answer for answer in answers if isinstance(answer, Exception)]
+    assert [type(error) for error in failed] == [TableBranchAlreadyExistsError] * 5
+
+
+# --- arguments that pylance refuses
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"k": 2**64},
+        {"k": 2**64, "vector": NEAR},
+        {"version": 2**64},
+        {"offset": 2**64},
+        {"vector": NEAR, "nprobes": 2**64},
+    ],
+)
+def test_numbers_that_are_too_large(namespace: DirectoryNamespace, more: dict[str, Any]) -> None:
+    message = refusal(13, namespace.query_table, query(**more))
+    assert "a number is larger than Lance takes" in message
+
+
+def test_versions_that_are_too_large(namespace: DirectoryNamespace) -> None:
+    refusal(13, namespace.restore_table, {"version": 2**64})
+    refusal(13, namespace.create_table_tag, {"tag": "t", "version": 2**64})
+    refusal(13, namespace.create_table_branch, {"name": "b", "from_version": 2**64})
+
+
+@pytest.mark.parametrize("column", ["text", "id"])
+def test_a_search_in_what_is_no_vector(namespace: DirectoryNamespace, column: str) -> None:
+    request = query(vector=NEAR, vector_column=column)
+    assert "must be a vector" in refusal(13, namespace.query_table, request)
+
+
+def test_a_search_in_a_column_that_is_not_there(namespace: DirectoryNamespace) -> None:
+    refusal(12, namespace.query_table, query(vector=NEAR, vector_column="nothing"))
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        ("id", "IVF_FLAT"),
+        ("vector", "BTREE"),
+        ("vector", "FTS"),
+        ("id", "NGRAM"),
+        ("id", "LABEL_LIST"),
+        ("text", "RTREE"),
+    ],
+)
+def test_an_index_that_does_not_fit(namespace: DirectoryNamespace, column: str, kind: str) -> None:
+    request = {"column": column, "index_type": kind}
+    message = refusal(13, namespace.create_table_index, request)
+    assert "('" not in message
+    assert message.startswith("CreateTableIndex letters: ")
+
+
+def test_an_update_of_a_column_that_is_not_there(namespace: DirectoryNamespace) -> None:
+    message = refusal(12, namespace.update_table, {"updates": [["nothing", "1"]]})
+    assert message.endswith("Column 'nothing' does not exist")
+
+
+def test_a_slip_of_this_package_is_not_the_callers() -> None:
+    for slip in (lambda: len(5), lambda: (1).to_bytes(0)):  # type: ignore[arg-type]
+        with pytest.raises((TypeError, OverflowError)) as caught:
+            slip()
+        assert from_lance(caught.value, "QueryTable t") is None
+
+
+def test_no_source_and_no_dump_with_any_code() -> None:
+    text = (
+        "LanceError(Odd): broken in schema: Schema { fields: [] }, /home/x/rust/lance/src/a.rs:1:2"
+    )
+    found = from_lance(RuntimeError(text), "QueryTable t")
+    assert isinstance(found, InternalError)
+    assert found.message == "QueryTable t: LanceError(Odd): broken"
+    text = "it broke, /home/x/rust/lance/src/a.rs:1:2"
+    assert plain_message(RuntimeError(text)) == "it broke"
+
+
+# --- schemas
+
+
+@pytest.mark.parametrize("kind", UNKEEPABLE)
+def test_a_type_that_lance_does_not_keep(namespace: DirectoryNamespace, kind: str) -> None:
+    rows = pa.table({"x": UNKEEPABLE[kind]})
+    request = {"id": ["letters2"]}
+    assert "Unsupported data type" in refusal(20, namespace.create_table, request, rows)
+    assert list(namespace.iter_tables()) == ["letters"]
+
+
+def test_two_columns_of_one_name(namespace: DirectoryNamespace) -> None:
+    rows = pa.table([[1], [2]], names=["a", "a"])
+    refusal(20, namespace.create_table, {"id": ["letters2"]}, rows)
+    with pytest.raises(TableSchemaValidationError, match="two columns are named 'a'"):
+        check_columns(rows.schema)
+
+
+@pytest.mark.parametrize("name", BAD_COLUMNS)
+def test_a_column_that_could_not_be_read(namespace: DirectoryNamespace, name: str) -> None:
+    with pytest.raises(TableSchemaValidationError, match=BAD_COLUMNS[name]):
+        check_columns(pa.schema([("id", pa.int64()), (name, pa.int64())]))
+    new = {"new_columns": [{"name": name, "expression": "id"}]}
+    assert BAD_COLUMNS[name] in refusal(20, namespace.alter_table_add_columns, new)
+    renamed = {"alterations": [{"path": "text", "rename": name}]}
+    assert BAD_COLUMNS[name] in refusal(20, namespace.alter_table_alter_columns, renamed)
+    assert namespace.describe_table({**T, "load_detailed_metadata": True}).version == 1
+
+
+def test_columns_with_uncommon_names_that_can() -> None:
+    check_columns(pa.schema([(name, pa.int64()) for name in ("a b", "é", "A", "a", "_distance")]))
+
+
+# --- queries
+
+
+def test_a_search_for_no_rows(namespace: DirectoryNamespace) -> None:
+    text = {"string_query": {"query": "a"}}
+    for more in ({"vector": NEAR}, {"full_text_query": text}):
+        assert "k is 0" in refusal(13, namespace.query_table, query(k=0, **more))
+
+
+def test_a_scan_without_a_limit(namespace: DirectoryNamespace) -> None:
+    assert namespace.query_table({**T, **query(k=0)}).read_all().num_rows == 3
+
+
+@pytest.mark.parametrize("more", [{"vector_column": "vector"}, {"distance_type": "l2"}])
+@pytest.mark.parametrize("empty", [{"single_vector": []}, {"multi_vector": []}])
+def test_a_search_with_an_empty_vector(
+    namespace: DirectoryNamespace, empty: dict[str, Any], more: dict[str, str]
+) -> None:
+    message = refusal(13, namespace.query_table, query(vector=empty, **more))
+    assert "the vector is empty" in message
+
+
+def test_one_of_several_vectors_is_empty(namespace: DirectoryNamespace) -> None:
+    for vectors in ([[0.0, 1.0], []], [[]]):
+        refusal(13, namespace.query_table, query(vector={"multi_vector": vectors}))
+
+
+@pytest.mark.parametrize("none", [None, {}, {"single_vector": []}])
+def test_how_clients_say_that_there_is_no_vector(
+    namespace: DirectoryNamespace, none: dict[str, Any] | None
+) -> None:
+    rows = namespace.query_table({**T, **query(vector=none)}).read_all()
+    assert rows["id"].to_pylist() == [1, 2]
+
+
+# --- messages
+
+
+@pytest.mark.parametrize(
+    ("code", "method", "request_", "expected"),
+    [
+        (11, "describe_table", {"version": 99}, "version 99 does not exist"),
+        (11, "restore_table", {"version": 99}, "version 99 does not exist"),
+        (8, "get_table_tag_version", {"tag": "x"}, "tag 'x' does not exist"),
+        (22, "delete_table_branch", {"name": "x"}, "branch 'x' does not exist"),
+        (6, "drop_table_index", {"index_name": "x"}, "index 'x' does not exist"),
+        (12, "alter_table_drop_columns", {"columns": [""]}, "column '' does not exist"),
+        (13, "alter_table_drop_columns", {"columns": []}, "there is no column to drop"),
+    ],
+)
+def test_the_table_is_named(
+    namespace: DirectoryNamespace, code: int, method: str, request_: dict[str, Any], expected: str
+) -> None:
+    message = refusal(code, getattr(namespace, method), request_)
+    operation = method.title().replace("_", "")
+    assert message == f"{operation} letters: {expected}"
+
+
+def test_the_table_is_named_once(namespace: DirectoryNamespace) -> None:
+    with pytest.raises(TableColumnNotFoundError) as caught:
+        namespace.alter_table_drop_columns({**T, "columns": ["x"]})
+    body = json.dumps(caught.value.to_dict())
+    assert body.count("letters") == 1
+    assert caught.value.args == (caught.value.message,)
+
+
+def test_a_query_of_parts_that_do_not_fit(namespace: DirectoryNamespace) -> None:
+    both = {"single_vector": [0.0, 1.0], "multi_vector": [[0.0, 1.0]]}
+    with pytest.raises(InvalidInputError, match=r"^QueryTable letters: give one of"):
+        namespace.query_table({**T, **query(vector=both)})
+
+
+@pytest.mark.parametrize("name", BAD_COLUMNS)
+def test_a_table_with_a_column_that_could_not_be_read(
+    namespace: DirectoryNamespace, name: str
+) -> None:
+    rows = pa.table({"id": [1], name: [1]})
+    message = refusal(20, namespace.create_table, {"id": ["letters2"]}, rows)
+    assert BAD_COLUMNS[name] in message
+    assert list(namespace.iter_tables()) == ["letters"]
+    replaced = {**T, "mode": "overwrite"}
+    assert BAD_COLUMNS[name] in refusal(20, namespace.insert_into_table, replaced, rows)
+    assert namespace.count_table_rows(T).count == 3
