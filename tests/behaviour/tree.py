@@ -68,10 +68,12 @@ class Refused:
 
 @frozen
 class Granted:
-    """The call must succeed."""
+    """The call must succeed, unless it may also be refused."""
 
     settle: Callable[[Any], None]
     """Compares the answer and takes the change over; raises AssertionError."""
+    or_codes: frozenset[int] = frozenset()
+    """Codes that are as good, with nothing changed."""
 
 
 Outcome: TypeAlias = Refused | Granted
@@ -350,7 +352,9 @@ class Tree:
             self._same_namespace(identifier, answer, self.namespaces.get(identifier, {}))
             self._forget(identifier)
 
-        return Granted(settle)
+        # A name that cannot be there need not be looked for.
+        refused = set() if is_there else self._refused_names(*identifier)
+        return Granted(settle, frozenset(refused))
 
     def alter_namespace(self, request: Mapping[str, Any]) -> Outcome:
         """AlterNamespace."""
