@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     )
 
     from ..tables.drop import FolderState, TableFolder
+    from .capabilities import Capabilities
 
 __all__ = ["CatalogNamespace", "TableEntry"]
 
@@ -354,15 +355,9 @@ class CatalogNamespace(TableOperations):
         if names_table and not identifier:
             raise InvalidInputError(f"{operation} needs the identifier of a table, not the root")
         if not allowed.has_namespaces(depth) or (names_table and not allowed.holds_tables(depth)):
-            deepest = allowed.namespace_depth
-            levels = f"{allowed.table_depth + 1}"
-            if deepest is None:
-                levels += " or more"
-            elif deepest != allowed.table_depth:
-                levels += f" to {deepest + 1}"
-            what = f"a table has {levels} names" if names_table else f"at most {deepest} levels"
             raise InvalidInputError(
-                f"{operation}: {format_identifier(identifier)!r} does not fit this catalog: {what}"
+                f"{operation}: {format_identifier(identifier)!r} does not fit this catalog: "
+                f"{_table_names(allowed) if names_table else _namespace_names(allowed)}"
             )
         if allowed.lowercase_names:
             _require_lowercase(operation, identifier)
@@ -1035,6 +1030,23 @@ class CatalogNamespace(TableOperations):
 
 
 _NOT_ON_GIVEN = frozenset({"CreateNamespace", "DropNamespace", "AlterNamespace"})
+
+
+def _table_names(allowed: Capabilities) -> str:
+    """Say of how many names a table's identifier is."""
+    least, deepest = allowed.table_depth + 1, allowed.namespace_depth
+    if deepest is None:
+        return f"a table has {least} or more names"
+    if deepest + 1 > least:
+        return f"a table has {least} to {deepest + 1} names"
+    return f"a table has {least} names" if least > 1 else "a table has one name"
+
+
+def _namespace_names(allowed: Capabilities) -> str:
+    """Say of how many names a namespace's identifier is."""
+    if allowed.namespace_depth == 0:
+        return "it has no namespaces but the root"
+    return f"a namespace has at most {allowed.namespace_depth} names"
 
 
 def _require_lowercase(operation: str, names: Sequence[str]) -> None:

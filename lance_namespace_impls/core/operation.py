@@ -106,7 +106,8 @@ def _what(row: Operation[Any, Any], request: Any) -> str:
 def _name_table(error: LanceNamespaceError, row: Operation[Any, Any], request: Any) -> None:
     """Put the table in front of what a part of it is said to be."""
     message, what = error.message, _what(row, request)
-    if message.startswith(f"{what}: "):
+    shown = repr(what.removeprefix(f"{row.name} "))
+    if message.startswith((f"{what}: ", f"{row.name}: {shown}")):
         return
     opening = f"{row.name}: "
     if error.code in _OF_A_PART or message.startswith(opening):

@@ -19,6 +19,7 @@ from lance_namespace_urllib3_client.models.describe_table_request import (
 
 from lance_namespace_client import models
 from lance_namespace_client.errors import LanceNamespaceError, TableNotFoundError
+from lance_namespace_impls import connect
 from lance_namespace_impls.core.catalog import LOOKS_AT_ONCE, TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
 from tests.behaviour.memory import (
@@ -484,3 +485,34 @@ def test_nothing_warns_without_a_reason(some: MemoryNamespace) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert some.list_tables({"id": ["ns"], "include_declared": False}).tables
+
+
+# --- identifiers that do not fit
+
+
+@pytest.mark.parametrize(
+    ("levels", "operation", "identifier", "said"),
+    [
+        ("two-levels", "create_namespace", ["a", "b"], "a namespace has at most 1 names"),
+        ("two-levels", "describe_table", ["t"], "a table has 2 names"),
+        ("any-depth", "describe_table", ["t"], "a table has 3 or more names"),
+    ],
+)
+def test_a_refused_identifier_says_how_many_names_there_are(
+    tmp_path: Path, levels: str, operation: str, identifier: list[str], said: str
+) -> None:
+    with connected(LEVELS[levels], tmp_path) as namespace:
+        code, message = code_of(lambda: getattr(namespace, operation)({"id": identifier}))
+    assert (code, said in message) == (13, True), message
+
+
+def test_a_directory_says_that_it_is_flat(tmp_path: Path) -> None:
+    namespace = connect("dir", {"path": str(tmp_path)})
+    made = code_of(lambda: namespace.create_namespace({"id": ["x"]}))
+    assert made == (
+        13,
+        "CreateNamespace: 'x' does not fit this catalog: it has no namespaces but the root",
+    )
+    described = code_of(lambda: namespace.describe_table({"id": ["x", "t"]}))
+    assert described[0] == 13
+    assert described[1].endswith("a table has one name")
