@@ -93,8 +93,6 @@ if TYPE_CHECKING:
 __all__ = ["CatalogNamespace", "TableEntry"]
 
 STORAGE_PREFIX = "storage."
-# Looking whether a table has data is a round trip to storage.
-LOOKS_AT_ONCE = 16
 TABLE_TYPE = "table_type"
 LANCE = "lance"
 
@@ -122,6 +120,11 @@ class CatalogNamespace(TableOperations):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self._session: Any = None
+
+    @property
+    def _looks_at_once(self) -> int:
+        """Most tables that a listing looks for data at the same time; each is a round trip."""
+        return 16
 
     # --- primitives
 
@@ -666,7 +669,7 @@ class CatalogNamespace(TableOperations):
             return name if self._is_listed_with_data((*parent, name), look_up) else None
 
         lookups = self._lookups(parent, self._table_names(parent, after))
-        yield from looked_up(lookups, with_data, at_once=LOOKS_AT_ONCE, wanted=wanted)
+        yield from looked_up(lookups, with_data, at_once=self._looks_at_once, wanted=wanted)
 
     def _is_listed_with_data(
         self, identifier: Identifier, look_up: Callable[[], TableEntry]

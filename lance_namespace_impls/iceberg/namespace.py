@@ -197,6 +197,10 @@ class IcebergNamespace(CatalogNamespace):
     def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         return self._first_table_names(parent, after, None)
 
+    @property
+    def _looks_at_once(self) -> int:
+        return self.config.max_concurrency
+
     def _first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:

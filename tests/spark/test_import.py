@@ -143,7 +143,7 @@ def test_what_is_added_takes_the_types_of_the_table(run: Importer) -> None:
         ({"a.json": '{"n":1}\n', "b.json": '{"n":"x"}\n'}, {}, r"b\.json: column n is string"),
         ({"a.csv": "n\n1\n", "b.csv": "n\n1,2\n"}, {}, r"b\.csv: .*Expected 1 columns, got 2"),
         ({"a.csv": "", "b.csv": ""}, {}, "there are no columns to write"),
-        ({"a.csv": "x.y\n1\n"}, {}, "without a dot"),
+        ({"a.csv": "x.y\n1\n"}, {}, "has a dot in its name"),
     ],
 )
 def test_a_file_that_does_not_fit_fails_the_import_and_commits_nothing(

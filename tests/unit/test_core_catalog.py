@@ -20,7 +20,7 @@ from lance_namespace_urllib3_client.models.describe_table_request import (
 from lance_namespace_client import models
 from lance_namespace_client.errors import LanceNamespaceError, TableNotFoundError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.catalog import LOOKS_AT_ONCE, TableEntry
+from lance_namespace_impls.core.catalog import TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
 from tests.behaviour.memory import (
     LEVELS,
@@ -31,6 +31,7 @@ from tests.behaviour.memory import (
 )
 
 ROWS = pa.table({"x": [1, 2, 3]})
+AT_ONCE = 8
 
 
 def code_of(call: Any) -> tuple[int, str]:
@@ -222,9 +223,11 @@ def test_a_table_that_goes_meanwhile_is_left_out(some: MemoryNamespace, tmp_path
 class Crowded(LEVELS["mixed"]):  # type: ignore[misc, valid-type]
     """Notes the tables that are looked at, of which so many are at the same moment."""
 
+    _looks_at_once = AT_ONCE
+
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
-        self.together = threading.Barrier(LOOKS_AT_ONCE, timeout=20)
+        self.together = threading.Barrier(AT_ONCE, timeout=20)
         self.looked: list[str] = []
 
     def _has_data(self, entry: TableEntry) -> bool:
@@ -235,17 +238,17 @@ class Crowded(LEVELS["mixed"]):  # type: ignore[misc, valid-type]
 
 def test_many_tables_are_looked_at_at_once(tmp_path: Path) -> None:
     with connected(Crowded, tmp_path) as namespace:
-        names = [f"t{n}" for n in range(10, 10 + 2 * LOOKS_AT_ONCE)]
+        names = [f"t{n}" for n in range(10, 10 + 2 * AT_ONCE)]
         namespace.create_namespace({"id": ["ns"]})
         for name in names:
             namespace.declare_table({"id": ["ns", name]})
         request = {"id": ["ns"], "include_declared": False}
         assert namespace.list_tables(request).tables == names
         assert sorted(namespace.looked) == names
-        page = namespace.list_tables({**request, "limit": LOOKS_AT_ONCE - 1})
-        assert page.tables == names[: LOOKS_AT_ONCE - 1]
+        page = namespace.list_tables({**request, "limit": AT_ONCE - 1})
+        assert page.tables == names[: AT_ONCE - 1]
         # The page, and whether there is more.
-        assert sorted(namespace.looked[len(names) :]) == names[:LOOKS_AT_ONCE]
+        assert sorted(namespace.looked[len(names) :]) == names[:AT_ONCE]
 
 
 def test_a_table_that_cannot_be_read_fails_the_listing(
