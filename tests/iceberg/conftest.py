@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from lance_namespace_impls.iceberg import IcebergNamespace
-from tests.servers.iceberg import S3, IcebergFixture, Nessie
+from tests.servers.iceberg import IcebergFixture, Nessie
+from tests.servers.s3 import GuardedS3
 from tests.servers.web import FaultProxy
 
 from .subject import WAREHOUSE, BareApi
@@ -69,21 +70,21 @@ def proxy(server: IcebergFixture) -> Iterator[FaultProxy]:
 
 
 @pytest.fixture(scope="session")
-def s3() -> Iterator[S3]:
+def s3() -> Iterator[GuardedS3]:
     """An S3 stand-in with one bucket."""
-    with S3() as running:
+    with GuardedS3() as running:
         yield running
 
 
 @pytest.fixture(scope="session")
-def nessie_server(s3: S3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nessie]:
+def nessie_server(s3: GuardedS3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nessie]:
     """Nessie, with its warehouse in that bucket."""
     with Nessie(folder=tmp_path_factory.mktemp("nessie"), s3=s3) as running:
         yield running
 
 
 @pytest.fixture
-def nessie(nessie_server: Nessie, s3: S3) -> Iterator[IcebergNamespace]:
+def nessie(nessie_server: Nessie, s3: GuardedS3) -> Iterator[IcebergNamespace]:
     """Connected to Nessie, which is empty but for the namespace ``db``."""
     with httpx.Client(base_url=nessie_server.endpoint) as client:
         api = BareApi(client, f"/v1/main%7C{WAREHOUSE}", "\x1f")

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.behaviour.subject import NAMES, Identifier, Subject
-from tests.servers.iceberg import S3, IcebergFixture, Nessie
+from tests.servers.iceberg import IcebergFixture, Nessie
+from tests.servers.s3 import GuardedS3
 
 __all__ = ["WAREHOUSE", "BareApi", "iceberg_subject", "nessie_subject"]
 
@@ -127,7 +128,7 @@ def iceberg_subject(folder: Path) -> Iterator[Subject]:
 def nessie_subject(folder: Path) -> Iterator[Subject]:
     """Nessie, with its tables in an S3 stand-in."""
     with (
-        S3() as s3,
+        GuardedS3() as s3,
         Nessie(folder=folder, s3=s3) as server,
         httpx.Client(base_url=server.endpoint) as client,
     ):

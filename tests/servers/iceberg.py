@@ -6,18 +6,16 @@ S3 stand-in, since it has no other storage that needs no account.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
 
 from attrs import define
 
 from .java import java_command
 from .maven import jars
 from .process import ServerProcess
+from .s3 import GuardedS3
 
-__all__ = ["IcebergFixture", "Nessie", "S3"]
+__all__ = ["IcebergFixture", "Nessie"]
 
 ICEBERG = "1.11.0"
 NESSIE = "0.99.0"
@@ -74,7 +72,7 @@ class IcebergFixture(ServerProcess):
 class Nessie(ServerProcess):
     """Nessie, in memory, with one warehouse ``wh`` in the bucket of an S3 stand-in."""
 
-    s3: S3
+    s3: GuardedS3
 
     @property
     def endpoint(self) -> str:
@@ -113,60 +111,3 @@ class Nessie(ServerProcess):
             *(f"-D{key}={value}" for key, value in settings.items()),
             *("-jar", str(runner)),
         ]
-
-
-class S3:
-    """A stand-in for S3, in this process, with one bucket."""
-
-    bucket = "lake"
-
-    def __init__(self) -> None:
-        from moto.server import ThreadedMotoServer
-
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self._server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-
-    @property
-    def uri(self) -> str:
-        """Its address."""
-        host, port = self._server.get_host_and_port()
-        return f"http://{host}:{port}"
-
-    def options(self) -> dict[str, str]:
-        """Give the storage options that pylance needs."""
-        return {
-            "aws_endpoint": self.uri,
-            "allow_http": "true",
-            "aws_access_key_id": "testing",
-            "aws_secret_access_key": "testing",
-            "aws_region": "us-east-1",
-        }
-
-    def keys(self, prefix: str) -> list[str]:
-        """List the objects below a prefix of the bucket."""
-        found = self._client().list_objects_v2(Bucket=self.bucket, Prefix=prefix)
-        return [entry["Key"] for entry in found.get("Contents", ())]
-
-    def _client(self) -> Any:
-        import boto3
-
-        return boto3.client(
-            "s3",
-            endpoint_url=self.uri,
-            aws_access_key_id="testing",
-            aws_secret_access_key="testing",
-            region_name="us-east-1",
-        )
-
-    def __enter__(self) -> Self:
-        self._server.start()
-        self._client().create_bucket(Bucket=self.bucket)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._server.stop()

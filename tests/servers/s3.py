@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, NamedTuple, Self
+from uuid import uuid4
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
@@ -34,11 +35,10 @@ class Asked(NamedTuple):
 
 
 class GuardedS3:
-    """One bucket on a free loopback port, in this process."""
-
-    bucket = "guarded"
+    """One bucket on a free loopback port, in this process, where all of moto's share their buckets."""
 
     def __init__(self) -> None:
+        self.bucket = f"guarded-{uuid4().hex[:8]}"
         self.asked: list[Asked] = []
         self.refuses: Callable[[Asked], bool] = lambda asked: False
         """Says of a request whether it is answered with 403."""

@@ -42,6 +42,7 @@ from lance_namespace_impls.core.namespace import Namespace
 from lance_namespace_impls.registry import implementations, load
 from lance_namespace_impls.server import serving
 from tests.behaviour.memory import LEVELS, catalog
+from tests.servers.s3 import GuardedS3
 
 CATALOG = "tests.behaviour.memory:Mixed"
 """A catalog with namespaces and tables on every level."""
@@ -620,33 +621,16 @@ def test_a_directory_by_uri(tmp_path: Path, text: str) -> None:
 
 
 def test_a_directory_in_an_object_store() -> None:
-    import boto3
-    from moto.moto_server.threaded_moto_server import ThreadedMotoServer
-
-    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
-    server.start()
-    try:
-        endpoint = f"http://127.0.0.1:{server.get_host_and_port()[1]}"
-        keys = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
-        store = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", **keys)
-        store.create_bucket(Bucket="my-bucket")
-        options = {
-            **keys,
-            "aws_endpoint": endpoint,
-            "aws_region": "us-east-1",
-            "allow_http": "true",
-        }
-        properties = {"path": "s3://my-bucket/prefix"}
-        properties |= {f"storage.{key}": value for key, value in options.items()}
+    with GuardedS3() as store:
+        properties = {"path": f"s3://{store.bucket}/prefix"}
+        properties |= {f"storage.{key}": value for key, value in store.options().items()}
         with connect("dir", properties) as directory:
             created = directory.create_table({"id": ["t"]}, ROWS)
-            assert created.location == "s3://my-bucket/prefix/t.lance"
+            assert created.location == f"s3://{store.bucket}/prefix/t.lance"
             assert list(directory.iter_tables()) == ["t"]
             assert directory.open_table(["t"]).to_table() == ROWS
-        keys_there = [item["Key"] for item in store.list_objects_v2(Bucket="my-bucket")["Contents"]]
-        assert all(key.startswith("prefix/t.lance/") for key in keys_there)
-    finally:
-        server.stop()
+        assert store.objects()
+        assert all(key.startswith("prefix/t.lance/") for key in store.objects())
 
 
 def test_a_directory_by_absolute_path(tmp_path: Path) -> None:
