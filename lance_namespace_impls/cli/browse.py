@@ -282,14 +282,24 @@ def _column(field: JsonArrowField) -> tuple[Cell, ...]:
 
 
 def _type_name(type: JsonArrowDataType) -> str:
-    """Write an Arrow type the short way: ``fixed_size_list<float>[768]``."""
+    """Write an Arrow type the short way: ``fixed_size_list<float32>[768]``."""
     inner = type.fields or []
     if type.type == "struct":
         parts = ", ".join(f"{field.name}: {_type_name(field.type)}" for field in inner)
     else:
         parts = ", ".join(_type_name(field.type) for field in inner)
-    length = f"[{type.length}]" if type.length is not None else ""
-    return f"{type.type}<{parts}>{length}" if inner else f"{type.type}{length}"
+    given = [str(part) for part in (_size(type), type.unit, type.timezone) if part is not None]
+    tail = f"[{', '.join(given)}]" if given else ""
+    kind = f"{type.type}<{parts}>{tail}" if inner else f"{type.type}{tail}"
+    return kind if type.index_type is None else f"dictionary<{type.index_type}, {kind}>"
+
+
+def _size(type: JsonArrowDataType) -> str | int | None:
+    if type.length is None or not type.type.startswith("decimal"):
+        return type.length
+    from ..tables.schema import unpack_decimal
+
+    return "{}, {}".format(*unpack_decimal(type.length))
 
 
 def operations(

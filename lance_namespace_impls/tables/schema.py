@@ -1,12 +1,15 @@
 """Arrow schemas as the protocol's JSON, both ways.
 
-pylance has the names of the plain types; the nested ones are put together here, since it knows
-no map.
+Types go by Arrow's names (``utf8``, ``float32``, ``timestamp`` with its unit), as rest.yaml has
+them. Lance's own names (``string``, ``float``, ``timestamp:us:-``) are read too, and so is what
+Java's Arrow writes, which leaves underscores out.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
 
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
 from lance_namespace_client.models import JsonArrowDataType, JsonArrowField, JsonArrowSchema
@@ -14,11 +17,17 @@ from lance_namespace_client.models import JsonArrowDataType, JsonArrowField, Jso
 from .errors import plain_message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import pyarrow as pa
 
-__all__ = ["check_column_name", "check_columns", "from_json_type", "to_json_schema"]
+__all__ = [
+    "check_column_name",
+    "check_columns",
+    "from_json_type",
+    "to_json_schema",
+    "unpack_decimal",
+]
 
 # pylance gives these of its own to each row, and breaks down where a table has one.
 RESERVED = frozenset(
@@ -81,27 +90,56 @@ def _field(field: pa.Field) -> JsonArrowField:
     )
 
 
+# pyarrow's name of a type, where Arrow's differs; a view is a way to hold a value in memory.
+_ARROW_NAMES = {
+    "halffloat": "float16",
+    "float": "float32",
+    "double": "float64",
+    "string": "utf8",
+    "large_string": "large_utf8",
+    "string_view": "utf8",
+    "binary_view": "binary",
+    "date32[day]": "date32",
+    "date64[ms]": "date64",
+}
+# A decimal's `length` holds both its numbers: this many times the precision, and the scale.
+_PRECISION_STEP = 1000
+_LEAST_SCALE = -128
+
+
 def _type(kind: pa.DataType) -> JsonArrowDataType:
     import pyarrow as pa
-    from lance.schema import schema_to_json
 
-    if pa.types.is_map(kind):
+    is_ = pa.types
+    if is_.is_map(kind):
         entry = pa.struct([kind.key_field.with_nullable(False), kind.item_field])
         return JsonArrowDataType(type="map", fields=[_field(pa.field("entries", entry, False))])
-    if pa.types.is_struct(kind):
+    if is_.is_struct(kind):
         return JsonArrowDataType(type="struct", fields=[_field(field) for field in kind])
-    if pa.types.is_fixed_size_list(kind):
+    if is_.is_fixed_size_list(kind):
         return JsonArrowDataType(
             type="fixed_size_list", fields=[_field(kind.value_field)], length=kind.list_size
         )
-    if pa.types.is_large_list(kind):
+    if is_.is_large_list(kind):
         return JsonArrowDataType(type="large_list", fields=[_field(kind.value_field)])
-    if pa.types.is_list(kind):
+    if is_.is_list(kind):
         return JsonArrowDataType(type="list", fields=[_field(kind.value_field)])
     if isinstance(kind, pa.BaseExtensionType):
         return _type(kind.storage_type)
-    plain = schema_to_json(pa.schema([pa.field("x", kind)]))["fields"][0]["type"]
-    return JsonArrowDataType.from_dict(plain)
+    if is_.is_dictionary(kind):
+        return evolve(_type(kind.value_type), index_type=str(kind.index_type))
+    if is_.is_fixed_size_binary(kind):
+        return JsonArrowDataType(type="fixed_size_binary", length=kind.byte_width)
+    if is_.is_decimal(kind):
+        packed = kind.precision * _PRECISION_STEP + kind.scale
+        return JsonArrowDataType(type=f"decimal{kind.bit_width}", length=packed)
+    if is_.is_timestamp(kind):
+        return JsonArrowDataType(type="timestamp", unit=kind.unit, timezone=kind.tz)
+    if is_.is_time(kind):
+        return JsonArrowDataType(type=f"time{kind.bit_width}", unit=kind.unit)
+    if is_.is_duration(kind):
+        return JsonArrowDataType(type="duration", unit=kind.unit)
+    return JsonArrowDataType(type=_ARROW_NAMES.get(str(kind), str(kind)))
 
 
 def from_json_type(data: Mapping[str, Any], what: str) -> pa.DataType:
@@ -128,27 +166,92 @@ def _read_field(field: JsonArrowField, what: str) -> pa.Field:
     )
 
 
+# Names without underscores, as they are looked up, that stand for a type without parameters.
+_PLAIN = {
+    "null": "null",
+    "bool": "bool_",
+    "boolean": "bool_",
+    **{name: name for size in (8, 16, 32, 64) for name in (f"int{size}", f"uint{size}")},
+    **{f"float{size}": f"float{size}" for size in (16, 32, 64)},
+    "utf8": "utf8",
+    "largeutf8": "large_utf8",
+    "binary": "binary",
+    "largebinary": "large_binary",
+    "date32": "date32",
+    "date64": "date64",
+}
+_DECIMALS = tuple(f"decimal{size}" for size in (32, 64, 128, 256))
+
+
 def _read_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
     import pyarrow as pa
-    from lance.schema import json_to_schema
 
-    name = kind.type.lower()
+    if kind.index_type is not None:
+        values = _read_type(evolve(kind, index_type=None), what)
+        index = _read_type(JsonArrowDataType(type=kind.index_type), what)
+        return _made(kind, what, lambda: pa.dictionary(index, values))
+    name = kind.type.lower().replace("_", "")
+    if name in _PLAIN:
+        return getattr(pa, _PLAIN[name])()
+    if name in ("struct", "list", "largelist", "fixedsizelist", "map"):
+        return _read_nested(kind, name, what)
+    if name == "fixedsizebinary":
+        size = _length(kind, what)
+        return _made(kind, what, lambda: pa.binary(size))
+    if name in _DECIMALS:
+        numbers = unpack_decimal(_length(kind, what))
+        return _made(kind, what, lambda: getattr(pa, name)(*numbers))
+    if name == "timestamp":
+        return _made(kind, what, lambda: pa.timestamp(kind.unit or "us", kind.timezone))
+    if name in ("time32", "time64", "duration"):
+        unit = kind.unit or ("s" if name == "time32" else "us")
+        return _made(kind, what, lambda: getattr(pa, name)(unit))
+    return _read_lance_type(kind, what)
+
+
+def unpack_decimal(length: int) -> tuple[int, int]:
+    """Return the precision and the scale, in digits, that the length of a decimal type holds."""
+    precision, scale = divmod(length - _LEAST_SCALE, _PRECISION_STEP)
+    return precision, scale + _LEAST_SCALE
+
+
+def _made(kind: JsonArrowDataType, what: str, make: Callable[[], pa.DataType]) -> pa.DataType:
+    try:
+        return make()
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidInputError(f"{what}: there is no such {kind.type}: {error}") from error
+
+
+def _length(kind: JsonArrowDataType, what: str) -> int:
+    if kind.length is None:
+        raise InvalidInputError(f"{what}: type {kind.type} needs a length")
+    return kind.length
+
+
+def _read_nested(kind: JsonArrowDataType, name: str, what: str) -> pa.DataType:
+    import pyarrow as pa
+
     fields = [_read_field(field, what) for field in kind.fields or ()]
     if name == "struct":
         return pa.struct(fields)
-    if name in ("list", "large_list", "fixed_size_list", "map") and len(fields) != 1:
-        raise InvalidInputError(f"{what}: type {name} needs one field, not {len(fields)}")
+    if len(fields) != 1:
+        raise InvalidInputError(f"{what}: type {kind.type} needs one field, not {len(fields)}")
     if name == "list":
         return pa.list_(fields[0])
-    if name == "large_list":
+    if name == "largelist":
         return pa.large_list(fields[0])
-    if name == "fixed_size_list":
-        if kind.length is None:
-            raise InvalidInputError(f"{what}: type fixed_size_list needs a length")
-        return pa.list_(fields[0], kind.length)
-    if name == "map":
-        entry = fields[0].type
-        return pa.map_(entry[0], entry[1])
+    if name == "fixedsizelist":
+        size = _length(kind, what)
+        return _made(kind, what, lambda: pa.list_(fields[0], size))
+    entry = fields[0].type
+    if not pa.types.is_struct(entry) or entry.num_fields != 2:
+        raise InvalidInputError(f"{what}: the entries of a map are a struct of key and value")
+    return pa.map_(entry[0], entry[1])
+
+
+def _read_lance_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
+    from lance.schema import json_to_schema
+
     try:
         wrapped = {"fields": [{"name": "x", "nullable": True, "type": kind.to_dict()}]}
         return json_to_schema(wrapped).field(0).type

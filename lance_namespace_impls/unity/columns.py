@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 from attrs import evolve
 
-from lance_namespace_client.models import JsonArrowDataType, JsonArrowField, JsonArrowSchema
+from lance_namespace_client.models import JsonArrowField, JsonArrowSchema
 
 __all__ = ["to_arrow", "to_columns", "to_json"]
 
@@ -270,7 +270,7 @@ def _copy(field: JsonArrowField) -> JsonArrowField:
     return JsonArrowField(
         name=field.name,
         nullable=field.nullable,
-        type=JsonArrowDataType(type=kind.type, fields=inner, length=kind.length),
+        type=evolve(kind, fields=inner),
         metadata=field.metadata and dict(field.metadata),
     )
 

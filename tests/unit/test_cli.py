@@ -349,7 +349,7 @@ def test_describe_details(lake: Lake, rows: Path) -> None:
     assert found["properties"] == {"source": "test"}
     text = lake.run("describe", "t", "-d").stdout
     assert "  rows             3\n" in text
-    assert "carrier  string  yes\n" in text
+    assert "carrier  utf8     yes\n" in text
 
 
 def test_describe_json_always_has_the_same_keys(lake: Lake, rows: Path) -> None:
@@ -401,8 +401,8 @@ def test_describe_writes_nested_types_the_short_way(lake: Lake, tmp_path: Path) 
     write_file(path, pa.table({"v": [[1, 2, 3, 4]], "s": [{"x": 1, "y": ["a"]}]}, schema=schema))
     lake.run("create", "t", "--data", str(path))
     lines = lake.run("describe", "t", "-d").stdout.splitlines()
-    assert "v       fixed_size_list<float>[4]         no" in lines
-    assert "s       struct<x: int8, y: list<string>>  yes" in lines
+    assert "v       fixed_size_list<float32>[4]     no" in lines
+    assert "s       struct<x: int8, y: list<utf8>>  yes" in lines
 
 
 # --- create

@@ -24,19 +24,37 @@ class JsonArrowDataType(Model):
     entries of a map; absent for plain types.
     """
 
-    length: int | None = None
-    """Fixed size of the type: items in a fixed-size list, bytes in fixed-size binary; absent
-    for other types.
+    index_type: str | None = None
+    """Name of the integer type that a dictionary's indices are of; the rest then describes its
+    values. Absent for a type that is not dictionary-encoded.
     """
 
+    length: int | None = None
+    """Size of the type: items in a fixed-size list, bytes in fixed-size binary; of a decimal
+    1000 times the precision, and the scale added; absent for other types.
+    """
+
+    timezone: str | None = None
+    """Time zone of a timestamp, such as `UTC` or `+02:00`; absent where it has none."""
+
     type: str
-    """Name of the type in lower case, such as `int64`, `utf8`, `struct`, `list` or
-    `fixed_size_list`. A name that the reader does not know is InvalidInput (13).
+    """Arrow's name of the type in lower case, such as `int64`, `utf8`, `float32`, `date32`,
+    `timestamp`, `decimal128`, `struct`, `list` or `fixed_size_list`; a reader takes Lance's
+    own names too, such as `string`, `float` or `timestamp:us:-`. A name that the reader
+    does not know is InvalidInput (13).
+    """
+
+    unit: str | None = None
+    """Unit of a timestamp, time or duration: `s`, `ms`, `us` or `ns`; where it is absent a
+    reader takes `us`, and `s` for `time32`.
     """
 
 
 JsonArrowDataType._wire = (
     Wire("fields", "fields", array(model("JsonArrowField"))),
+    Wire("index_type", "index_type", string),
     Wire("length", "length", integer(0)),
+    Wire("timezone", "timezone", string),
     Wire("type", "type", string, required=True),
+    Wire("unit", "unit", string),
 )

@@ -1,0 +1,160 @@
+"""Types in JSON schemas: written as rest.yaml names them, read by Lance's names too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+from lance.namespace import DirectoryNamespace
+from lance_namespace import DescribeTableRequest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect
+from lance_namespace_impls.tables.schema import from_json_type, to_json_schema
+
+ITEM = {"name": "item", "nullable": True, "type": {"type": "float32"}}
+ENTRY = {
+    "type": "struct",
+    "fields": [
+        {"name": "key", "nullable": False, "type": {"type": "utf8"}},
+        {"name": "value", "nullable": True, "type": {"type": "int8"}},
+    ],
+}
+# Each Arrow type, its JSON, and what Lance calls it (None: it has no such name).
+TYPES: list[tuple[pa.DataType, dict[str, Any], str | None]] = [
+    (pa.null(), {"type": "null"}, "null"),
+    (pa.bool_(), {"type": "bool"}, "bool"),
+    (pa.int8(), {"type": "int8"}, "int8"),
+    (pa.uint64(), {"type": "uint64"}, "uint64"),
+    (pa.float16(), {"type": "float16"}, "halffloat"),
+    (pa.float32(), {"type": "float32"}, "float"),
+    (pa.float64(), {"type": "float64"}, "double"),
+    (pa.utf8(), {"type": "utf8"}, "string"),
+    (pa.large_utf8(), {"type": "large_utf8"}, "large_string"),
+    (pa.binary(), {"type": "binary"}, "binary"),
+    (pa.large_binary(), {"type": "large_binary"}, "large_binary"),
+    (pa.binary(4), {"type": "fixed_size_binary", "length": 4}, None),
+    (pa.date32(), {"type": "date32"}, "date32:day"),
+    (pa.date64(), {"type": "date64"}, "date64:ms"),
+    (pa.time32("s"), {"type": "time32", "unit": "s"}, "time32:s"),
+    (pa.time32("ms"), {"type": "time32", "unit": "ms"}, "time32:ms"),
+    (pa.time64("ns"), {"type": "time64", "unit": "ns"}, "time64:ns"),
+    (pa.timestamp("us"), {"type": "timestamp", "unit": "us"}, "timestamp:us:-"),
+    (
+        pa.timestamp("ns", "Europe/Berlin"),
+        {"type": "timestamp", "unit": "ns", "timezone": "Europe/Berlin"},
+        "timestamp:ns:Europe/Berlin",
+    ),
+    (pa.duration("ms"), {"type": "duration", "unit": "ms"}, "duration:ms"),
+    (pa.decimal128(10, 2), {"type": "decimal128", "length": 10002}, "decimal:128:10:2"),
+    (pa.decimal128(10, -2), {"type": "decimal128", "length": 9998}, "decimal:128:10:-2"),
+    (pa.decimal256(50, 3), {"type": "decimal256", "length": 50003}, "decimal:256:50:3"),
+    (
+        pa.dictionary(pa.int16(), pa.utf8()),
+        {"type": "utf8", "index_type": "int16"},
+        "dict:string:int16:false",
+    ),
+    (pa.list_(pa.float32()), {"type": "list", "fields": [ITEM]}, None),
+    (pa.large_list(pa.float32()), {"type": "large_list", "fields": [ITEM]}, None),
+    (
+        pa.list_(pa.float32(), 3),
+        {"type": "fixed_size_list", "fields": [ITEM], "length": 3},
+        None,
+    ),
+    (
+        pa.map_(pa.utf8(), pa.int8()),
+        {"type": "map", "fields": [{"name": "entries", "nullable": False, "type": ENTRY}]},
+        None,
+    ),
+]
+NAMED = [pytest.param(*row, id=str(row[0])) for row in TYPES]
+
+
+@pytest.mark.parametrize(("kind", "written", "of_lance"), NAMED)
+def test_a_type_is_written_by_arrows_name_and_read_by_either(
+    kind: pa.DataType, written: dict[str, Any], of_lance: str | None
+) -> None:
+    schema = to_json_schema(pa.schema([pa.field("x", kind)]))
+    assert schema.fields[0].type.to_dict() == written
+    assert from_json_type(written, "x") == kind
+    if of_lance is not None:
+        assert from_json_type({"type": of_lance}, "x") == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [
+        (pa.timestamp("us"), {"type": "timestamp"}),
+        (pa.duration("us"), {"type": "duration"}),
+        (pa.time32("s"), {"type": "time32"}),
+        (pa.time64("us"), {"type": "time64"}),
+        (pa.bool_(), {"type": "Boolean"}),
+        (pa.large_utf8(), {"type": "largeutf8"}),
+        (pa.list_(pa.float32(), 2), {"type": "fixedsizelist", "fields": [ITEM], "length": 2}),
+    ],
+    ids=lambda value: value["type"] if isinstance(value, dict) else "",
+)
+def test_what_other_writers_leave_out_is_read(kind: pa.DataType, written: dict[str, Any]) -> None:
+    assert from_json_type(written, "x") == kind
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"type": "utf9"},
+        {"type": "timestamp", "unit": "h"},
+        {"type": "time32", "unit": "ns"},
+        {"type": "decimal128"},
+        {"type": "decimal128", "length": 99_002},
+        {"type": "fixed_size_binary"},
+        {"type": "fixed_size_list", "fields": [ITEM]},
+        {"type": "list"},
+        {"type": "map", "fields": [ITEM]},
+        {"type": "utf8", "index_type": "utf8"},
+    ],
+    ids=str,
+)
+def test_what_is_no_type_is_refused(written: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=r"^x: "):
+        from_json_type(written, "x")
+
+
+def test_described_types_are_those_of_pylances_namespace(tmp_path: Path) -> None:
+    lance_types = [
+        row for row in TYPES if not pa.types.is_map(row[0]) and not pa.types.is_null(row[0])
+    ]
+    schema = pa.schema([(f"c{n}", kind) for n, (kind, _, _) in enumerate(lance_types)])
+    lance.write_dataset(schema.empty_table(), tmp_path / "t.lance")
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        ours = namespace.describe_table({"id": ["t"], "load_detailed_metadata": True}).schema
+    theirs = DirectoryNamespace(root=str(tmp_path)).describe_table(
+        DescribeTableRequest(id=["t"], load_detailed_metadata=True)
+    )
+    own = {"unit", "timezone", "index_type"}  # pylance leaves these out
+    assert ours is not None
+    assert [without(field.type.to_dict(), own) for field in ours.fields] == [
+        field.type.to_dict() for field in theirs.var_schema.fields
+    ]
+
+
+def without(kind: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    return {key: value for key, value in kind.items() if key not in keys}
+
+
+@pytest.mark.parametrize("name", ["utf8", "string"])
+@pytest.mark.parametrize("wide", ["float64", "double"])
+def test_columns_are_altered_by_either_name(tmp_path: Path, name: str, wide: str) -> None:
+    data = pa.table({"s": pa.array(["a"], pa.large_utf8()), "f": pa.array([1.5], pa.float32())})
+    lance.write_dataset(data, tmp_path / "t.lance")
+    alterations = [
+        {"path": "s", "data_type": {"type": name}},
+        {"path": "f", "data_type": {"type": wide}},
+    ]
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.alter_table_alter_columns({"id": ["t"], "alterations": alterations})
+    found = lance.dataset(tmp_path / "t.lance").to_table()
+    assert found.schema == pa.schema([("s", pa.utf8()), ("f", pa.float64())])
+    assert found.to_pylist() == [{"s": "a", "f": 1.5}]
