@@ -9,6 +9,7 @@ Source: the general specification, "Configuring an Implementation Details".
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
@@ -17,9 +18,18 @@ import attrs
 
 from lance_namespace_client.errors import InvalidInputError
 
+from .durations import UNITS, parse_duration
 from .location import absolute, absolute_or_current
 
-__all__ = ["Config", "is_secret_key", "option", "prefix_option", "redact", "root_option"]
+__all__ = [
+    "Config",
+    "is_secret_key",
+    "option",
+    "prefix_option",
+    "redact",
+    "root_option",
+    "timeout_option",
+]
 
 SECRET_KEY = re.compile(
     r"secret|token|password|credential|signature|sas|private|api[_.-]?key"
@@ -53,16 +63,39 @@ def option(
 
     Args:
         name: the property key, where it differs from the attribute (``client.pool-size``).
-        also: other keys for the same property.
+        also: other keys for the same property; a mapping gives the unit of each.
         default: value where it is not given; without one the property is required.
         unit: unit of the value, such as ``seconds``.
         secret: whether the value must not be shown.
         doc: one line that says what it is.
     """
-    metadata = {"name": name, "also": tuple(also), "unit": unit, "secret": secret, "doc": doc}
+    units = dict(also) if isinstance(also, Mapping) else {}
+    metadata = {
+        "name": name,
+        "also": tuple(also),
+        "units": units,
+        "unit": unit,
+        "secret": secret,
+        "doc": doc,
+    }
     if secret:
         more.setdefault("repr", lambda value: repr(value and HIDDEN))
     return attrs.field(default=default, metadata=metadata, **more)
+
+
+def timeout_option(
+    name: str, *, default: float, unit: str = "seconds", doc: str, **more: Any
+) -> Any:
+    """Declare a wait, which takes a suffix (``10s``) and has a key in milliseconds too.
+
+    Args:
+        name: the property key; ``{name}_millis`` is the other one.
+        default: value where it is not given, in `unit`.
+        unit: unit of a number without a suffix, ``seconds`` or ``milliseconds``.
+        doc: one line that says what it is.
+    """
+    also = {f"{name}_millis": "milliseconds"}
+    return option(also=also, default=default, unit=unit, doc=doc, **more)
 
 
 def prefix_option(prefix: str, *, also: Collection[str] = (), doc: str) -> Any:
@@ -142,7 +175,8 @@ class Config:
             key = full_key.removeprefix(f"{cls.impl}.")
             attribute = by_key.get(key)
             if attribute is not None:
-                parsed = _parse(cls.impl, full_key, value, hints[attribute.name], attribute)
+                unit = attribute.metadata.get("units", {}).get(key)
+                parsed = _parse(cls.impl, full_key, value, hints[attribute.name], attribute, unit)
                 if attribute.name in values and values[attribute.name] != parsed:
                     raise InvalidInputError(
                         f"{cls.impl}: {given[attribute.name]!r} and {full_key!r} are one property "
@@ -235,11 +269,19 @@ def _type_name(hint: Any) -> str:
     return {str: "text", int: "whole number", float: "number", bool: "true or false"}[bare]
 
 
-def _parse(impl: str, key: str, value: Any, hint: Any, attribute: attrs.Attribute[Any]) -> Any:
+def _parse(
+    impl: str,
+    key: str,
+    value: Any,
+    hint: Any,
+    attribute: attrs.Attribute[Any],
+    given_unit: str | None = None,
+) -> Any:
     bare = _bare(hint)
     unit = attribute.metadata.get("unit")
     shown = HIDDEN if attribute.metadata.get("secret") else repr(value)
-    wanted = _type_name(hint) + (f" ({unit})" if unit else "")
+    wanted = _type_name(hint) + (f" ({given_unit or unit})" if unit else "")
+    wanted += " or a text such as '10s' or '500ms'" if unit in UNITS else ""
     refused = InvalidInputError(f"{impl}: property {key!r} must be {wanted}, not {shown}")
     if get_origin(bare) in (tuple, list):
         items = value.split(",") if isinstance(value, str) else list(value)
@@ -260,9 +302,31 @@ def _parse(impl: str, key: str, value: Any, hint: Any, attribute: attrs.Attribut
     if isinstance(value, bool):
         raise refused
     try:
+        if unit in UNITS:
+            return _in_unit(bare, value, unit, given_unit or unit)
         return bare(value)
-    except (TypeError, ValueError):
+    except (InvalidInputError, TypeError, ValueError):
         raise refused from None
+
+
+def _in_unit(bare: type[int] | type[float], value: Any, unit: str, given_unit: str) -> int | float:
+    """Convert a length of time to the unit of its property.
+
+    Raises:
+        ValueError: it is none, or not a whole number of a property's units where one is wanted.
+    """
+    if isinstance(value, str):
+        # A sign or an exponent is a number's, which the property's own bounds judge.
+        try:
+            value = float(value)
+        except ValueError:
+            value = parse_duration(value, given_unit).total_seconds() / UNITS[given_unit]
+    if given_unit != unit:
+        value = value * UNITS[given_unit] / UNITS[unit]
+    number = float(value)
+    if not math.isfinite(number) or (bare is int and not number.is_integer()):
+        raise ValueError(value)
+    return bare(number)
 
 
 def _text(value: Any) -> str:

@@ -16,7 +16,7 @@ from httpx_retries import Retry, RetryTransport
 from lance_namespace_client._transport import HEADER_NAME, HEADER_VALUE
 from lance_namespace_client.errors import InvalidInputError
 
-from .config import Config, option, prefix_option
+from .config import Config, option, prefix_option, timeout_option
 from .errors import first_line
 
 __all__ = ["HttpConfig", "Retries", "check_uri", "new_client", "send"]
@@ -44,11 +44,11 @@ class HttpConfig(Config):
     headers: dict[str, str] = prefix_option(
         "headers.", also=("header.",), doc="headers of every request"
     )
-    connect_timeout: float = option(
-        default=10.0, unit="seconds", doc="longest wait for a connection"
+    connect_timeout: float = timeout_option(
+        "connect_timeout", default=10.0, doc="longest wait for a connection"
     )
-    read_timeout: float = option(
-        default=60.0, unit="seconds", doc="longest wait for the next part of an answer"
+    read_timeout: float = timeout_option(
+        "read_timeout", default=60.0, doc="longest wait for the next part of an answer"
     )
     max_retries: int = option(
         default=3, doc="how often a request is sent again where that is safe; 0 turns it off"

@@ -8,7 +8,7 @@ import attrs
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.config import Config, option
+from ..core.config import Config, option, timeout_option
 
 __all__ = ["CATALOG", "DATABASE", "GlueConfig"]
 
@@ -99,15 +99,15 @@ class GlueConfig(Config):
         validator=_one_of("legacy", "standard", "adaptive"),
         doc="how botocore waits between tries: legacy, standard or adaptive",
     )
-    connect_timeout: float = option(
+    connect_timeout: float = timeout_option(
+        "connect_timeout",
         default=10.0,
-        unit="seconds",
         validator=_between(0.001, 3600),
         doc="longest wait for a connection, for each try",
     )
-    read_timeout: float = option(
+    read_timeout: float = timeout_option(
+        "read_timeout",
         default=60.0,
-        unit="seconds",
         validator=_between(0.001, 3600),
         doc="longest wait for an answer, for each try",
     )

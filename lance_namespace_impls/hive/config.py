@@ -11,7 +11,7 @@ from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.config import Config, option, root_option
+from ..core.config import Config, option, root_option, timeout_option
 
 __all__ = ["Hive2Config", "Hive3Config", "HiveConfig", "Host"]
 
@@ -86,16 +86,16 @@ class HiveConfig(Config):
         doc="most connections that are open to the metastore at a time",
     )
 
-    connect_timeout: float = option(
+    connect_timeout: float = timeout_option(
+        "connect_timeout",
         default=10.0,
-        unit="seconds",
         validator=_positive,
         doc="how long a metastore may take to accept a connection",
     )
 
-    read_timeout: float = option(
+    read_timeout: float = timeout_option(
+        "read_timeout",
         default=60.0,
-        unit="seconds",
         validator=_positive,
         doc="how long a metastore may stay silent during a call",
     )

@@ -9,7 +9,7 @@ import httpx
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.config import option, root_option
+from ..core.config import option, root_option, timeout_option
 from ..core.http import HttpConfig, check_uri
 
 __all__ = ["IcebergConfig"]
@@ -45,11 +45,17 @@ class IcebergConfig(HttpConfig):
     max_concurrency: int = option(
         default=16, doc="tables whose metadata is loaded at once for a listing"
     )
-    connect_timeout: float = option(
-        default=10_000.0, unit="milliseconds", doc="longest wait for a connection"
+    connect_timeout: float = timeout_option(
+        "connect_timeout",
+        default=10_000.0,
+        unit="milliseconds",
+        doc="longest wait for a connection",
     )
-    read_timeout: float = option(
-        default=30_000.0, unit="milliseconds", doc="longest wait for the next part of an answer"
+    read_timeout: float = timeout_option(
+        "read_timeout",
+        default=30_000.0,
+        unit="milliseconds",
+        doc="longest wait for the next part of an answer",
     )
     root: str = root_option()
 

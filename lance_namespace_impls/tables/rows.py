@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import InvalidInputError
@@ -13,6 +11,7 @@ from lance_namespace_client.models import (
     UpdateTableResponse,
 )
 
+from ..core.durations import parse_duration
 from .write import RowCount
 
 if TYPE_CHECKING:
@@ -24,10 +23,7 @@ if TYPE_CHECKING:
         UpdateTableRequest,
     )
 
-__all__ = ["delete", "merge_insert", "parse_duration", "update"]
-
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, None: 1.0}
+__all__ = ["delete", "merge_insert", "update"]
 
 
 def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
@@ -96,17 +92,3 @@ def merge_insert(
         num_deleted_rows=result["num_deleted_rows"],
         version=int(dataset.version),
     )
-
-
-def parse_duration(text: str) -> timedelta:
-    """Read a duration such as ``30s``, ``500ms`` or ``2m``; a bare number is seconds.
-
-    Raises:
-        InvalidInputError: code 13.
-    """
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
-        raise InvalidInputError(
-            f"timeout {text!r} is not a duration such as '30s', '500ms' or '2m'"
-        )
-    return timedelta(seconds=float(match[1]) * _SECONDS[match[2]])

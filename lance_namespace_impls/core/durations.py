@@ -1,0 +1,35 @@
+"""Lengths of time as text."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Final
+
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["UNITS", "parse_duration"]
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+UNITS: Final = {"milliseconds": 0.001, "seconds": 1.0}
+"""Unit of a bare number -> its seconds."""
+
+
+def parse_duration(text: str, unit: str = "seconds") -> timedelta:
+    """Return the length of time that a text such as ``30s``, ``500ms`` or ``2m`` says.
+
+    Args:
+        text: a number and one of ``ms``, ``s``, ``m``, ``h``, or a number alone.
+        unit: unit of a number alone, one of `UNITS`.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise InvalidInputError(
+            f"timeout {text!r} is not a duration such as '30s', '500ms' or '2m'"
+        )
+    factor = _SECONDS[match[2]] if match[2] else UNITS[unit]
+    return timedelta(seconds=float(match[1]) * factor)
