@@ -86,8 +86,10 @@ def test_contents(wheel: Path) -> None:
     top = {name.split("/")[0] for name in names}
     assert {name for name in top if not name.endswith(".dist-info")} == {
         "lance_namespace_client",
-        "lance_namespace_impls",
         "lance_namespace_codegen",
+        "lance_namespace_impls",
+        "lance_namespace_kit.py",
+        "pyspark_lance_namespace.py",
     }
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
 

@@ -1,0 +1,83 @@
+"""The source distribution: all that the project's sessions need, and a README for the index."""
+
+from __future__ import annotations
+
+import email
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+from email.message import Message
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+URLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+# Kept in version control, but not part of a release.
+NOT_SHIPPED = {".gitignore"}
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> tarfile.TarFile:
+    out = tmp_path_factory.mktemp("sdist")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(out)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (built,) = out.glob("*.tar.gz")
+    return tarfile.open(built)
+
+
+@pytest.fixture(scope="module")
+def metadata(sdist: tarfile.TarFile) -> Message:
+    (name,) = (name for name in sdist.getnames() if name.endswith("PKG-INFO"))
+    text = sdist.extractfile(name)
+    assert text is not None
+    return email.message_from_binary_file(text)
+
+
+def test_it_holds_every_file_that_the_sessions_read(sdist: tarfile.TarFile) -> None:
+    shipped = {name.partition("/")[2] for name in sdist.getnames()}
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("tests", "demo", "docs", "benchmarks", "codegen", "lance_namespace_impls")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
+    }
+    wanted |= {"noxfile.py", "requirements.lock", "pyproject.toml", "rest.yaml", "README.md"}
+    assert wanted - shipped - NOT_SHIPPED == set()
+
+
+def test_it_regenerates_the_same_client(sdist: tarfile.TarFile, tmp_path: Path) -> None:
+    sdist.extractall(tmp_path, filter="data")
+    (folder,) = tmp_path.iterdir()
+    command = [sys.executable, "-m", "codegen", "--check"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_link_of_the_readme_needs_the_repository(metadata: Message) -> None:
+    text = metadata.get_payload()
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert [link for link in links if not re.match(r"https?://|#", link)] == []
+    own = [link for link in links if link.startswith(URLS["Source"])]
+    assert own
+    for link in own:
+        path = link.removeprefix(f"{URLS['Source']}/blob/main/").partition("#")[0]
+        assert (ROOT / path).exists(), link
+
+
+def test_what_the_index_shows(metadata: Message) -> None:
+    urls = dict(item.split(", ", 1) for item in metadata.get_all("Project-URL", []))
+    assert {"Homepage", "Documentation", "Source", "Issues", "Changelog"} <= urls.keys()
+    minors = {
+        row.rpartition(" :: ")[2]
+        for row in metadata.get_all("Classifier", [])
+        if row.startswith("Programming Language :: Python :: 3.")
+    }
+    assert minors == {"3.11", "3.12", "3.13"}
+    assert metadata["Description-Content-Type"] == "text/markdown"
