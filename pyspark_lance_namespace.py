@@ -6,6 +6,10 @@ Spark looks for top-level modules whose names start with ``pyspark_`` and takes 
 Source: PySpark's Python Data Source API.
 """
 
-from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource as DefaultSource
+from lance_namespace_kit import refuse_namesake
+
+refuse_namesake()
+
+from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource as DefaultSource  # noqa: E402
 
 __all__ = ["DefaultSource"]

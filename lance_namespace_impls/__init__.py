@@ -7,10 +7,6 @@
 
 from __future__ import annotations
 
-from ._conflict import refuse_namesake
-
-refuse_namesake()
-
-from .registry import connect, connect_config, implementations, register  # noqa: E402
+from .registry import connect, connect_config, implementations, register
 
 __all__ = ["connect", "connect_config", "implementations", "register"]

@@ -14,7 +14,6 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect, connect_config, implementations, register
-from lance_namespace_impls._conflict import refuse_namesake
 from lance_namespace_impls.core.config import Config, is_secret_key, option, prefix_option, redact
 from lance_namespace_impls.directory import DirectoryNamespace
 
@@ -181,16 +180,6 @@ def test_an_entry_point_of_another_package_is_found(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "DirectoryNamespace" in done.stdout
-
-
-def test_the_package_of_the_same_import_name_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    refuse_namesake()
-    (tmp_path / "lance_namespace_impls-0.9.dist-info").mkdir()
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ImportError, match="pip uninstall lance-namespace-impls"):
-        refuse_namesake()
 
 
 def test_a_namespace_pickles_and_reconnects_where_it_lands(

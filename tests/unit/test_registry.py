@@ -114,17 +114,6 @@ def test_a_registration_can_be_renewed(tmp_path: Path) -> None:
         assert isinstance(found, DirectoryNamespace)
 
 
-def test_a_namesake_beside_this_package_is_refused_at_import(tmp_path: Path) -> None:
-    (tmp_path / "lance_namespace_impls-0.1.dist-info").mkdir()
-    code = f"import sys; sys.path.append({str(tmp_path)!r}); import lance_namespace_impls"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 1
-    last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("ImportError: lance-namespace-impls in ")
-    assert str(tmp_path) in last
-    assert "pip uninstall lance-namespace-impls" in last
-
-
 def test_connecting_loads_no_other_backend(tmp_path: Path) -> None:
     code = (
         "import sys\n"
