@@ -33,6 +33,7 @@ from ..core.location import absolute
 __all__ = ["Directory", "directory_path", "store_failure"]
 
 DROPPED = ".dropped-"
+_DROPPED = re.compile(rf"{re.escape(DROPPED)}[0-9a-f]{{32}}")
 LOOK_AGAIN_SECONDS = 0.02
 
 # pylance's names for object-store options, and what pyarrow calls the same.
@@ -251,6 +252,13 @@ class Directory:
             return False
         return True
 
+    def refuse_link(self, folder: str) -> None:
+        """Refuse a directory of local storage that is a symbolic link (code 19)."""
+        if self.is_local and os.path.islink(self._path(folder)):
+            raise InvalidTableStateError(
+                f"{self.location(folder)} is a symbolic link: remove it and what it leads to by hand"
+            )
+
     def put_aside(self, folder: str) -> str:
         """Take a directory out of sight, to be deleted; give what it is called then.
 
@@ -258,16 +266,11 @@ class Directory:
 
         Raises:
             FileNotFoundError: there is no such directory (any more).
-            InvalidTableStateError: code 19, it is a symbolic link.
         """
         if not self.is_local:
             if self.kinds(folder)[0] == "missing":
                 raise FileNotFoundError(folder)
             return folder
-        if os.path.islink(self._path(folder)):
-            raise InvalidTableStateError(
-                f"{self.location(folder)} is a symbolic link: remove it and what it leads to by hand"
-            )
         aside = f"{DROPPED}{uuid.uuid4().hex}"
         os.rename(self._path(folder), self._path(aside))
         return aside
@@ -285,7 +288,7 @@ class Directory:
             return
         shutil.rmtree(self._path(folder), onerror=_unless_gone)
         for name in os.listdir(self._base):
-            if not name.startswith(DROPPED):
+            if _DROPPED.fullmatch(name) is None:
                 continue
             try:
                 shutil.rmtree(self._path(name), onerror=_unless_gone)

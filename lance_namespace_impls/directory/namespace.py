@@ -245,12 +245,40 @@ class DirectoryNamespace(CatalogNamespace):
             raise table_not_found(entry.id)
 
     def _drop_table(self, entry: TableEntry) -> None:
+        """Delete a table's directory.
+
+        Raises:
+            InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
+        """
+        with self._alone(entry, PATIENCE_SECONDS):
+            aside = self._put_aside(entry)
+        self._delete(entry, aside)
+
+    def _put_aside(self, entry: TableEntry) -> str:
+        """Take a table's directory out of sight, if it holds nothing but what Lance wrote."""
+        folder = self._folder(entry)
         try:
-            with self._alone(entry, PATIENCE_SECONDS):
-                aside = self._directory.put_aside(self._folder(entry))
+            self._directory.refuse_link(folder)
+            self._refuse_foreign(entry, folder)
+            aside = self._directory.put_aside(folder)
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
-        self._delete(entry, aside)
+        if aside != folder:
+            try:
+                self._refuse_foreign(entry, aside)  # it may have come between
+            except InvalidTableStateError:
+                self._directory.move(aside, folder)
+                raise
+        return aside
+
+    def _refuse_foreign(self, entry: TableEntry, folder: str) -> None:
+        location = self._directory.location(folder)
+        foreign = self._folder_of(attrs.evolve(entry, location=location)).first_foreign()
+        if foreign is not None:
+            raise InvalidTableStateError(
+                f"table {entry.id[-1]} is not dropped: Lance did not write {entry.location}/{foreign};"
+                " move that elsewhere, or delete the directory by hand"
+            )
 
     def _delete(self, entry: TableEntry, aside: str) -> None:
         try:
@@ -289,11 +317,7 @@ class DirectoryNamespace(CatalogNamespace):
         data = f"{self._folder(entry)}/{DATA}"
         if not self._directory.is_local and self._directory.kinds(data)[0] != "missing":
             raise ConcurrentModificationError(f"{entry.location}/{DATA} may be others' new rows")
-        try:
-            aside = self._directory.put_aside(self._folder(entry))
-        except FileNotFoundError as error:
-            raise table_not_found(entry.id) from error
-        self._delete(entry, aside)
+        self._delete(entry, self._put_aside(entry))
 
     def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
         self._refuse_occupied(new)

@@ -16,7 +16,7 @@ from attrs import define, field
 from pymetastore.hive_metastore.ttypes import InvalidObjectException
 
 from ..core.storage import TableStorage
-from ..tables.drop import DECLARED
+from ..tables.layout import RESERVED
 from .records import plain_location
 
 __all__ = ["MadeFirst", "reserve"]
@@ -65,9 +65,9 @@ def reserve(storage: TableStorage) -> None:
 
     files = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
     with TemporaryDirectory() as folder:
-        empty = Path(folder, DECLARED)
+        empty = Path(folder, RESERVED)
         empty.touch()
-        files.upload_file(empty, DECLARED)
+        files.upload_file(empty, RESERVED)
 
 
 def _make(folder: Path) -> list[Path]:

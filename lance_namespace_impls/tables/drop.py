@@ -5,8 +5,9 @@ data: the table's name and the version that its data then had. Whoever drops or 
 that name again finds the mark and deletes the rest. The manifests go first, since a dataset with
 half of its files must not open, and the mark goes last.
 
-Only what Lance writes is deleted: an Iceberg catalog keeps files of its own beside the data, and the
-location may be anybody's, a bucket with other tables in it for one.
+Only what Lance wrote is deleted, file by file: what the manifests name, and what has a name that
+Lance gives. An Iceberg catalog keeps files of its own beside the data, and the location may be
+anybody's, a bucket with other tables in it for one.
 
 A mark counts only while nothing was written since: not where the dataset has a version that is
 higher or younger than the mark's.
@@ -17,7 +18,10 @@ from __future__ import annotations
 import errno
 import json
 import os
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,22 +40,21 @@ from ..core.identifiers import Identifier
 from ..core.storage import TableStorage
 from .dataset import open_dataset
 from .errors import from_lance
+from .layout import (
+    DATA,
+    FOLDERS,
+    RESERVED,
+    VERSIONS,
+    branch_of,
+    could_be_data,
+    is_lance_file,
+    is_marker,
+)
 
 __all__ = ["MARK", "FolderState", "TableFolder"]
 
 MARK = ".lance-dropped"
-VERSIONS = "_versions"
-DATA = "data"
-# pylance drops a folder whole, in bulk, if it is a dataset or has this file.
-DECLARED = ".lance-reserved"
-
-FOLDERS = frozenset(
-    {VERSIONS, DATA, "_deletions", "_indices", "_mem_wal", "_refs", "_transactions", "tree"}
-)
-"""What a dataset has at its root; ``tree`` holds its branches."""
-CATALOGS_OWN = frozenset({"metadata"})
-"""What an Iceberg catalog keeps beside it."""
-FILES = frozenset({MARK, DECLARED, ".lance-deregistered", "_latest.manifest"})
+DELETES_AT_ONCE = 16
 
 
 @attrs.frozen(kw_only=True)
@@ -64,6 +67,8 @@ class FolderState:
 
 
 _NOTHING = FolderState(version=0, written=0)
+# The manifests go first; what says which branches there are outlives the branches.
+_TURN = {VERSIONS: 0, "_refs": 2}
 
 
 class TableFolder:
@@ -87,16 +92,42 @@ class TableFolder:
         )
 
     @cached_property
+    def _local(self) -> str | None:
+        """The location as a path, where it is on local storage."""
+        return _local_path(self._storage.location)
+
+    @cached_property
     def _entries(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Names of the folders and of the files at the root."""
+        """Names of the folders and of the files at the root; a symbolic link counts as a file."""
+        if self._local is not None:
+            return _scan(self._local)
         found = self._files.list_with_delimiter()
-        return frozenset(found.common_prefixes), frozenset(found.objects)
+        # pyarrow puts an empty object where a directory would be, whose name is empty here.
+        return frozenset(found.common_prefixes), frozenset(filter(None, found.objects))
+
+    @cached_property
+    def _contents(self) -> dict[str, list[str]]:
+        """Paths of what is in each of the dataset's folders, relative to the location.
+
+        On local storage an empty directory and a symbolic link are among them, the first with a
+        slash at its end; the object stores have neither.
+        """
+        return {name: self._list(name) for name in sorted(self._entries[0] & FOLDERS)}
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing of Lance's is there."""
         folders, files = self._entries
-        return not (folders & FOLDERS or files & FILES)
+        return not (folders & FOLDERS or any(map(is_marker, files)))
+
+    def first_foreign(self) -> str | None:
+        """Return the path of something there that Lance did not write; None where all is Lance's."""
+        folders, files = self._entries
+        at_root = [f"{name}/" for name in folders - FOLDERS]
+        at_root += [name for name in files if not is_marker(name)]
+        inside = (path for paths in self._contents.values() for path in paths)
+        foreign = (path for path in inside if not self._is_lances(path))
+        return min(at_root, default=None) or next(foreign, None)
 
     def mark(self, identifier: Identifier) -> bool:
         """Note that the table is being dropped; False where there is nothing to delete."""
@@ -105,7 +136,7 @@ class TableFolder:
             if not self._has_remains():
                 return False
             state = _NOTHING
-        content = {"id": list(identifier), **attrs.asdict(state)}
+        content = {"id": list(identifier), **attrs.asdict(state), "named": sorted(self._named)}
         self._write(MARK, json.dumps(content).encode())
         return True
 
@@ -125,20 +156,26 @@ class TableFolder:
         return now.version <= marked[1].version and now.written <= marked[1].written
 
     def delete(self) -> None:
-        """Delete the data, the manifests first and the mark last.
+        """Delete the data, the manifests first and the mark last; what others put there stays.
 
         Raises:
             ConcurrentModificationError: code 14, someone else deletes it at the same moment.
             InternalError: code 18, something could not be deleted; the message says what.
         """
-        folders, files = self._entries
+        files = self._entries[1]
         try:
-            for folder in sorted(folders & FOLDERS, key=lambda name: name != VERSIONS):
-                self._delete_folder(folder)
-            for file in (files & FILES) - {MARK}:
+            # What manifests and branches name has to be known before they go.
+            theirs = {
+                folder: [path for path in paths if self._is_lances(path)]
+                for folder, paths in self._contents.items()
+            }
+            for folder in sorted(theirs, key=lambda name: _TURN.get(name, 1)):
+                self._delete_folder(folder, theirs[folder])
+            for file in filter(is_marker, files - {MARK}):
                 self._delete_file(file)
             self.unmark()
-            self._remove_empty_directory()
+            if self._local is not None:
+                _remove_if_empty(self._local)
         except ConcurrentModificationError:
             raise
         except Exception as error:
@@ -148,43 +185,93 @@ class TableFolder:
             ) from error
 
     def state(self) -> FolderState | None:
-        """Say how far the dataset is; None where none opens, or what is there is damaged."""
-        try:
-            dataset = open_dataset(self._storage)
-        except InvalidTableStateError:
+        """Return how far the dataset is; None where none opens, or what is there is damaged."""
+        dataset = _unless_damaged(partial(open_dataset, self._storage))
+        if dataset is None:
             return None
-        except Exception as error:
-            if isinstance(from_lance(error, ""), InvalidTableStateError):
-                return None
-            raise
         found = dataset.get_version()
         return FolderState(
             version=int(found["version"]), written=round(found["timestamp"].timestamp() * 1e6)
         )
 
-    def _has_remains(self) -> bool:
-        """Say whether there is what a drop or a first write left that was broken off.
+    @cached_property
+    def _branches(self) -> frozenset[str]:
+        """Names of the dataset's branches."""
+        found = map(branch_of, self._contents.get("_refs", ()))
+        return frozenset(name for name in found if name is not None)
 
-        A folder that does not open as a dataset may be anybody's.
+    @cached_property
+    def _named(self) -> set[str]:
+        """Paths of data files that have another name than Lance gives, and that a manifest names.
+
+        The manifests are read only where there is such a file; the mark says what those named that
+        a drop has deleted already.
         """
-        folders, files = self._entries
-        if MARK in files or VERSIONS in folders:
-            return True
-        return (
-            DATA in folders
-            and folders <= FOLDERS | CATALOGS_OWN
-            and files <= FILES
-            and all(map(_is_data_file, self._files.list(DATA)))
+        wanted = {
+            path
+            for path in self._contents.get(DATA, ())
+            if could_be_data(path) and not is_lance_file(path)
+        }
+        if not wanted:
+            return set()
+        marked = self._read_mark() if MARK in self._entries[1] else None
+        named = set(marked[2]) if marked is not None else set()
+        dataset = _unless_damaged(partial(open_dataset, self._storage))
+        for version in reversed(dataset.versions() if dataset is not None else []):
+            if not wanted - named:
+                break
+            at = _unless_damaged(partial(dataset.checkout_version, version["version"]))
+            for fragment in at.get_fragments() if at is not None else ():
+                files = fragment.data_files()
+                named |= {f"{DATA}/{file.path}" for file in files if file.base_id is None}
+        return wanted & named
+
+    def _is_lances(self, path: str) -> bool:
+        return is_lance_file(path, self._branches) or path in self._named
+
+    def _has_remains(self) -> bool:
+        """Return whether there is what a drop or a first write left that was broken off."""
+        return MARK in self._entries[1] or any(
+            self._is_lances(path)
+            for folder in (VERSIONS, DATA)
+            for path in self._contents.get(folder, ())
         )
 
-    def _delete_folder(self, name: str) -> None:
+    def _list(self, folder: str) -> list[str]:
+        if self._local is None:
+            return [path for path in self._files.list(folder) if path.strip("/") != folder]
+        found: list[str] = []
+        top = os.path.join(self._local, folder)
+        for at, folders, files in os.walk(top, onerror=_raise):
+            inside = os.path.relpath(at, self._local)
+            links = [name for name in folders if os.path.islink(os.path.join(at, name))]
+            found += [f"{inside}/{name}" for name in (*files, *links)]
+            if not folders and not files and at != top:
+                found.append(f"{inside}/")
+        return found
+
+    def _delete_folder(self, name: str, paths: Sequence[str]) -> None:
+        """Delete files of a folder, and on local storage the directories that are empty then."""
+        if self._local is not None:
+            for path in paths:
+                _unlink(os.path.join(self._local, path))
+            for at, _, _ in os.walk(os.path.join(self._local, name), topdown=False):
+                _remove_if_empty(at)
+        elif len(paths) == len(self._contents[name]):
+            self._delete_in_bulk(name)
+        else:
+            with ThreadPoolExecutor(DELETES_AT_ONCE) as pool:
+                list(pool.map(self._delete_file, paths))
+
+    def _delete_in_bulk(self, name: str) -> None:
+        """Delete a folder of an object store that holds nothing but Lance's files."""
         import lance
 
-        self._write(f"{name}/{DECLARED}", b"")
+        self._write(f"{name}/{RESERVED}", b"")
         location = self._storage.location
         try:
             lance.LanceDataset.drop(
-                f"{location}/{quote(name) if '://' in location else name}",
+                f"{location}/{quote(name)}",
                 storage_options=dict(self._storage.options) or None,
                 ignore_not_found=True,
             )
@@ -204,24 +291,13 @@ class TableFolder:
             if not _is_missing(error):
                 raise
 
-    def _remove_empty_directory(self) -> None:
-        """Remove the folder itself on local storage; object stores have none."""
-        path = _local_path(self._storage.location)
-        if path is None:
-            return
-        try:
-            os.rmdir(path)
-        except OSError as error:
-            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY):
-                raise
-
     def _write(self, name: str, content: bytes) -> None:
         with TemporaryDirectory() as folder:
             local = Path(folder, "content")
             local.write_bytes(content)
             self._files.upload_file(local, name)
 
-    def _read_mark(self) -> tuple[Identifier, FolderState] | None:
+    def _read_mark(self) -> tuple[Identifier, FolderState, frozenset[str]] | None:
         """Read the mark; None where it is not one of ours, or has gone meanwhile."""
         with TemporaryDirectory() as folder:
             local = Path(folder, "content")
@@ -235,8 +311,9 @@ class TableFolder:
         try:
             found = json.loads(content)
             state = FolderState(version=int(found["version"]), written=int(found["written"]))
-            return tuple(found["id"]), state
-        except (ValueError, TypeError, KeyError):
+            named = frozenset(filter(could_be_data, found.get("named", ())))
+            return tuple(found["id"]), state, named
+        except (ValueError, TypeError, KeyError, AttributeError):
             return None
 
 
@@ -245,10 +322,47 @@ def _is_missing(error: OSError) -> bool:
     return "not found" in str(error)
 
 
-def _is_data_file(path: str) -> bool:
-    """Say whether Lance wrote a file among the data; on local storage it begins as ``.tmp...``."""
-    name = path.rpartition("/")[2]
-    return name.endswith(".lance") or name.startswith(".tmp")
+def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of the directories and of the files in one; a missing one holds nothing."""
+    try:
+        with os.scandir(directory) as found:
+            kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in found}
+    except FileNotFoundError:
+        kinds = {}
+    folders = frozenset(name for name, is_folder in kinds.items() if is_folder)
+    return folders, frozenset(kinds) - folders
+
+
+def _unlink(path: str) -> None:
+    """Delete a file; another who drops the same table may have been first."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def _remove_if_empty(directory: str) -> None:
+    try:
+        os.rmdir(directory)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.ENOTDIR):
+            raise
+
+
+def _unless_damaged(open_it: Callable[[], Any]) -> Any:
+    """Return an opened dataset; None where there is none, or what is there is damaged."""
+    try:
+        return open_it()
+    except InvalidTableStateError:
+        return None
+    except Exception as error:
+        if isinstance(from_lance(error, ""), InvalidTableStateError):
+            return None
+        raise
+
+
+def _raise(error: OSError) -> None:
+    """Let a directory that cannot be listed fail, unless it has gone."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _local_path(location: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 from lance_namespace_impls.core.catalog import TableEntry
-from lance_namespace_impls.tables.drop import FOLDERS, MARK, TableFolder
+from lance_namespace_impls.tables.drop import MARK, TableFolder
+from lance_namespace_impls.tables.layout import FOLDERS
 from tests.behaviour.home import make_home
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
 from tests.iceberg.subject import iceberg_subject
@@ -28,6 +29,8 @@ from tests.servers.s3 import GuardedS3
 pytestmark = pytest.mark.s3
 
 ROWS = pa.table({"x": list(range(10))})
+UNFINISHED = f"{'01' * 12}{'0a' * 13}.lance"
+"""A data file as Lance names it."""
 T = {"id": ["ns", "t"]}
 
 
@@ -141,6 +144,110 @@ def test_what_others_keep_there_stays(lake: Lake, ns: MemoryNamespace) -> None:
     assert ns.count_table_rows({"id": ["ns", "all"]}).count == 10
 
 
+FOREIGN = (
+    "data/users.db",
+    "data/photos/cat.jpg",
+    "data/lookup.lance",
+    "_versions/notes.txt",
+    "_indices/README.md",
+    "_deletions/list.csv",
+    "_transactions/ledger.txn",
+    "_refs/tags/readme.txt",
+    "tree/oak.txt",
+    f"tree/oak/data/{UNFINISHED}",
+)
+
+
+def _foreign(lake: Lake, location: str) -> None:
+    for path in FOREIGN:
+        folder, _, name = path.rpartition("/")
+        _put(lake, f"{location}/{folder}", name, "keep me")
+
+
+def test_files_that_lance_did_not_write_stay_among_its_own(lake: Lake, ns: MemoryNamespace) -> None:
+    location = str(ns.declare_table({"id": ["ns", "all"]}).location)
+    everything(location, lake.storage)
+    _foreign(lake, location)
+    before = {name for name in lake.names() if not name.startswith("ns/all/")}
+    ns.drop_table({"id": ["ns", "all"]})
+    assert lake.names() - before == {f"ns/all/{path}" for path in FOREIGN}
+
+
+def test_what_is_broken_off_among_foreign_files_is_gone_on_with(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    _foreign(lake, location)
+    killed(monkeypatch, ns, TableFolder, "unmark")
+    assert f"ns/t/{MARK}" in lake.names()
+    ns.drop_table(T)
+    assert lake.names() == {f"ns/t/{path}" for path in FOREIGN}
+
+
+def _file_of_any_name(lake: Lake, location: str) -> None:
+    """Append a fragment whose data file has a name that a writer chose."""
+    from lance.file import LanceFileWriter
+
+    with LanceFileWriter(
+        f"{location}/data/chosen.lance", ROWS.schema, storage_options=lake.storage
+    ) as writer:
+        writer.write_batch(ROWS)
+    dataset = lance.dataset(location, storage_options=lake.storage)
+    data_file = lance.fragment.DataFile("chosen.lance", [0], [0], 2, 0)
+    fragment = lance.FragmentMetadata(0, [data_file], ROWS.num_rows)
+    lance.LanceDataset.commit(
+        location,
+        lance.LanceOperation.Append([fragment]),
+        read_version=dataset.version,
+        storage_options=lake.storage,
+    )
+
+
+def test_a_data_file_of_any_name_goes_where_a_manifest_names_it(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    _file_of_any_name(lake, location)
+    _put(lake, f"{location}/data", "unknown.lance", "keep me")
+    killed(monkeypatch, ns, TableFolder, "unmark")
+    assert lake.names() == {f"ns/t/{MARK}", "ns/t/data/unknown.lance"}
+
+
+def test_a_named_file_goes_where_the_manifests_are_gone_already(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    _file_of_any_name(lake, location)
+    delete_folder = TableFolder._delete_folder
+
+    def die_after_the_manifests(self: TableFolder, name: str, paths: Sequence[str]) -> None:
+        delete_folder(self, name, paths)
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TableFolder, "_delete_folder", die_after_the_manifests)
+        with pytest.raises(Killed):
+            ns.drop_table(T)
+    assert "ns/t/data/chosen.lance" in lake.names()
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+def test_nothing_is_deleted_through_a_link(tmp_path: Path) -> None:
+    lake = Lake(str(tmp_path / "lake"), {}, lambda: _below(tmp_path / "lake"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / UNFINISHED).write_text("keep me")
+    with lake.connect() as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        location = Path(str(namespace.create_table(T, ROWS).location))
+        (location / "data" / "more").symlink_to(elsewhere)
+        (location / "_indices").symlink_to(elsewhere)
+        namespace.drop_table(T)
+        assert (elsewhere / UNFINISHED).read_text() == "keep me"
+        assert sorted(path.name for path in location.iterdir()) == ["_indices", "data"]
+
+
 def test_tables_below_a_table_stay(lake: Lake, ns: MemoryNamespace) -> None:
     lance.write_dataset(ROWS, f"{lake.root}/ns", storage_options=lake.storage)
     ns.register_table({"id": ["ns", "above"], "location": f"{lake.root}/ns"})
@@ -186,7 +293,7 @@ def test_what_a_killed_first_write_left_goes_with_the_table(
     lake: Lake, ns: MemoryNamespace
 ) -> None:
     location = ns.declare_table({"id": ["ns", "d"]}).location
-    _put(lake, f"{location}/data", "0101.lance", "half of a file")
+    _put(lake, f"{location}/data", UNFINISHED, "half of a file")
     ns.drop_table({"id": ["ns", "d"]})
     assert not any(name.startswith("ns/d/") for name in lake.names())
 
@@ -348,8 +455,8 @@ def test_manifests_go_first_and_the_mark_last(
     delete_folder = TableFolder._delete_folder
     seen: list[set[str]] = []
 
-    def delete_and_look(self: TableFolder, name: str) -> None:
-        delete_folder(self, name)
+    def delete_and_look(self: TableFolder, name: str, paths: Sequence[str]) -> None:
+        delete_folder(self, name, paths)
         seen.append({path.split("/")[2] for path in lake.names()})
 
     monkeypatch.setattr(TableFolder, "_delete_folder", delete_and_look)
@@ -391,7 +498,7 @@ def test_half_deleted_data_is_no_table(
 ) -> None:
     location = str(ns.describe_table(T).location)
     killed(monkeypatch, ns, TableFolder, "unmark")
-    _put(lake, f"{location}/data", "0101.lance", "what was left")
+    _put(lake, f"{location}/data", UNFINISHED, "what was left")
     ns.declare_table(T)
     assert ns.describe_table({**T, "check_declared": True}).is_only_declared
     assert list(ns.iter_tables(["ns"], include_declared=False)) == []

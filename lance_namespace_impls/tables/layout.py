@@ -1,0 +1,95 @@
+"""Which files of a table's location Lance wrote, told by their names.
+
+Source: the Lance table format specification, "Storage Layout"; names as pylance 14 writes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from urllib.parse import unquote
+
+__all__ = [
+    "DATA",
+    "FOLDERS",
+    "MARKERS",
+    "RESERVED",
+    "VERSIONS",
+    "branch_of",
+    "could_be_data",
+    "is_lance_file",
+    "is_marker",
+]
+
+VERSIONS = "_versions"
+DATA = "data"
+BRANCHES = "_refs/branches/"
+TREE = "tree"
+RESERVED = ".lance-reserved"
+"""pylance's file in the folder of a declared table; it drops a folder that has one in bulk."""
+
+FOLDERS = frozenset(
+    {VERSIONS, DATA, "_deletions", "_indices", "_mem_wal", "_refs", "_transactions", TREE}
+)
+"""What a dataset has at its root; ``tree`` holds its branches."""
+MARKERS = frozenset(
+    {RESERVED, ".lance-deregistered", ".lance-dropped", ".lance-properties", "_latest.manifest"}
+)
+"""What is beside them: pylance's markers, and those of this package."""
+
+_UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
+# Three bytes in binary, which spread over an object store's partitions, then thirteen in hex.
+_SPREAD = r"[01]{24}[0-9a-f]{26}"
+_FILES = {
+    VERSIONS: rf"d?\d{{1,20}}\.manifest(?:-{_UUID})?|latest_version_hint\.json",
+    DATA: rf"(?:{_SPREAD}|{_UUID})\.lance|(?:{_SPREAD}|{_UUID})/[01]{{1,64}}\.blob",
+    "_deletions": r"\d+-\d+-\d+\.(?:arrow|bin)",
+    "_transactions": rf"\d+-{_UUID}\.txn",
+    "_indices": rf"{_UUID}/(?:[^/]+/)*[^/]+\.(?:lance|idx)",
+}
+_OF_DATASET = "|".join(f"{folder}/(?:{names})" for folder, names in _FILES.items())
+_OF_SHARD = (
+    rf"manifest/(?:[01]+|\d+)\.binpb|manifest/version_hint\.json|wal/[01]+\.(?:arrow|lance)"
+    rf"|[0-9a-f]+_gen_\d+/(?:{_OF_DATASET})"
+)
+# A file that is being written on local storage: Lance's own temporary name, or the final one with
+# the number that the object_store library puts behind it.
+_WRITING = rf"(?:{'|'.join(FOLDERS - {TREE})})/\.tmp[\w.-]*"
+_LANCE_FILE = re.compile(
+    rf"(?:{_OF_DATASET}|_refs/(?:tags|branches)/[^/]+\.json|_mem_wal/{_UUID}/(?:{_OF_SHARD})"
+    rf"|{_WRITING}|(?:{'|'.join(FOLDERS)})/{re.escape(RESERVED)})(?:#\d+)?",
+    re.ASCII,
+)
+_MARKER = re.compile(rf"(?:{'|'.join(map(re.escape, MARKERS))})(?:\.[0-9a-f]{{32}}|#\d+)?")
+
+
+def is_marker(name: str) -> bool:
+    """Return whether a file at the root of a location marks a table, or is such a one half written."""
+    return _MARKER.fullmatch(name) is not None
+
+
+def is_lance_file(path: str, branches: Collection[str] = ()) -> bool:
+    """Return whether a file in one of `FOLDERS` has a name that Lance gives to its own.
+
+    Args:
+        path: where it is, relative to the table's location.
+        branches: names of the dataset's branches; nothing else in ``tree`` is the table's.
+    """
+    if path.startswith(f"{TREE}/"):
+        for branch in branches:
+            start = f"{TREE}/{branch}/"
+            if path.startswith(start) and is_lance_file(path[len(start) :]):
+                return True
+    return _LANCE_FILE.fullmatch(path) is not None
+
+
+def could_be_data(path: str) -> bool:
+    """Return whether a manifest may name the file: writers may call a data file what they like."""
+    return path.startswith(f"{DATA}/") and path.endswith(".lance")
+
+
+def branch_of(path: str) -> str | None:
+    """Return the name of the branch that a file describes; None where it describes none."""
+    if not path.startswith(BRANCHES) or not path.endswith(".json"):
+        return None
+    return unquote(path[len(BRANCHES) : -len(".json")])

@@ -1,0 +1,187 @@
+"""A directory that holds anything Lance did not write is not dropped, and stays whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import boto3
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import InvalidTableStateError, LanceNamespaceError
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.directory.filesystem import Directory
+from tests.servers.s3 import GuardedS3
+
+pytestmark = pytest.mark.s3
+
+ROWS = pa.table({"x": [1, 2, 3]})
+T = {"id": ["t"]}
+
+
+@attrs.frozen
+class Place:
+    """A root, on a local disk or in the bucket."""
+
+    namespace: Namespace
+    put: Callable[[str], None]
+    """Writes a file of somebody's, by its path below the root."""
+    names: Callable[[], set[str]]
+    """Gives the paths of all files below the root."""
+
+
+@pytest.fixture(params=["local", "s3"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    if request.param == "local":
+
+        def put(path: str) -> None:
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text("keep me")
+
+        def names() -> set[str]:
+            return {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
+
+        with connect("dir", {"path": str(tmp_path)}) as namespace:
+            yield Place(namespace, put, names)
+        return
+    s3: GuardedS3 = request.getfixturevalue("s3")
+    options = s3.options()
+    client: Any = boto3.client(
+        "s3",
+        endpoint_url=s3.uri,
+        region_name="us-east-1",
+        aws_access_key_id="testing",
+        aws_secret_access_key="testing",
+    )
+
+    def put_object(path: str) -> None:
+        client.put_object(Bucket=s3.bucket, Key=f"root/{path}", Body=b"keep me")
+
+    def objects() -> set[str]:
+        # pyarrow leaves an empty object in the place of a directory.
+        return {key.removeprefix("root/") for key in s3.objects() if not key.endswith("/")}
+
+    storage = {f"storage.{key}": value for key, value in options.items()}
+    with connect("dir", {"path": f"s3://{s3.bucket}/root", **storage}) as namespace:
+        yield Place(namespace, put_object, objects)
+
+
+def refused(call: Callable[[], Any]) -> str:
+    with pytest.raises(InvalidTableStateError) as caught:
+        call()
+    assert caught.value.code == 19
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "users.db",
+        "photos/cat.jpg",
+        "data/users.db",
+        "data/more/0.lance",
+        "_versions/notes.txt",
+        "_indices/notes.txt",
+        "tree/oak.txt",
+        "metadata/00000.metadata.json",
+        ".lance-properties.bak",
+    ],
+)
+def test_a_table_with_a_file_of_somebody_stays_whole(place: Place, path: str) -> None:
+    place.namespace.create_table(T, ROWS)
+    place.put(f"t.lance/{path}")
+    before = place.names()
+    message = refused(lambda: place.namespace.drop_table(T))
+    assert "t.lance/" in message
+    assert place.names() == before
+    assert place.namespace.count_table_rows(T).count == 3
+
+
+def test_a_folder_of_photos_stays_whole_when_all_tables_are_dropped(place: Place) -> None:
+    place.put("photos/cat.jpg")
+    place.put("photos/2026/dog.jpg")
+    for name in place.namespace.iter_tables():
+        refused(lambda name=name: place.namespace.drop_table({"id": [name]}))
+    assert place.names() == {"photos/cat.jpg", "photos/2026/dog.jpg"}
+
+
+def test_a_dataset_with_everything_is_dropped_whole(place: Place) -> None:
+    place.namespace.create_table({**T, "properties": {"k": "v"}}, ROWS)
+    dataset = place.namespace.open_table(["t"])
+    dataset.delete("x = 1")
+    dataset.create_scalar_index("x", "BTREE")
+    dataset.tags.create("first", 1)
+    dataset.create_branch("a/b").insert(ROWS)
+    place.namespace.alter_table({**T, "set_properties": {"k": "w"}})
+    place.namespace.drop_table(T)
+    assert place.names() == set()
+    assert list(place.namespace.iter_tables()) == []
+
+
+def test_what_a_failed_first_write_left_is_taken_back_without_others_files(place: Place) -> None:
+    schema = pa.schema([("x", pa.int64())])
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        place.put("t.lance/photos/cat.jpg")
+        raise RuntimeError("the source gave up")
+        yield
+
+    with pytest.warns(UserWarning, match="stays without data"), pytest.raises(LanceNamespaceError):
+        place.namespace.create_table(T, pa.RecordBatchReader.from_batches(schema, rows()))
+    assert "t.lance/photos/cat.jpg" in place.names()
+
+
+def test_an_empty_directory_of_somebody_is_refused_too(tmp_path: Path) -> None:
+    (tmp_path / "t" / "photos").mkdir(parents=True)
+    (tmp_path / "u" / "data" / "photos").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        assert "t/photos/" in refused(lambda: namespace.drop_table({"id": ["t"]}))
+        assert "u/data/photos/" in refused(lambda: namespace.drop_table({"id": ["u"]}))
+        namespace.drop_table({"id": ["empty"]})
+        assert list(namespace.iter_tables()) == ["t", "u"]
+        assert (tmp_path / "t" / "photos").is_dir()
+
+
+@pytest.mark.parametrize("link", ["t.lance/data/more", "t.lance/more", "t.lance/_indices"])
+def test_a_link_in_a_table_is_not_followed(tmp_path: Path, link: str) -> None:
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "cat.jpg").write_text("keep me")
+    with connect("dir", {"path": str(root)}) as namespace:
+        namespace.create_table(T, ROWS)
+        (root / link).symlink_to(elsewhere)
+        refused(lambda: namespace.drop_table(T))
+        assert namespace.count_table_rows(T).count == 3
+        assert (elsewhere / "cat.jpg").exists()
+
+
+def test_a_file_that_comes_between_the_look_and_the_drop_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_aside = Directory.put_aside
+
+    def late(self: Directory, folder: str) -> str:
+        (tmp_path / folder / "late.txt").write_text("keep me")
+        return put_aside(self, folder)
+
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table(T, ROWS)
+        monkeypatch.setattr(Directory, "put_aside", late)
+        refused(lambda: namespace.drop_table(T))
+        assert (tmp_path / "t.lance" / "late.txt").exists()
+        assert namespace.count_table_rows(T).count == 3
+
+
+def test_only_what_a_drop_put_aside_is_swept(tmp_path: Path) -> None:
+    (tmp_path / ".dropped-photos").mkdir()
+    (tmp_path / ".dropped-photos" / "cat.jpg").write_text("keep me")
+    (tmp_path / f".dropped-{'0' * 32}").mkdir()
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table(T, ROWS)
+        namespace.drop_table(T)
+    assert [path.name for path in tmp_path.iterdir()] == [".dropped-photos"]
