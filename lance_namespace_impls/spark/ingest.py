@@ -32,6 +32,7 @@ from ..registry import connect
 from .columns import with_types
 from .failures import protocol_error
 from .files import FORMATS, Format, Look, Piece, SourceFile, find_files
+from .files.numbers import has_mixed
 from .options import read_options
 from .writing import Mode, Target, WritePlan, abort, check_schema, commit, plan_write, write_rows
 
@@ -199,13 +200,14 @@ def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: 
             kind = reader.unify(found.get(field.name, pa.null()), field.type)
             if kind is None:
                 raise TableSchemaValidationError(
-                    f"{look.file.path}: column {field.name} is {field.type}, and {found[field.name]} in "
-                    "the files before it"
+                    f"{look.file.path}: column {field.name} is {reader.shown(field.type)}, and "
+                    f"{reader.shown(found[field.name])} in the files before it"
                 )
             found[field.name] = kind
     if table is None:
         settled = pa.schema([(column, reader.settled(kind)) for column, kind in found.items()])
         schema = with_types(settled, reader.options.types)
+        _check_digits(schema, name)
     elif reader.options.types:
         raise InvalidInputError(f"{name} is there and has its types: leave out the option 'types'")
     else:
@@ -215,6 +217,20 @@ def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: 
     for look in by_schema.values():
         _check_look(look, reader, schema, name)
     return schema
+
+
+def _check_digits(schema: pa.Schema, name: str) -> None:
+    """Refuse a column whose numbers have no type that keeps all of their digits (code 20)."""
+    for field in schema:
+        if has_mixed(field.type):
+            hint = (
+                "write them as text in the files"
+                if pa.types.is_struct(field.type)
+                else "give its type with the option types: a decimal, or double to round them"
+            )
+            raise TableSchemaValidationError(
+                f"{name}: column {field.name} has numbers with more digits than a double keeps; {hint}"
+            )
 
 
 def _check_look(look: Look, reader: Format, schema: pa.Schema, name: str) -> None:
@@ -229,7 +245,8 @@ def _check_look(look: Look, reader: Format, schema: pa.Schema, name: str) -> Non
         wanted = schema.field(field.name).type
         if not reader.fits(field.type, wanted):
             raise TableSchemaValidationError(
-                f"{look.file.path}: column {field.name} is {field.type}, which cannot be read as {wanted}"
+                f"{look.file.path}: column {field.name} is {reader.shown(field.type)}, which "
+                f"cannot be read as {wanted}"
             )
     for field in schema:
         if field.name not in given and not (lenient and field.nullable):

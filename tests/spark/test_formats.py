@@ -63,7 +63,7 @@ def read_csv(path: Path, content: str | bytes, **options: str) -> pa.Table:
     [
         (["1", "-2", ""], pa.int64()),
         (["1", "2.5"], pa.float64()),
-        (["1", "99999999999999999999"], pa.float64()),
+        (["1", "99999999999999999999"], pa.decimal128(20, 0)),
         (["true", "False"], pa.bool_()),
         (["true", "1"], pa.string()),
         (["2020-01-01", ""], pa.date32()),

@@ -169,6 +169,10 @@ class Format(ABC):
         """Give the type of a table's column for the type that was found in all files together."""
         return kind
 
+    def shown(self, kind: pa.DataType) -> str:
+        """Return the name, for messages, of a type that was found."""
+        return str(kind)
+
 
 _CSV_COLUMN = re.compile(r"In CSV column #(\d+): ")
 _ROW = re.compile(r"Row #\d+: ")

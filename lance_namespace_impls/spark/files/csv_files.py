@@ -17,7 +17,7 @@ from lance_namespace_client.errors import TableSchemaValidationError
 
 from ..columns import cast_batch, is_list
 from ..options import character, name_list, option, yes_no
-from . import lines
+from . import lines, numbers
 from .base import Format, ImportOptions, Look, Piece, named_once, refused
 from .lines import Lines
 from .sources import SourceFile
@@ -64,7 +64,8 @@ class CsvFormat(Format):
     """CSV files: divided between lines, where no value holds a line break.
 
     A type is what all values of a column have in common: whole numbers, numbers, dates, times,
-    moments, true and false, else text. A column without any value is text.
+    moments, true and false, else text. A column without any value is text, and so is one with a
+    number that would lose digits, such as ``01234``.
     """
 
     options_type = CsvOptions
@@ -112,6 +113,9 @@ class CsvFormat(Format):
 
     def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         """Give the type that both can be parsed as; a date is a moment at midnight too."""
+        kind = numbers.unify(one, other)
+        if kind is not None:
+            return pa.string() if kind == numbers.MIXED else kind
         if is_.is_date32(one) and is_.is_timestamp(other) and other.tz is None:
             return other
         if is_.is_date32(other) and is_.is_timestamp(one) and one.tz is None:
@@ -122,7 +126,13 @@ class CsvFormat(Format):
         """Text where there was no value; moments in microseconds, or finer."""
         if is_.is_null(kind):
             return pa.string()
-        return pa.timestamp("us", kind.tz) if is_.is_timestamp(kind) and kind.unit == "s" else kind
+        if is_.is_timestamp(kind) and kind.unit == "s":
+            return pa.timestamp("us", kind.tz)
+        return numbers.settled(kind)
+
+    def shown(self, kind: pa.DataType) -> str:
+        """Return the name of the type that the column of a table would have."""
+        return str(self.settled(kind))
 
     def _names(self, file: SourceFile) -> list[str]:
         """Give the names of a file's columns; none where the file is empty."""
@@ -208,19 +218,31 @@ class CsvFormat(Format):
             batch.rename_columns(columns), text, pa_csv.WriteOptions(include_header=False)
         )
         found = self._inferred(text.getbuffer(), columns, {})
-        for name, kind in zip(columns, found.types, strict=True):
-            if is_.is_timestamp(kind) and kind.unit == "ns":
-                coarser = {name: pa.timestamp("us", kind.tz)}
-                try:
-                    again = self._inferred(text.getbuffer(), columns, coarser)
-                except pa.ArrowInvalid:
-                    continue  # more than six digits after the point
-                found = found.set(int(name), again.field(name))
-        return list(found.types)
+        kinds: list[pa.DataType] = []
+        for name, values, given in zip(columns, found.columns, batch.columns, strict=True):
+            kind = values.type
+            if is_.is_integer(kind) or is_.is_floating(kind):
+                values = values.combine_chunks()
+                kind = numbers.numbers_in(given.drop_null(), values.drop_null())
+            elif is_.is_timestamp(kind) and kind.unit == "ns":
+                kind = self._coarser(name, kind, text.getbuffer(), columns)
+            kinds.append(pa.string() if kind == numbers.MIXED else kind)
+        return kinds
+
+    def _coarser(
+        self, name: str, kind: pa.DataType, text: memoryview, columns: Sequence[str]
+    ) -> pa.DataType:
+        """Return microseconds for moments that Arrow takes for nanoseconds, if they have no more."""
+        coarser = pa.timestamp("us", kind.tz)
+        try:
+            self._inferred(text, columns, {name: coarser})
+        except pa.ArrowInvalid:
+            return kind  # more than six digits after the point
+        return coarser
 
     def _inferred(
         self, text: memoryview, columns: Sequence[str], types: Mapping[str, Any]
-    ) -> pa.Schema:
+    ) -> pa.Table:
         return pa_csv.read_csv(
             pa.BufferReader(text),
             read_options=pa_csv.ReadOptions(
@@ -235,7 +257,7 @@ class CsvFormat(Format):
                 false_values=["false", "False", "FALSE"],
                 column_types=dict(types),
             ),
-        ).schema
+        )
 
 
 def _has_line_breaks(batch: pa.RecordBatch) -> bool:

@@ -1,0 +1,168 @@
+"""Which numbers a column of text holds, so that none of their digits is lost.
+
+While files are looked at, a type stands for what is known of the numbers so far:
+
+| type | numbers |
+|---|---|
+| int32 | whole, of up to 64 bits; a double gives back every digit |
+| int64 | whole, of up to 64 bits |
+| decimal256(p, 0) | whole, some beyond 64 bits; a double gives back every digit |
+| decimal128(p, 0) | whole, some beyond 64 bits |
+| double | a double gives back every digit |
+| `MIXED` | a double would round some, and not all are whole |
+
+`settled` gives the type of a table's column.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pyarrow as pa
+from pyarrow import compute as pc
+from pyarrow import types as is_
+
+__all__ = [
+    "EXACT",
+    "MIXED",
+    "given_back",
+    "has_mixed",
+    "numbers_in",
+    "settled",
+    "shown",
+    "unify",
+    "whole_numbers",
+]
+
+EXACT = pa.int32()
+MIXED = pa.decimal256(76, -1)  # no file has this type: its scale is negative
+MOST_EXACT = 2**53
+INT64_DIGITS = 19
+MOST_DIGITS = 38
+DOUBLE_DIGITS = 15
+"""So many digits of a decimal number are always given back by the nearest double."""
+
+# Zeros in front, a plus sign or 0x: a number would give back something else.
+_NO_NUMBER = r"^(\+|-?0[0-9xX])"
+_WHOLE = r"^-?[0-9]+$"
+_LONG = rf"[0-9][0-9.]{{{DOUBLE_DIGITS},}}|[eE]"
+_MANTISSA = re.compile(r"-?([0-9.]+)")
+
+
+def unify(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """Return the type for the numbers of two parts of a column; None if either holds others."""
+    if not (_is_number(one) and _is_number(other)):
+        return None
+    if one == other:
+        return one
+    if MIXED in (one, other):
+        return MIXED
+    exact = _is_exact(one) and _is_exact(other)
+    if is_.is_floating(one) or is_.is_floating(other):
+        return pa.float64() if exact else MIXED
+    digits = [kind.precision for kind in (one, other) if is_.is_decimal(kind)]
+    if not digits:
+        return EXACT if exact else pa.int64()
+    return (pa.decimal256 if exact else pa.decimal128)(max(digits), 0)
+
+
+def settled(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a table's column for numbers that were found to be of a kind."""
+    if is_.is_decimal256(kind) and kind != MIXED:
+        return pa.decimal128(kind.precision, 0)
+    return pa.int64() if kind == EXACT else kind
+
+
+def has_mixed(kind: pa.DataType) -> bool:
+    """Return whether a type is `MIXED`, or has it inside."""
+    if is_.is_nested(kind):
+        return any(has_mixed(kind.field(index).type) for index in range(kind.num_fields))
+    return bool(kind == MIXED)
+
+
+def shown(kind: pa.DataType) -> str:
+    """Return a type's name for messages."""
+    return str(kind).replace(str(MIXED), "number")
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return kind in (EXACT, pa.int64(), pa.float64(), MIXED) or (
+        bool(is_.is_decimal(kind)) and kind.scale == 0
+    )
+
+
+def _is_exact(kind: pa.DataType) -> bool:
+    """Return whether a double gives back every digit of numbers of a kind."""
+    return kind == EXACT or bool(is_.is_floating(kind) or is_.is_decimal256(kind))
+
+
+def whole_numbers(values: pa.Array) -> pa.DataType:
+    """Return the type for numbers that were read as int64."""
+    large = values.filter(
+        pc.or_(pc.greater(values, MOST_EXACT), pc.less(values, -MOST_EXACT)),
+    )
+    return EXACT if given_back(large.cast(pa.string())) else pa.int64()
+
+
+def numbers_in(text: pa.Array, values: pa.Array) -> pa.DataType:
+    """Return the type for texts that Arrow takes for numbers; string if a number is not the same.
+
+    Args:
+        text: what is in the file.
+        values: what Arrow makes of it, int64 or double.
+    """
+    other = _not_literally(text, values)
+    if len(other) and pc.any(pc.match_substring_regex(other, _NO_NUMBER)).as_py():
+        return pa.string()
+    if is_.is_integer(values.type):
+        # What is left is -0, which is a number only with a point that moves.
+        return unify(whole_numbers(values), pa.float64()) if len(other) else whole_numbers(values)
+    return _doubles(text, values, other)
+
+
+def _not_literally(text: pa.Array, values: pa.Array) -> pa.Array:
+    """Return the texts, without blanks around, that differ from the number as Arrow writes it."""
+    written = values.cast(pa.string())
+    other = text.filter(pc.not_equal(text, written))
+    if not len(other):
+        return other
+    trimmed = pc.utf8_trim_whitespace(other)
+    return trimmed.filter(
+        pc.not_equal(trimmed, written.filter(pc.not_equal(text, written))),
+    )
+
+
+def _doubles(text: pa.Array, values: pa.Array, other: pa.Array) -> pa.DataType:
+    long = other.filter(pc.match_substring_regex(other, _LONG))
+    exact = given_back(long)
+    largest = pc.max(pc.abs(values)).as_py()
+    if exact and (largest is None or largest <= MOST_EXACT):
+        return pa.float64()
+    trimmed = pc.utf8_trim_whitespace(text)
+    if pc.all(pc.match_substring_regex(trimmed, _WHOLE)).as_py():
+        digits = max(pc.max(pc.utf8_length(pc.utf8_ltrim(trimmed, "-"))).as_py(), INT64_DIGITS)
+        if digits <= MOST_DIGITS:
+            return (pa.decimal256 if exact else pa.decimal128)(digits, 0)
+    return pa.float64() if exact else MIXED
+
+
+def given_back(texts: pa.Array) -> bool:
+    """Return whether the nearest double, written with as many digits, gives each number back."""
+    texts = pc.unique(texts)
+    shortest = texts.cast(pa.float64()).cast(pa.string())
+    return all(map(_is_given_back, texts.filter(pc.not_equal(texts, shortest)).to_pylist()))
+
+
+def _is_given_back(text: str) -> bool:
+    value = float(text)
+    mantissa = _MANTISSA.match(text)
+    if mantissa is None:  # nan, inf
+        return True
+    digits = mantissa[1].replace(".", "").lstrip("0")
+    if not digits:
+        return True
+    if value == 0 or math.isinf(value):
+        return False
+    written = f"{abs(value):.{len(digits) - 1}e}"
+    return written[0] + written[2 : len(digits) + 1] == digits
