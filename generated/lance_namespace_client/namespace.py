@@ -742,12 +742,13 @@ class LanceNamespace:
         Writes the rows of the Arrow IPC stream in the body into the table and commits them
         as a new version. The mode is `append` (default) or `overwrite`, in any letter case:
         `overwrite` makes the new rows the whole content, while earlier versions stay
-        readable. The parameter `branch` chooses a branch other than the main one. A stream
-        whose schema does not fit the table answers TableSchemaValidationError, a body that
-        is no such stream or an unknown mode InvalidInput, a table that cannot take rows as
-        it is InvalidTableState, a missing one TableNotFound, and a commit by someone else
-        that cannot be reconciled ConcurrentModification. Repeating an append after an
-        unknown outcome may insert the rows twice.
+        readable. A table that is declared and has no data yet is made with the rows. The
+        parameter `branch` chooses a branch other than the main one. A stream whose schema
+        does not fit the table answers TableSchemaValidationError, a body that is no such
+        stream or an unknown mode InvalidInput, a table that cannot take rows as it is
+        InvalidTableState, a missing one TableNotFound, and a commit by someone else that
+        cannot be reconciled ConcurrentModification. Repeating an append after an unknown
+        outcome may insert the rows twice.
 
         Args:
             request: an `InsertIntoTableRequest`, or what stands for one.
@@ -779,9 +780,10 @@ class LanceNamespace:
         happens: `when_matched_update_all` updates rows found on both sides,
         `when_not_matched_insert_all` inserts those only in the stream, and
         `when_not_matched_by_source_delete` deletes those only in the table; the two filters
-        narrow the update and the deletion down. A key column that is not in the table
-        answers TableColumnNotFound, a body or filter that cannot be read, or columns that
-        do not fit the table, InvalidInput, and a table that cannot take rows as it is
+        narrow the update and the deletion down. A table that is declared and has no data
+        yet is made with all rows. A key column that is not in the table answers
+        TableColumnNotFound, a body or filter that cannot be read, or columns that do not
+        fit the table, InvalidInput, and a table that cannot take rows as it is
         InvalidTableState. A missing table answers TableNotFound, and a commit by someone
         else that cannot be reconciled ConcurrentModification; `timeout` bounds how long the
         server keeps trying.

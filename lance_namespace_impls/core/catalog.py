@@ -869,6 +869,23 @@ class CatalogNamespace(TableOperations):
             entry = evolve(entry, properties=self._alter_table(entry, changed, gone))
         return self._created(entry, version)
 
+    def _fill_declared(self, identifier: Identifier, reader: pa.RecordBatchReader) -> int:
+        from ..tables.schema import check_columns
+        from ..tables.write import create
+
+        check_columns(reader.schema)
+        entry = self._find(identifier)
+        with self._filling(entry, wait=False):
+            try:
+                version = create(self._storage(entry), reader, overwrite=False)
+            except TableAlreadyExistsError as error:
+                raise ConcurrentModificationError(
+                    f"table {format_identifier(identifier)}: someone else wrote its first rows at "
+                    "the same moment; send the rows again"
+                ) from error
+        self._data_written(entry)
+        return version
+
     def _require_alterable(self, entry: TableEntry, keys: Sequence[str]) -> None:
         """Refuse other properties for a table in a catalog that cannot change one (code 0)."""
         if keys and "AlterTable" in self.capabilities.unsupported:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client import models
 from lance_namespace_client._arrow import to_reader
-from lance_namespace_client.errors import UnsupportedError
+from lance_namespace_client.errors import InvalidTableStateError, UnsupportedError
 
 from ..core.identifiers import Identifier, format_identifier, parse_identifier
 from ..core.modes import InsertMode, parse_mode
@@ -129,6 +129,15 @@ class TableOperations(Namespace):
             InvalidInputError: code 13, it is not a Lance table.
         """
 
+    @abstractmethod
+    def _fill_declared(self, identifier: Identifier, reader: pa.RecordBatchReader) -> int:
+        """Write the first rows of a declared table; return the dataset's version.
+
+        Raises:
+            ConcurrentModificationError: code 14, someone else writes them, or the table has gone.
+            TableSchemaValidationError: code 20, the rows have columns that could not be read.
+        """
+
     def _unsupported(self, operation: str) -> UnsupportedError:
         reason = NO_COUNTERPART.get(operation)
         if reason is None:
@@ -151,23 +160,52 @@ class TableOperations(Namespace):
     def insert_into_table(
         self, request: InsertIntoTableRequest, data: ArrowData
     ) -> InsertIntoTableResponse:
-        """Add rows to a table, or replace them."""
-        from .write import insert
+        """Add rows to a table, or replace them; a declared table is made with them."""
+        from .write import RowCount, insert
 
         mode = parse_mode(request.mode, InsertMode.APPEND)
-        dataset = self._open(request.id, branch=request.branch)
-        rows = insert(dataset, to_reader(data), mode)
-        return models.InsertIntoTableResponse(num_inserted_rows=rows, version=int(dataset.version))
+        counted = RowCount(to_reader(data))
+        dataset = self._open_unless_declared(request.id, request.branch)
+        with counted.blaming_stream():
+            if dataset is None:
+                version = self._fill_declared(parse_identifier(request.id), counted.reader())
+            else:
+                insert(dataset, counted.reader(), mode)
+                version = int(dataset.version)
+        return models.InsertIntoTableResponse(num_inserted_rows=counted.rows, version=version)
 
     @operation
     def merge_insert_into_table(
         self, request: MergeInsertIntoTableRequest, data: ArrowData
     ) -> MergeInsertIntoTableResponse:
-        """Merge rows into a table by key."""
-        from .rows import merge_insert
+        """Merge rows into a table by key; a declared table is made with them."""
+        from .rows import check_merge, merge_insert, require_keys
+        from .write import RowCount
 
-        dataset = self._open(request.id, branch=request.branch)
-        return merge_insert(dataset, request, to_reader(data))
+        check_merge(request)
+        dataset = self._open_unless_declared(request.id, request.branch)
+        if dataset is not None:
+            return merge_insert(dataset, request, to_reader(data))
+        counted = RowCount(to_reader(data))
+        reader = counted.reader()
+        require_keys(reader.schema, request)
+        with counted.blaming_stream():
+            version = self._fill_declared(parse_identifier(request.id), reader)
+        return models.MergeInsertIntoTableResponse(
+            num_updated_rows=0,
+            num_inserted_rows=counted.rows,
+            num_deleted_rows=0,
+            version=version,
+        )
+
+    def _open_unless_declared(self, names: list[str] | None, branch: str | None) -> Any:
+        """Open a table; None where it is declared, and its main branch has no data yet."""
+        try:
+            return self._open(names, branch=branch)
+        except InvalidTableStateError:
+            if branch is not None:
+                raise
+            return None
 
     @operation
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:

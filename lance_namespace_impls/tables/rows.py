@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, TableColumnNotFoundError
 from lance_namespace_client.models import (
     DeleteFromTableResponse,
     MergeInsertIntoTableResponse,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         UpdateTableRequest,
     )
 
-__all__ = ["delete", "merge_insert", "update"]
+__all__ = ["check_merge", "delete", "merge_insert", "require_keys", "update"]
 
 
 def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
@@ -60,6 +60,28 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
     return DeleteFromTableResponse(version=int(dataset.version))
 
 
+def check_merge(request: MergeInsertIntoTableRequest) -> None:
+    """Refuse a merge that names no key, or nothing to do (code 13)."""
+    if not request.on:
+        raise InvalidInputError("MergeInsertIntoTable: 'on' names no key column")
+    if not (
+        request.when_matched_update_all
+        or request.when_not_matched_insert_all
+        or request.when_not_matched_by_source_delete
+    ):
+        raise InvalidInputError(
+            "MergeInsertIntoTable: nothing is to be done with the rows; set when_matched_update_all, "
+            "when_not_matched_insert_all or when_not_matched_by_source_delete"
+        )
+
+
+def require_keys(schema: pa.Schema, request: MergeInsertIntoTableRequest) -> None:
+    """Refuse rows that lack a key column of the merge (code 12)."""
+    for path in request.on or ():
+        if path not in schema.names:
+            raise TableColumnNotFoundError(f"the rows have no key column {path!r}")
+
+
 def merge_insert(
     dataset: Any, request: MergeInsertIntoTableRequest, reader: pa.RecordBatchReader
 ) -> MergeInsertIntoTableResponse:
@@ -67,10 +89,8 @@ def merge_insert(
 
     Raises:
         TableColumnNotFoundError: code 12, a key column is missing.
-        InvalidInputError: code 13, nothing is to be done with the rows, or the stream breaks off.
+        InvalidInputError: code 13, the stream breaks off.
     """
-    if not request.on:
-        raise InvalidInputError("MergeInsertIntoTable: 'on' names no key column")
     builder = dataset.merge_insert(request.on)
     if request.when_matched_update_all:
         builder = builder.when_matched_update_all(request.when_matched_update_all_filt)

@@ -210,17 +210,13 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
                 session.delete_file(each)
 
 
-def insert(dataset: Any, reader: pa.RecordBatchReader, mode: InsertMode) -> int:
-    """Add or replace rows in one commit; give the number of rows written.
+def insert(dataset: Any, reader: pa.RecordBatchReader, mode: InsertMode) -> None:
+    """Add or replace rows in one commit.
 
     Raises:
         TableSchemaValidationError: code 20, the rows do not fit the table, or have columns that could
             not be read.
-        InvalidInputError: code 13, the stream breaks off.
     """
     if mode is InsertMode.OVERWRITE:
         check_columns(reader.schema)
-    counted = RowCount(reader)
-    with counted.blaming_stream():
-        dataset.insert(counted.reader(), mode=mode.value)
-    return counted.rows
+    dataset.insert(reader, mode=mode.value)

@@ -150,7 +150,6 @@ CASES: dict[str, tuple[int, Callable[[Namespace], Any]]] = {
         19,
         lambda ns: ns.describe_table({"id": ["half"], "load_detailed_metadata": True}),
     ),
-    "rows for a declared table": (19, lambda ns: ns.insert_into_table({"id": ["declared"]}, ROWS)),
     "rows of another schema": (
         20,
         lambda ns: ns.insert_into_table({"id": ["t"]}, pa.table({"other": ["x"]})),
