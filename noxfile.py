@@ -51,16 +51,16 @@ def tests(session: nox.Session) -> None:
     install(session)
     run_lint(session)
     run_codegen_check(session)
-    run_pytest(session, "-m", "not slow", *session.posargs)
+    run_pytest(session, "-m", "not slow and not real", *session.posargs)
 
 
 @nox.session
 def full(session: nox.Session) -> None:
-    """Run everything, the slow tests too."""
+    """Run everything that package registries give the servers of, the slow tests too."""
     install(session)
     run_lint(session)
     run_codegen_check(session)
-    run_pytest(session, "-m", "slow or not slow", *session.posargs)
+    run_pytest(session, "-m", "not real", *session.posargs)
 
 
 @nox.session
@@ -71,11 +71,10 @@ def unit(session: nox.Session) -> None:
 
 
 @nox.session
-def unity(session: nox.Session) -> None:
-    """Run the Unity Catalog tests on a real server too, which cargo builds the first time: four minutes."""
+def real(session: nox.Session) -> None:
+    """Run the tests that ask Unity Catalog's, Polaris' and Gravitino's own servers; all must be there."""
     install(session)
-    suite = ("tests/behaviour/test_behaviour.py", "tests/behaviour/test_operations_listed.py")
-    run_pytest(session, "-m", "slow or not slow", "-k", "unity", "tests/unity", *suite)
+    run_pytest(session, "-m", "real", *session.posargs)
 
 
 @nox.session

@@ -1,7 +1,7 @@
 """Unity Catalog: the pages of a listing of 1,000 tables, and what describe_table adds to bare HTTP.
 
-Runs on the double of the tests in a process of its own, and with --real on the real server of the
-tests, which cargo builds where it is not installed; or on any server with an empty catalog.
+Runs on the double of the tests in a process of its own, and with --real on the server that
+tests/servers/real.py starts or has the address of; or on any server with an empty catalog ``main``.
 Calls of both sides take turns on kept connections; of each round the medians are compared, and the
 median of the rounds counts. Exit status 1 where describe_table takes more than its bound.
 """
@@ -15,14 +15,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from statistics import median
 
 import httpx
 import pyarrow as pa
 
 from lance_namespace_impls.unity import UnityNamespace
-from tests.servers.unity import UnityServer
+from tests.servers import real
 
 BOUND = 1.15
 API = "/api/2.1/unity-catalog"
@@ -40,7 +39,7 @@ DOUBLE = """
 import sys, threading
 from tests.servers.unity import UnityDouble
 with UnityDouble() as server:
-    server.objects[("main",)] = {}
+    server.add_catalog("main")
     print(server.uri, flush=True)
     threading.Event().wait()
 """
@@ -99,10 +98,10 @@ def main() -> int:
         print("the double: ", end="")
         failed = run(endpoint, options)
     if options.real:
-        with tempfile.TemporaryDirectory() as folder, UnityServer(folder=Path(folder)) as server:
-            print("a real server: ", end="")
-            options.root = str(server.root)
-            failed |= run(server.uri, options)
+        endpoint = real.running("unity").uri
+        httpx.post(f"{endpoint}{API}/catalogs", json={"name": "main"}).raise_for_status()
+        print("the real server: ", end="")
+        failed |= run(endpoint, options)
     return failed
 
 

@@ -4,9 +4,23 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
+
+from tests.servers import real
 
 # The same examples each time; HYPOTHESIS_PROFILE=search looks further than a test run should.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave a test out whose server is not there; fail it where servers are required."""
+    for marker in item.iter_markers("real"):
+        for name in marker.args:
+            if not real.is_there(name):
+                missing = f"there is no {name} server; tests/servers/real.py says where from"
+                if os.environ.get("LANCE_NS_REQUIRE_SERVERS"):
+                    pytest.fail(missing, pytrace=False)
+                pytest.skip(missing)

@@ -36,18 +36,18 @@ class Entry(NamedTuple):
     """Starts it in an empty folder."""
     runs: int
     """How many runs it is worth."""
-    slow: bool
-    """Whether it runs only where slow tests are asked for."""
+    needs: str | None
+    """The server that it needs and that no package registry has; None for no such."""
 
 
 SUBJECTS: dict[str, Entry] = {}
 
 
-def backend(name: str, runs: int, *, slow: bool = False) -> Callable[[Backend], Backend]:
+def backend(name: str, runs: int, *, needs: str | None = None) -> Callable[[Backend], Backend]:
     """Make a backend one of those that the suite runs on."""
 
     def add(start: Backend) -> Backend:
-        SUBJECTS[name] = Entry(start, runs, slow)
+        SUBJECTS[name] = Entry(start, runs, needs)
         return start
 
     return add
@@ -56,8 +56,8 @@ def backend(name: str, runs: int, *, slow: bool = False) -> Callable[[Backend], 
 def parameters(names: Iterable[str] | None = None) -> list[Any]:
     """Give backends as parameters of tests, all of `SUBJECTS` unless named."""
     return [
-        pytest.param(name, marks=pytest.mark.slow)
-        if name in SUBJECTS and SUBJECTS[name].slow
+        pytest.param(name, marks=pytest.mark.real(SUBJECTS[name].needs))
+        if name in SUBJECTS and SUBJECTS[name].needs
         else name
         for name in (SUBJECTS if names is None else names)
     ]
@@ -192,6 +192,6 @@ def rest_before_levels(folder: Path) -> Iterator[Subject]:
 # --- catalogs behind HTTP
 
 backend("unity", runs=60)(unity_subject)
-backend("unity-server", runs=40, slow=True)(unity_server_subject)  # it is built first
+backend("unity-server", runs=40, needs="unity")(unity_server_subject)
 backend("iceberg", runs=30)(iceberg_subject)
 backend("nessie", runs=20)(nessie_subject)

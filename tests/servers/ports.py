@@ -12,13 +12,22 @@ __all__ = ["free_port"]
 LOWEST, HIGHEST = 15_000, 32_000
 
 
-def free_port() -> int:
-    """Give a TCP port on which nothing listens, on any interface."""
-    for port in random.sample(range(LOWEST, HIGHEST), 200):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("", port))
-            except OSError:
-                continue  # somebody has it
+def free_port(*, following: int = 0) -> int:
+    """Return a TCP port on which nothing listens, on any interface.
+
+    Args:
+        following: how many of the ports after it are free as well.
+    """
+    for port in random.sample(range(LOWEST, HIGHEST - following), 200):
+        if all(map(_is_free, range(port, port + following + 1))):
             return port
     raise RuntimeError(f"no free port between {LOWEST} and {HIGHEST}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False  # somebody has it
+        return True

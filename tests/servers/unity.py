@@ -1,47 +1,33 @@
-"""Unity Catalog servers for tests.
+"""A double of Unity Catalog's open-source server; `unity_real` has the server itself.
 
-`UnityServer` is a server written by others, built from its crate by cargo where it is not installed.
-It takes names of every kind, which it tells apart without regard to the case of ASCII letters, and
-lists 50 tables a page. It does not see to it that a parent is there or that a schema is empty, and
-takes no notice of ``force``; a storage location must be in an external location, and in no other
-table's.
-
-`UnityDouble` stands in for the open-source Unity Catalog server, whose artifact
-``io.unitycatalog:unitycatalog-server`` cannot be had from Maven Central everywhere. It has what
-that server does with catalogs, schemas and external tables: which names it takes, how it splits
-full names, its error codes and their HTTP statuses, its pages of at most 100 and their tokens, its
-update of schema properties. It does not copy: authentication, permissions, volumes, functions,
-models, managed tables, credential vending, comments and owners, and checks of columns.
+It answers what version 0.7.0 was recorded to answer with catalogs, schemas and external tables:
+which names it takes, how it splits full names, its error codes with their messages and HTTP
+statuses, its pages of at most 100 and their tokens, its update of schema properties, the text that
+it answers a DELETE with. Every request that the tests make of the real server goes to a double
+too, and the answers must be alike. It does not copy: authentication, permissions, volumes,
+functions, models, managed tables, views, credential vending, owners, checks of columns and
+locations, and the server's races and limits.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import shutil
-import subprocess
 import threading
+import time
 import uuid
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
-import httpx
-from attrs import define
-
-from .maven import cache_folder
-from .process import ServerProcess
 from .web import Answer, Asked, WebServer
 
-__all__ = ["API", "UnityDouble", "UnityServer"]
+__all__ = ["API", "PAGE_SIZE", "Name", "UnityDouble"]
 
 API = "/api/2.1/unity-catalog"
-CRATE, VERSION = "olai-uc-server", "0.0.11"
-BINARY = "uc-server"
-BUILD_SECONDS = 1800
 PAGE_SIZE = 100
 NAME = re.compile(r"[a-zA-Z0-9_@-]{1,255}")
+SCHEMES = ("file", "s3", "gs", "abfs", "abfss")
+TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 
 STATUSES = {
     "INVALID_ARGUMENT": 400,
@@ -49,7 +35,10 @@ STATUSES = {
     "CATALOG_ALREADY_EXISTS": 400,
     "SCHEMA_ALREADY_EXISTS": 400,
     "TABLE_ALREADY_EXISTS": 400,
-    "NOT_FOUND": 404,
+    "CATALOG_NOT_FOUND": 404,
+    "SCHEMA_NOT_FOUND": 404,
+    "TABLE_NOT_FOUND": 404,
+    "INTERNAL": 500,
 }
 
 Name = tuple[str, ...]
@@ -67,191 +56,201 @@ class UnityDouble(WebServer):
     def __init__(self) -> None:
         super().__init__()
         self.objects: dict[Name, dict[str, Any]] = {}
-        """Catalogs, schemas and tables by their one, two or three names."""
+        """Catalogs, schemas and tables by their one, two or three names, as they are answered."""
         self._lock = threading.Lock()
 
     def respond(self, asked: Asked) -> Answer:
         """Answer one request."""
         parts = [unquote(part) for part in asked.path.removeprefix(API).strip("/").split("/")]
         if not asked.path.startswith(API) or parts[0] not in _LEVELS or len(parts) > 2:
-            return Answer(status=404, body=b"Status: 404", headers={"Content-Type": "text/plain"})
+            return Answer(
+                status=404, body=b"Status: 404\nDescription: Not Found\n", headers=dict(TEXT)
+            )
         try:
             with self._lock:
-                return Answer(body=self._serve(asked, _LEVELS[parts[0]], parts[1:]))
+                return self._serve(asked, _LEVELS[parts[0]], parts[1:])
         except _Refused as refused:
             return Answer(
                 status=STATUSES[refused.code],
                 body={
                     "error_code": refused.code,
+                    "details": [
+                        {
+                            "reason": refused.code,
+                            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                        }
+                    ],
                     "message": str(refused),
-                    "details": [{"@type": "google.rpc.ErrorInfo", "reason": refused.code}],
                 },
             )
 
-    def add_table(self, name: Name, table_type: str = "EXTERNAL", **more: Any) -> None:
+    # --- past the API
+
+    def add_catalog(self, name: str, properties: Mapping[str, str] | None = None) -> None:
+        """Put a catalog in."""
+        self.objects[(name,)] = _shown((name,), {"properties": properties})
+
+    def add_schema(self, name: Name, properties: Mapping[str, str] | None = None) -> None:
+        """Put a schema in."""
+        self.objects[name] = _shown(name, {"properties": properties})
+
+    def add_table(
+        self,
+        name: Name,
+        table_type: str = "EXTERNAL",
+        properties: Mapping[str, str] | None = None,
+        storage_location: str | None = None,
+    ) -> None:
         """Put a table in as other tools do."""
-        self.objects[name] = {"table_type": table_type, "properties": {}, **more}
+        self.objects[name] = _shown(
+            name,
+            {
+                "table_type": table_type,
+                "data_source_format": "DELTA" if table_type == "MANAGED" else "TEXT",
+                "properties": properties,
+                "storage_location": storage_location or f"file:///nowhere/{'/'.join(name)}",
+            },
+        )
+
+    def held(self) -> dict[Name, dict[str, Any]]:
+        """Return all that is in it."""
+        return dict(self.objects)
 
     def clear(self) -> None:
         """Empty it."""
         self.objects.clear()
 
-    def _serve(self, asked: Asked, level: int, rest: list[str]) -> dict[str, Any]:
-        if not rest:
-            return self._list(asked, level) if asked.method == "GET" else self._add(asked, level)
-        name = tuple(rest[0].split("."))
-        # The server looks no further than the names that it expects of a schema.
-        name = name[:2] if level == 2 and asked.method != "DELETE" else name
-        if len(name) != level:
-            raise _Refused("INVALID_ARGUMENT", f"Invalid {_KIND[level]} name: {rest[0]}")
-        self._require(name)
-        if asked.method == "DELETE":
-            return self._remove(name, asked.query.get("force") == "true")
-        if asked.method == "PATCH" and asked.json.get("properties"):
-            self.objects[name]["properties"] = dict(asked.json["properties"])
-        return self._shown(name)
+    # --- the API
 
-    def _require(self, name: Name) -> None:
+    def _serve(self, asked: Asked, level: int, rest: list[str]) -> Answer:
+        if not rest:
+            listed = asked.method == "GET"
+            return Answer(body=self._list(asked, level) if listed else self._add(asked, level))
+        # The server's own router joins what it reads of a path by that character.
+        full = rest[0].replace("\x1f", ".")
+        name = tuple(full.split(".")) if level > 1 else (full,)
+        if len(name) != level:
+            kind = {2: "schema full name", 3: "table name"}[level]
+            raise _Refused("INVALID_ARGUMENT", f"Invalid {kind}: {full}")
+        self._require(name, asked.method == "DELETE")
+        if asked.method == "DELETE":
+            self._remove(name, asked.query.get("force") == "true")
+            return Answer(body=b"200 OK", headers=dict(TEXT))
+        if asked.method == "PATCH" and asked.json.get("properties"):
+            changed = {"properties": dict(asked.json["properties"]), "updated_at": _now()}
+            self.objects[name] = {**self.objects[name], **changed}
+        return Answer(body=self.objects[name])
+
+    def _require(self, name: Name, deleting: bool = False) -> None:
         for level in range(1, len(name) + 1):
             if name[:level] not in self.objects:
-                kind = _KIND[level].capitalize()
-                raise _Refused("NOT_FOUND", f"{kind} not found: {'.'.join(name[:level])}")
+                kind = _KIND[level]
+                said = name[-1] if deleting and level == 3 else ".".join(name[:level])
+                raise _Refused(
+                    f"{kind.upper()}_NOT_FOUND", f"{kind.capitalize()} not found: {said}"
+                )
 
     def _add(self, asked: Asked, level: int) -> dict[str, Any]:
         body = asked.json
         above = [body["catalog_name"], body.get("schema_name")][: level - 1] if level > 1 else []
         name = (*above, body["name"])
-        if not NAME.fullmatch(body["name"]):
-            raise _Refused(
-                "INVALID_ARGUMENT",
-                "Name cannot contain a period, space, forward-slash, or control characters",
-            )
+        _check_name(body["name"])
         self._require(name[:-1])
         if name in self.objects:
             kind = _KIND[level]
+            said = ".".join(name) if level == 3 else name[-1]
             raise _Refused(
-                f"{kind.upper()}_ALREADY_EXISTS", f"{kind.capitalize()} already exists: {name[-1]}"
+                f"{kind.upper()}_ALREADY_EXISTS", f"{kind.capitalize()} already exists: {said}"
             )
         if level == 3 and not body.get("storage_location"):
-            raise _Refused("INVALID_ARGUMENT", "Storage location is required for external table")
-        self.objects[name] = {**body, "id": str(uuid.uuid4())}
-        return self._shown(name)
-
-    def _shown(self, name: Name) -> dict[str, Any]:
-        held = self.objects[name]
-        above = dict(zip(("catalog_name", "schema_name"), name[:-1], strict=False))
-        return {
-            "owner": None,
-            "comment": None,
-            "created_at": 1,
-            **held,
-            **above,
-            "name": name[-1],
-            "full_name": ".".join(name),
-            "properties": held.get("properties") or {},
-        }
+            raise _Refused("INTERNAL", f"Error creating table: {'.'.join(name)}: no location")
+        if level == 3:
+            scheme = body["storage_location"].partition(":")[0]
+            if scheme not in SCHEMES:
+                raise _Refused("INVALID_ARGUMENT", f"Unsupported URI scheme: {scheme}")
+        self.objects[name] = _shown(name, body)
+        return self.objects[name]
 
     def _list(self, asked: Asked, level: int) -> dict[str, Any]:
         parent = tuple(asked.query[key] for key in ("catalog_name", "schema_name")[: level - 1])
-        self._require(parent)
         size = int(asked.query.get("max_results") or 0)
         if size < 0:
             raise _Refused("INVALID_ARGUMENT", "maxResults must be greater than or equal to 0")
+        self._require(parent)
         size = min(size or PAGE_SIZE, PAGE_SIZE)
         after = asked.query.get("page_token", "")
         names = sorted(n for n in self.objects if n[:-1] == parent and n[-1] > after)[:size]
-        entries = [self._shown(name) for name in names]
+        entries = [self.objects[name] for name in names]
         if asked.query.get("omit_columns") == "true":
-            entries = [{**entry, "columns": None} for entry in entries]
+            entries = [{**entry, "columns": []} for entry in entries]
         token = names[-1][-1] if len(names) == size else None
         return {f"{_KIND[level]}s": entries, "next_page_token": token}
 
-    def _remove(self, name: Name, force: bool) -> dict[str, Any]:
+    def _remove(self, name: Name, force: bool) -> None:
         below = [n for n in self.objects if n[: len(name)] == name and n != name]
         if below and not force:
-            raise _Refused("FAILED_PRECONDITION", f"Cannot delete {_KIND[len(name)]} with tables")
+            held = "schemas" if len(name) == 1 else "tables"
+            raise _Refused("FAILED_PRECONDITION", f"Cannot delete {_KIND[len(name)]} with {held}")
         for gone in (name, *below):
             del self.objects[gone]
-        return {}
 
 
 _LEVELS = {"catalogs": 1, "schemas": 2, "tables": 3}
 _KIND = {1: "catalog", 2: "schema", 3: "table"}
+_COLUMN = (
+    "name", "type_text", "type_json", "type_name", "type_precision", "type_scale",
+    "type_interval_type", "position", "comment", "nullable", "partition_index",
+)  # fmt: skip
 
 
-@define(kw_only=True)
-class UnityServer(ServerProcess):
-    """A real server, in memory, with the catalog ``main`` and storage in a folder."""
-
-    @property
-    def uri(self) -> str:
-        """Its address."""
-        return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def root(self) -> Path:
-        """The folder in which tables can be."""
-        return self.folder / "lake"
-
-    def asked(self) -> str:
-        """Give an address that it answers with success once it runs."""
-        return f"{self.uri}/health"
-
-    def command(self) -> Sequence[str]:
-        """Give the command that runs it."""
-        config = self.folder / "config.json"
-        config.write_text(json.dumps({"local_storage": {"allowed-roots": [str(self.root)]}}))
-        binary = _installed() or _build()
-        where = ("--host", "127.0.0.1", "--port", str(self.port))
-        return [str(binary), "serve", "--config", str(config), *where, "--no-ui"]
-
-    def start(self) -> None:
-        """Start, and make the catalog."""
-        self.root.mkdir(exist_ok=True)
-        super().start()
-        role = {"role_arn": "arn:aws:iam::123456789012:role/tests"}
-        root = self.root.as_uri()
-        self.post("credentials", name="tests", purpose="STORAGE", aws_iam_role=role)
-        self.post("external-locations", name="lake", url=root, credential_name="tests")
-        managed = f"{root}/managed"
-        self.post("catalogs", name="main", properties={"kind": "demo"}, storage_root=managed)
-
-    def post(self, kind: str, **body: Any) -> None:
-        """Make an object, past the code under test."""
-        httpx.post(f"{self.uri}{API}/{kind}", json=body).raise_for_status()
-
-    def clear(self) -> None:
-        """Empty the catalog."""
-        with httpx.Client(base_url=f"{self.uri}{API}") as client:
-            for listed, kind in (("table-summaries", "tables"), ("schemas", "schemas")):
-                while True:
-                    found = client.get(f"/{listed}", params={"catalog_name": "main"}).json()
-                    if not found.get(kind):
-                        break
-                    for each in found[kind]:
-                        name = quote(each["full_name"], safe="")
-                        client.delete(f"/{kind}/{name}").raise_for_status()
+def _check_name(name: str) -> None:
+    if not name:
+        raise _Refused("INVALID_ARGUMENT", "Name cannot be empty")
+    if len(name) > 255:
+        raise _Refused("INVALID_ARGUMENT", "Name cannot be longer than 255 characters")
+    if not NAME.fullmatch(name):
+        raise _Refused(
+            "INVALID_ARGUMENT",
+            "Name cannot contain a period, space, forward-slash, or control characters",
+        )
 
 
-def _built() -> Path:
-    return cache_folder() / "crates" / f"{CRATE}-{VERSION}"
+def _now() -> int:
+    return int(time.time() * 1000)
 
 
-def _installed() -> Path | None:
-    found = shutil.which(BINARY) or shutil.which(BINARY, path=str(_built() / "bin"))
-    return Path(found) if found else None
-
-
-def _build() -> Path:
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        raise RuntimeError(f"there is no {BINARY}, and no cargo to build it: install either")
-    subprocess.run(
-        [
-            *(cargo, "install", CRATE, "--version", VERSION, "--locked", "--features", "bin"),
-            *("--debug", "--root", str(_built())),
-        ],
-        check=True,
-        timeout=BUILD_SECONDS,
-    )
-    return _built() / "bin" / BINARY
+def _shown(name: Name, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an object as it is answered, from what it was made with."""
+    now = _now()
+    common = {
+        "name": name[-1],
+        "comment": body.get("comment"),
+        "properties": dict(body.get("properties") or {}),
+        "owner": None,
+        "created_at": now,
+        "created_by": None,
+        "updated_at": now,
+        "updated_by": None,
+    }
+    managed = {"storage_root": None, "storage_location": None}
+    if len(name) == 1:
+        return {**common, **managed, "id": str(uuid.uuid4())}
+    common["catalog_name"] = name[0]
+    if len(name) == 2:
+        return {
+            **common,
+            **managed,
+            "full_name": ".".join(name),
+            "schema_id": str(uuid.uuid4()),
+        }
+    return {
+        **common,
+        "schema_name": name[1],
+        "table_type": body["table_type"],
+        "data_source_format": body["data_source_format"],
+        "columns": [{key: each.get(key) for key in _COLUMN} for each in body.get("columns") or ()],
+        "storage_location": body["storage_location"],
+        "table_id": str(uuid.uuid4()),
+        "view_definition": None,
+        "view_dependencies": None,
+    }

@@ -1,37 +1,43 @@
-"""A Unity Catalog double and a real server, emptied before each test, and connections to them."""
+"""Unity Catalog, double and real, emptied before each test, and connections to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 from lance_namespace_impls.unity import UnityNamespace
-from tests.servers.unity import UnityDouble, UnityServer
+from tests.servers.unity import UnityDouble
+from tests.servers.unity_real import UnityServer
 from tests.servers.web import FaultProxy
 
 Connect = Callable[..., UnityNamespace]
+Unity: TypeAlias = UnityDouble | UnityServer
 
 
-@pytest.fixture(scope="session")
-def server() -> Iterator[UnityDouble]:
-    with UnityDouble() as running:
+@pytest.fixture(
+    scope="session", params=["double", pytest.param("real", marks=pytest.mark.real("unity"))]
+)
+def server(request: pytest.FixtureRequest) -> Iterator[Unity]:
+    with UnityServer() if request.param == "real" else UnityDouble() as running:
         yield running
 
 
 @pytest.fixture
-def unity(server: UnityDouble) -> UnityDouble:
-    """The double with an empty catalog ``main``."""
+def unity(server: Unity) -> Iterator[Unity]:
+    """Each server with an empty catalog ``main``; the double must answer as the real one does."""
     server.clear()
-    server.objects[("main",)] = {"properties": {"kind": "demo"}}
+    server.add_catalog("main", {"kind": "demo"})
     server.asked.clear()
-    return server
+    yield server
+    if isinstance(server, UnityServer):
+        assert not server.differences, "\n".join(server.differences[:5])
 
 
 @pytest.fixture
-def connected(unity: UnityDouble, tmp_path: Path) -> Iterator[Connect]:
+def connected(unity: Unity, tmp_path: Path) -> Iterator[Connect]:
     """Connects; properties can be changed, and left out with None."""
     made: list[UnityNamespace] = []
 
@@ -53,36 +59,8 @@ def main(connected: Connect) -> UnityNamespace:
     return namespace
 
 
-@pytest.fixture(scope="session")
-def running_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[UnityServer]:
-    with UnityServer(folder=tmp_path_factory.mktemp("unity")) as running:
-        yield running
-
-
 @pytest.fixture
-def real(running_server: UnityServer) -> UnityServer:
-    """The server written by others with an empty catalog ``main``."""
-    running_server.clear()
-    return running_server
-
-
-# It is built first, which takes long.
-REAL = pytest.param("real", marks=pytest.mark.slow)
-
-
-@pytest.fixture(params=["unity", REAL])
-def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[UnityNamespace]:
-    """Each server in turn, with an empty schema ``s``."""
-    server: UnityDouble | UnityServer = request.getfixturevalue(request.param)
-    root = server.root / tmp_path.name if isinstance(server, UnityServer) else tmp_path
-    properties = {"endpoint": server.uri, "catalog": "main", "root": str(root)}
-    with UnityNamespace.from_properties(properties) as namespace:
-        namespace.create_namespace({"id": ["main", "s"], "properties": {"owner": "me"}})
-        yield namespace
-
-
-@pytest.fixture
-def proxy(unity: UnityDouble) -> Iterator[FaultProxy]:
-    """The double behind a proxy that can be told to fail."""
+def proxy(unity: Unity) -> Iterator[FaultProxy]:
+    """A server behind a proxy that can be told to fail."""
     with FaultProxy(unity.uri) as running:
         yield running

@@ -10,10 +10,9 @@ import pytest
 from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 from lance_namespace_impls import connect
 from lance_namespace_impls.unity import UnityConfig, UnityNamespace
-from tests.servers.unity import UnityDouble
 from tests.servers.web import Answer, WebServer
 
-from .conftest import Connect
+from .conftest import Connect, Unity
 
 MINIMAL = {"endpoint": "http://localhost:8080", "catalog": "main"}
 
@@ -88,9 +87,7 @@ def test_api_path_comes_before_every_path(api_path: str) -> None:
     assert other.asked[0].path == "/other/api/schemas"
 
 
-def test_auth_token_is_a_bearer_token_and_never_shown(
-    unity: UnityDouble, connected: Connect
-) -> None:
+def test_auth_token_is_a_bearer_token_and_never_shown(unity: Unity, connected: Connect) -> None:
     namespace = connected(auth_token="very-secret")
     namespace.list_namespaces({"id": ["main"]})
     assert unity.asked[-1].headers["authorization"] == "Bearer very-secret"

@@ -12,10 +12,9 @@ from lance_namespace_client.errors import (
     UnauthenticatedError,
 )
 from lance_namespace_impls.unity import UnityNamespace
-from tests.servers.unity import UnityDouble
 from tests.servers.web import Answer, Asked, FaultProxy
 
-from .conftest import Connect
+from .conftest import Connect, Unity
 
 NAMES = [f"t{n:03}" for n in range(250)]
 BUSY = Answer(status=503, body={"error_code": "UNAVAILABLE", "message": "busy"})
@@ -23,9 +22,9 @@ CUT = Answer(cut=True)
 
 
 @pytest.fixture
-def through(unity: UnityDouble, proxy: FaultProxy, connected: Connect) -> UnityNamespace:
+def through(unity: Unity, proxy: FaultProxy, connected: Connect) -> UnityNamespace:
     """Connected through the proxy, with 250 tables: three pages."""
-    unity.objects[("main", "s")] = {}
+    unity.add_schema(("main", "s"))
     for name in NAMES:
         unity.add_table(("main", "s", name), properties={"table_type": "lance"})
     return connected(endpoint=proxy.uri)

@@ -15,20 +15,20 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls.unity import UnityNamespace
-from tests.servers.unity import API, UnityDouble
+from tests.servers.unity import API
 from tests.servers.web import Answer, Asked, WebServer
 
-from .conftest import Connect
+from .conftest import Connect, Unity
 
 
-def test_the_root_lists_the_configured_catalog(unity: UnityDouble, main: UnityNamespace) -> None:
-    unity.objects[("other",)] = {}
+def test_the_root_lists_the_configured_catalog(unity: Unity, main: UnityNamespace) -> None:
+    unity.add_catalog("other")
     unity.asked.clear()
     assert main.list_namespaces({}).namespaces == ["main"]
     assert unity.asked == []
 
 
-def test_a_catalog_lists_its_schemas_in_order(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_a_catalog_lists_its_schemas_in_order(unity: Unity, main: UnityNamespace) -> None:
     for name in ("z", "A", "b"):
         main.create_namespace({"id": ["main", name]})
     unity.asked.clear()
@@ -48,7 +48,7 @@ def test_a_schema_has_no_child_namespaces(main: UnityNamespace) -> None:
         main.list_namespaces({"id": ["main", "missing"]})
 
 
-def test_create_sends_name_catalog_and_properties(unity: UnityDouble, connected: Connect) -> None:
+def test_create_sends_name_catalog_and_properties(unity: Unity, connected: Connect) -> None:
     namespace = connected()
     made = namespace.create_namespace({"id": ["main", "s"], "properties": {"owner": "me"}})
     assert made.properties == {"owner": "me"}
@@ -95,7 +95,7 @@ def test_existing_objects_arrive_in_several_ways(status: int, error_code: str) -
                 namespace.declare_table({"id": ["main", "s", "t"]})
 
 
-def test_describe_gives_the_properties(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_describe_gives_the_properties(unity: Unity, main: UnityNamespace) -> None:
     assert main.describe_namespace({"id": ["main", "s"]}).properties == {"owner": "me"}
     assert (unity.asked[-1].method, unity.asked[-1].path) == ("GET", f"{API}/schemas/main.s")
     assert main.describe_namespace({"id": ["main"]}).properties == {"kind": "demo"}
@@ -109,13 +109,12 @@ def test_describe_of_what_is_missing(main: UnityNamespace, identifier: list[str]
 
 
 @pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"]])
-def test_drop_of_what_is_missing(
-    unity: UnityDouble, main: UnityNamespace, identifier: list[str]
-) -> None:
-    unity.objects |= {("other",): {}, ("other", "s"): {}}
+def test_drop_of_what_is_missing(unity: Unity, main: UnityNamespace, identifier: list[str]) -> None:
+    unity.add_catalog("other")
+    unity.add_schema(("other", "s"))
     with pytest.raises(NamespaceNotFoundError):
         main.drop_namespace({"id": identifier})
-    assert ("other", "s") in unity.objects
+    assert ("other", "s") in unity.held()
 
 
 def test_identifiers_start_with_the_catalog_and_are_joined_by_dollars(main: UnityNamespace) -> None:
@@ -134,21 +133,21 @@ def test_drop_gives_the_properties_and_is_final(main: UnityNamespace) -> None:
     main.drop_namespace({"id": ["main", "s"], "mode": "Skip"})
 
 
-def test_drop_of_a_schema_that_holds_anything(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_drop_of_a_schema_that_holds_anything(unity: Unity, main: UnityNamespace) -> None:
     unity.add_table(("main", "s", "theirs"), "MANAGED")
     with pytest.raises(NamespaceNotEmptyError):
         main.drop_namespace({"id": ["main", "s"]})
     assert main.list_namespaces({"id": ["main"]}).namespaces == ["s"]
 
 
-def test_cascade_sends_force(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_cascade_sends_force(unity: Unity, main: UnityNamespace) -> None:
     main.declare_table({"id": ["main", "s", "t"]})
     main.drop_namespace({"id": ["main", "s"], "behavior": "Cascade"})
     assert unity.asked[-1].query == {"force": "true"}
     assert main.list_namespaces({"id": ["main"]}).namespaces == []
 
 
-def test_restrict_does_not_send_force(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_restrict_does_not_send_force(unity: Unity, main: UnityNamespace) -> None:
     main.drop_namespace({"id": ["main", "s"]})
     sent = unity.asked[-1]
     assert (sent.method, sent.path, sent.query) == ("DELETE", f"{API}/schemas/main.s", {})

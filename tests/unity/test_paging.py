@@ -4,13 +4,15 @@ import pytest
 
 from lance_namespace_client.errors import InternalError
 from lance_namespace_impls.unity import UnityNamespace
-from tests.servers.unity import API, PAGE_SIZE, UnityDouble
+from tests.servers.unity import API, PAGE_SIZE
 from tests.servers.web import Answer, Asked, WebServer
+
+from .conftest import Unity
 
 LANCE = {"table_type": "EXTERNAL", "properties": {"table_type": "lance"}}
 
 
-def test_a_thousand_tables_in_the_fewest_pages(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_a_thousand_tables_in_the_fewest_pages(unity: Unity, main: UnityNamespace) -> None:
     names = [f"t{n:04}" for n in range(1000)]
     for name in names:
         unity.add_table(("main", "s", name), properties={"table_type": "lance"})
@@ -21,9 +23,9 @@ def test_a_thousand_tables_in_the_fewest_pages(unity: UnityDouble, main: UnityNa
     assert all(asked.path == f"{API}/tables" for asked in unity.asked)
 
 
-def test_a_thousand_schemas(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_a_thousand_schemas(unity: Unity, main: UnityNamespace) -> None:
     for n in range(1000):
-        unity.objects[("main", f"s{n:04}")] = {}
+        unity.add_schema(("main", f"s{n:04}"))
     unity.asked.clear()
     found = main.list_namespaces({"id": ["main"]}).namespaces
     assert len(found) == 1001
@@ -65,7 +67,7 @@ def test_a_listing_without_end_is_an_error() -> None:
             namespace.list_tables({"id": ["main", "s"]})
 
 
-def test_callers_page_through_their_own_limit(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_callers_page_through_their_own_limit(unity: Unity, main: UnityNamespace) -> None:
     names = [f"t{n:03}" for n in range(250)]
     for name in reversed(names):
         unity.add_table(("main", "s", name), properties={"table_type": "lance"})

@@ -17,10 +17,10 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls.unity import UnityNamespace
-from tests.servers.unity import API, UnityDouble
+from tests.servers.unity import API
 from tests.servers.web import Answer, FaultProxy, WebServer
 
-from .conftest import Connect
+from .conftest import Connect, Unity
 
 T = ["main", "s", "t"]
 ROWS = pa.table(
@@ -32,7 +32,7 @@ ROWS = pa.table(
 
 
 def test_declare_sends_an_external_text_table(
-    unity: UnityDouble, main: UnityNamespace, tmp_path: Path
+    unity: Unity, main: UnityNamespace, tmp_path: Path
 ) -> None:
     declared = main.declare_table({"id": T, "properties": {"k": "v"}})
     assert declared.location == f"{tmp_path}/lake/main/s/t"
@@ -74,7 +74,7 @@ def test_declare_over_data_fills_the_columns(main: UnityNamespace, tmp_path: Pat
 
 
 def test_columns_are_sent_as_spark_types(
-    unity: UnityDouble, main: UnityNamespace, tmp_path: Path
+    unity: Unity, main: UnityNamespace, tmp_path: Path
 ) -> None:
     lance.write_dataset(ROWS, tmp_path / "data")
     main.register_table({"id": T, "location": str(tmp_path / "data")})
@@ -101,19 +101,19 @@ def test_create_fills_the_columns(main: UnityNamespace) -> None:
     ],
 )
 def test_overwrite_with_other_properties_writes_nothing(
-    unity: UnityDouble, main: UnityNamespace, change: dict[str, Any]
+    unity: Unity, main: UnityNamespace, change: dict[str, Any]
 ) -> None:
     """The entry cannot be changed, so rows and properties would not belong together."""
     location = main.create_table({"id": T, "properties": {"k": "v"}}, ROWS).location
-    before = dict(unity.objects)
+    before = unity.held()
     with pytest.raises(UnsupportedError, match=r"cannot change properties .* drop it first"):
         main.create_table({"id": T, "mode": "Overwrite", **change}, pa.table({"z": ["a"]}))
     assert location is not None
     assert lance.dataset(location).version == 1
-    assert unity.objects == before
+    assert unity.held() == before
 
 
-def test_overwrite_with_the_same_properties(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_overwrite_with_the_same_properties(unity: Unity, main: UnityNamespace) -> None:
     main.create_table({"id": T, "properties": {"k": "v"}}, ROWS)
     unity.asked.clear()
     same = {"id": T, "mode": "Overwrite", "properties": {"k": "v"}}
@@ -132,10 +132,21 @@ def test_a_declared_table_is_filled_with_the_properties_that_it_has(main: UnityN
     assert main.describe_table({"id": T}).properties == declared.properties
 
 
-def test_unreadable_storage_leaves_the_columns_empty_and_says_so(main: UnityNamespace) -> None:
+def test_unreadable_storage_leaves_the_columns_empty_and_says_so(
+    main: UnityNamespace, tmp_path: Path
+) -> None:
+    lance.write_dataset(ROWS, tmp_path / "data")
+    (manifest,) = (tmp_path / "data" / "_versions").glob("*.manifest")
+    manifest.write_bytes(b"no manifest at all")
     with pytest.warns(UserWarning, match="the columns in Unity Catalog stay empty"):
-        main.declare_table({"id": T, "location": "nonsense://bucket/t"})
+        main.declare_table({"id": T, "location": str(tmp_path / "data")})
     assert main.describe_table({"id": T}).schema is None
+
+
+def test_a_location_of_a_kind_that_the_server_does_not_take(main: UnityNamespace) -> None:
+    with pytest.warns(UserWarning), pytest.raises(InvalidInputError, match="nonsense"):
+        main.declare_table({"id": T, "location": "nonsense://bucket/t"})
+    assert main.list_tables({"id": ["main", "s"]}).tables == []
 
 
 def test_declare_below_a_missing_schema(main: UnityNamespace) -> None:
@@ -160,14 +171,14 @@ def test_a_table_has_three_names(main: UnityNamespace, identifier: list[str]) ->
         main.declare_table({"id": identifier})
 
 
-def add_others(unity: UnityDouble) -> None:
+def add_others(unity: Unity) -> None:
     """Put tables in that are not Lance tables, for one reason each."""
     unity.add_table(("main", "s", "managed"), "MANAGED", properties={"table_type": "lance"})
     unity.add_table(("main", "s", "delta"), properties={"table_type": "delta"})
     unity.add_table(("main", "s", "plain"), properties={})
 
 
-def test_list_gives_the_lance_tables_in_order(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_list_gives_the_lance_tables_in_order(unity: Unity, main: UnityNamespace) -> None:
     add_others(unity)
     for name in ("b", "a", "C"):
         main.declare_table({"id": ["main", "s", name]})
@@ -184,7 +195,7 @@ def test_list_below_what_is_missing(main: UnityNamespace, identifier: list[str])
         main.list_tables({"id": identifier})
 
 
-def test_describe(unity: UnityDouble, main: UnityNamespace, tmp_path: Path) -> None:
+def test_describe(unity: Unity, main: UnityNamespace, tmp_path: Path) -> None:
     main.declare_table({"id": T, "properties": {"k": "v", "storage.region": "x"}})
     found = main.describe_table({"id": T})
     assert unity.asked[-1].path == f"{API}/tables/main.s.t"
@@ -204,14 +215,12 @@ def test_a_table_that_is_missing(main: UnityNamespace, identifier: list[str]) ->
 
 
 @pytest.mark.parametrize("name", ["managed", "delta", "plain"])
-def test_other_tables_are_no_lance_tables(
-    unity: UnityDouble, main: UnityNamespace, name: str
-) -> None:
+def test_other_tables_are_no_lance_tables(unity: Unity, main: UnityNamespace, name: str) -> None:
     add_others(unity)
     for method in (main.describe_table, main.deregister_table, main.drop_table, main.table_exists):
         with pytest.raises(InvalidInputError, match="not a Lance table"):
             method({"id": ["main", "s", name]})
-    assert ("main", "s", name) in unity.objects
+    assert ("main", "s", name) in unity.held()
 
 
 def test_deregister_leaves_the_data(main: UnityNamespace) -> None:
@@ -224,7 +233,7 @@ def test_deregister_leaves_the_data(main: UnityNamespace) -> None:
         main.deregister_table({"id": T})
 
 
-def test_deregister_looks_before_it_deletes(unity: UnityDouble, main: UnityNamespace) -> None:
+def test_deregister_looks_before_it_deletes(unity: Unity, main: UnityNamespace) -> None:
     main.declare_table({"id": T})
     unity.asked.clear()
     main.deregister_table({"id": T})
