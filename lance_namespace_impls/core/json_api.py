@@ -161,16 +161,20 @@ class JsonApi:
         return self._call("GET", path, query, None, self._retries.repeatable)
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send an object."""
+        """Send an object, and return the one that the server answers."""
         return self._call("POST", path, None, body, self._retries.unprocessed)
 
+    def submit(self, path: str, body: Mapping[str, Any]) -> None:
+        """Send an object whose answer nobody needs; what it holds beside its status is not read."""
+        self._send("POST", path, None, body, self._retries.unprocessed)
+
     def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Change an object."""
+        """Change an object, and return it as the server answers it."""
         return self._call("PATCH", path, None, body, self._retries.unprocessed)
 
     def delete(self, path: str, query: Mapping[str, str] | None = None) -> None:
-        """Remove an object."""
-        self._call("DELETE", path, query, None, self._retries.unprocessed)
+        """Remove an object; servers answer nothing, an object, or text, so that is not read."""
+        self._send("DELETE", path, query, None, self._retries.unprocessed)
 
     def pages(
         self, path: str, query: Mapping[str, str], paging: Paging
@@ -206,6 +210,16 @@ class JsonApi:
         body: Mapping[str, Any] | None,
         retry: Any,
     ) -> dict[str, Any]:
+        return self._object(self._send(method, path, query, body, retry), f"{method} {path}")
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        body: Mapping[str, Any] | None,
+        retry: Any,
+    ) -> httpx.Response:
         url: str | httpx.URL
         if query:
             url = f"{self.base}{path}?{urlencode(query, quote_via=quote, safe='')}"
@@ -228,7 +242,7 @@ class JsonApi:
             ) from error
         if not response.is_success:
             raise self._failure(response, f"{method} {path}")
-        return self._object(response, f"{method} {path}")
+        return response
 
     def _failure(self, response: httpx.Response, request: str) -> HttpFailure:
         kind = message = ""

@@ -189,7 +189,7 @@ class IcebergNamespace(CatalogNamespace):
         if changed or removed:
             body = {"removals": list(removed), "updates": dict(changed)}
             with raising(namespace_not_found, identifier, when=is_missing):
-                self._api.post(f"{warehouse.namespace(levels)}/properties", body)
+                self._api.submit(f"{warehouse.namespace(levels)}/properties", body)
         return self._namespace_properties(identifier)
 
     # --- tables
@@ -331,7 +331,7 @@ class IcebergNamespace(CatalogNamespace):
             raising(table_exists, new, when=is_conflict),
             raising(table_not_found, entry.id, when=is_missing),
         ):
-            self._api.post(warehouse.rename(), body)
+            self._api.submit(warehouse.rename(), body)
 
     def _alter_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]

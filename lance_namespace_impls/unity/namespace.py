@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -51,6 +52,9 @@ __all__ = ["UnityConfig", "UnityNamespace"]
 EXTERNAL = "EXTERNAL"
 # The open-source server takes an empty map for no change, so this stands for one.
 NO_PROPERTIES = {"lance.no_properties": "true"}
+# The API joins names with dots and would take such a name apart; the open-source server makes a dot of
+# the other one.
+SPLITS = re.compile("[.\x1f]")
 # Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
 PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
 
@@ -334,14 +338,15 @@ class UnityNamespace(CatalogNamespace):
     # --- the configured catalog
 
     def _require_catalog(self, identifier: Identifier) -> None:
-        if identifier[0] != self.config.catalog or any("." in name for name in identifier):
+        if identifier[0] != self.config.catalog or any(map(SPLITS.search, identifier)):
             raise namespace_not_found(identifier)
 
     def _refuse_what_cannot_be(self, identifier: Identifier) -> None:
-        dotted = [name for name in identifier if "." in name]
-        if dotted:
-            # The API joins names with dots and would take such a name apart.
-            raise InvalidInputError(f"Unity Catalog takes no dot in a name: {dotted[0]!r}")
+        taken_apart = [name for name in identifier if SPLITS.search(name)]
+        if taken_apart:
+            raise InvalidInputError(
+                f"Unity Catalog takes no dot and no \\x1f in a name: {taken_apart[0]!r}"
+            )
         if identifier[0] != self.config.catalog:
             raise InvalidInputError(
                 f"{format_identifier(identifier)} is not in the catalog {self.config.catalog!r} that "
