@@ -35,6 +35,7 @@ class IcebergConfig(HttpConfig):
         doc="address that gives tokens; the endpoint's /v1/oauth/tokens unless given",
     )
     warehouses: tuple[str, ...] | None = option(
+        also=("warehouse",),
         default=None,
         doc="names of the warehouses, which the root namespace then lists; others are not found",
     )
@@ -62,7 +63,8 @@ class IcebergConfig(HttpConfig):
     def __attrs_post_init__(self) -> None:
         """Refuse values that cannot be meant (code 13)."""
         super().__attrs_post_init__()
-        self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
+        # Given with the version, as some servers show it, it would be there twice.
+        self.endpoint = check_uri(self.impl, self.endpoint, "endpoint").removesuffix("/v1")
         if self.max_concurrency < 1:
             raise InvalidInputError("iceberg: property 'max_concurrency' must be 1 or more")
         if self.credential is None:

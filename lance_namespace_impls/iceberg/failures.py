@@ -12,6 +12,7 @@ from ..core.json_api import FailureTable, HttpFailure
 __all__ = [
     "FAILURES",
     "is_conflict",
+    "is_location_taken",
     "is_missing",
     "is_missing_warehouse",
     "is_no_route",
@@ -96,3 +97,8 @@ def is_conflict(failure: HttpFailure) -> bool:
 def is_not_empty(failure: HttpFailure) -> bool:
     """Say whether a namespace cannot be dropped because of what is in it."""
     return failure.kind == NOT_EMPTY or failure.status == 409
+
+
+def is_location_taken(failure: HttpFailure) -> bool:
+    """Say whether another table or namespace is at the location, as Apache Polaris says it."""
+    return failure.status == 403 and "conflicts with existing table or namespace" in failure.message

@@ -11,7 +11,6 @@ from urllib.parse import quote
 from attrs import evolve
 
 from lance_namespace_client.errors import (
-    ConcurrentModificationError,
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
@@ -44,14 +43,24 @@ from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute, default_location
 from ..core.paging import sorted_after
 from .config import IcebergConfig
+from .entries import (
+    changed_meanwhile,
+    chosen_by_server,
+    entry_of,
+    location_taken,
+    properties_of,
+)
 from .failures import (
     FAILURES,
     is_conflict,
+    is_location_taken,
     is_missing,
     is_no_route,
     is_not_empty,
     read_failure,
 )
+from .locations import as_address, as_opened
+from .properties import change_properties
 from .warehouse import UnwritableNameError, Warehouse, Warehouses
 
 __all__ = ["IcebergNamespace"]
@@ -59,6 +68,7 @@ __all__ = ["IcebergNamespace"]
 PAGES = Paging(token="pageToken", next_token="next-page-token")
 # An empty token tells the server that the listing may come in pages.
 FIRST_PAGE = {"pageToken": ""}
+LOCATION = "location"
 NO_PREFIX = "; if the server has no prefix in its paths, set the property 'prefix' to nothing"
 DUMMY_SCHEMA = {
     "type": "struct",
@@ -149,7 +159,7 @@ class IcebergNamespace(CatalogNamespace):
         if not levels:
             return {}
         with _finding(namespace_not_found, identifier, levels):
-            return _properties(self._api.get(warehouse.namespace(levels)))
+            return properties_of(self._api.get(warehouse.namespace(levels)))
 
     def _make_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
@@ -168,7 +178,7 @@ class IcebergNamespace(CatalogNamespace):
             raising(namespace_not_found, identifier[:-1], when=is_missing),
         ):
             answer = self._api.post(warehouse.namespaces(), body)
-        return _properties(answer) if "properties" in answer else properties
+        return properties_of(answer) if "properties" in answer else properties
 
     def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         warehouse, levels = self._warehouse(identifier)
@@ -186,10 +196,9 @@ class IcebergNamespace(CatalogNamespace):
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         warehouse, levels = self._warehouse(identifier)
-        if changed or removed:
-            body = {"removals": list(removed), "updates": dict(changed)}
-            with raising(namespace_not_found, identifier, when=is_missing):
-                self._api.submit(f"{warehouse.namespace(levels)}/properties", body)
+        before = self._namespace_properties(identifier)
+        with raising(namespace_not_found, identifier, when=is_missing):
+            change_properties(self._api, warehouse.namespace(levels), before, changed, removed)
         return self._namespace_properties(identifier)
 
     # --- tables
@@ -248,26 +257,26 @@ class IcebergNamespace(CatalogNamespace):
                 warnings.warn(f"{found} (left out)", stacklevel=2)
                 return None
             raise found from error
-        return _entry(identifier, metadata) if is_lance(_properties(metadata)) else None
+        return entry_of(identifier, metadata) if is_lance(properties_of(metadata)) else None
 
     def _load(self, identifier: Identifier) -> dict[str, Any]:
         """Load a table's metadata, of whatever kind it is."""
         warehouse, levels = self._warehouse(identifier[:-1])
         with _finding(table_not_found, identifier, identifier[1:]):
-            answer = self._api.get(warehouse.table(levels, identifier[-1]))
+            answer = self._api.get(self._warehouses.table(warehouse, levels, identifier[-1]))
         found = answer.get("metadata")
         if not isinstance(found, dict):
             raise InternalError(
-                f"{warehouse.table(levels, identifier[-1])}: the server answers without a table's "
+                f"table {format_identifier(identifier)}: the server answers without a table's "
                 "metadata; does it speak the Iceberg REST protocol?"
             )
         return found
 
     def _table(self, identifier: Identifier) -> TableEntry:
         metadata = self._load(identifier)
-        if not is_lance(_properties(metadata)):
+        if not is_lance(properties_of(metadata)):
             raise not_a_lance_table(identifier)
-        return _entry(identifier, metadata)
+        return entry_of(identifier, metadata)
 
     def _is_table(self, identifier: Identifier) -> bool:
         try:
@@ -281,10 +290,10 @@ class IcebergNamespace(CatalogNamespace):
     ) -> TableEntry:
         warehouse, levels = self._warehouse(identifier[:-1])
         # Some servers take a table whose namespace is not there.
-        self._namespace_properties(identifier[:-1])
+        namespace = self._namespace_properties(identifier[:-1])
         self._refuse_taken(identifier)
         wanted = None if location is None else absolute(location)
-        asked = wanted or default_location(self.config.root, identifier)
+        asked = as_address(wanted or self._default_location(identifier, namespace))
         body = {
             "name": identifier[-1],
             "location": asked,
@@ -295,14 +304,15 @@ class IcebergNamespace(CatalogNamespace):
         with (
             raising(table_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
+            raising(location_taken(asked), identifier, when=is_location_taken),
         ):
             answer = self._api.post(warehouse.tables(levels), body)
-        entry = _entry(identifier, {**body, **(answer.get("metadata") or {})})
-        if wanted not in (None, entry.location):
+        entry = entry_of(identifier, {**body, **(answer.get("metadata") or {})})
+        if wanted is not None and entry.location != as_opened(asked):
             # An entry that points away from the data is no use.
             self._remove_table(entry)
-            raise _chosen_by_server(entry, wanted)
-        if entry.location != asked and set(entry.location) & set("%?#"):
+            raise chosen_by_server(entry, wanted)
+        if entry.location != as_opened(asked) and set(entry.location) & set("%?#"):
             # A server's own choice is a plain path, and Lance would read these as of an address.
             self._remove_table(entry)
             raise InvalidInputError(
@@ -312,12 +322,25 @@ class IcebergNamespace(CatalogNamespace):
         return entry
 
     def _usual_location(self, identifier: Identifier) -> str | None:
+        namespace = self._namespace_properties(identifier[:-1])
+        return as_opened(as_address(self._default_location(identifier, namespace)))
+
+    def _default_location(self, identifier: Identifier, namespace: Mapping[str, str]) -> str:
+        """Give the place of a table below its namespace's own, else below the root.
+
+        Some servers take no other (Apache Polaris).
+        """
+        own = namespace.get(LOCATION)
+        if own:
+            return default_location(own if "://" in own else as_opened(own), identifier[-1:])
         return default_location(self.config.root, identifier)
 
     def _remove_table(self, entry: TableEntry) -> None:
         warehouse, levels = self._warehouse(entry.id[:-1])
         with raising(table_not_found, entry.id, when=is_missing):
-            self._api.delete(warehouse.table(levels, entry.id[-1]), {"purgeRequested": "false"})
+            self._api.delete(
+                self._warehouses.table(warehouse, levels, entry.id[-1]), {"purgeRequested": "false"}
+            )
 
     def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
         warehouse, levels = self._warehouse(new[:-1])
@@ -352,11 +375,11 @@ class IcebergNamespace(CatalogNamespace):
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
         """Point a table elsewhere; it is never missing in between."""
-        entry, wanted = self._table(identifier), absolute(location)
-        if wanted != entry.location:
+        entry, wanted = self._table(identifier), as_address(absolute(location))
+        if as_opened(wanted) != entry.location:
             entry = self._commit(entry, [{"action": "set-location", "location": wanted}])
-        if wanted != entry.location:
-            raise _chosen_by_server(entry, wanted)
+        if as_opened(wanted) != entry.location:
+            raise chosen_by_server(entry, wanted)
         gone = [key for key in entry.properties if key not in properties and key != TABLE_TYPE]
         changed = {key: value for key, value in properties.items() if key != TABLE_TYPE}
         return evolve(entry, properties=self._alter_table(entry, changed, gone))
@@ -370,10 +393,10 @@ class IcebergNamespace(CatalogNamespace):
         }
         with (
             raising(table_not_found, entry.id, when=is_missing),
-            raising(_changed_meanwhile, entry.id, when=lambda failure: failure.status == 409),
+            raising(changed_meanwhile, entry.id, when=lambda failure: failure.status == 409),
         ):
-            answer = self._api.post(warehouse.table(levels, entry.id[-1]), body)
-        return _entry(entry.id, answer.get("metadata") or {})
+            answer = self._api.post(self._warehouses.table(warehouse, levels, entry.id[-1]), body)
+        return entry_of(entry.id, answer.get("metadata") or {})
 
     # --- names
 
@@ -383,7 +406,9 @@ class IcebergNamespace(CatalogNamespace):
     def _refuse_taken(self, identifier: Identifier) -> None:
         """Refuse a name for a table that the server could not find again, or a namespace has."""
         warehouse, levels = self._warehouse(identifier[:-1])
-        self._refuse_unreachable(warehouse.table(levels, identifier[-1]), identifier[-1])
+        self._refuse_unreachable(
+            self._warehouses.table(warehouse, levels, identifier[-1]), identifier[-1]
+        )
         try:
             self._namespace_properties(identifier)
         except NamespaceNotFoundError:
@@ -453,30 +478,3 @@ def _credentials(config: IcebergConfig) -> Any:
             "pip install 'lance-namespace-kit[iceberg]'"
         ) from error
     return ClientCredentials(config)
-
-
-def _properties(body: Mapping[str, Any]) -> dict[str, str]:
-    found = body.get("properties") or {}
-    return {str(key): str(value) for key, value in found.items() if value is not None}
-
-
-def _chosen_by_server(entry: TableEntry, wanted: str | None) -> UnsupportedError:
-    return UnsupportedError(
-        f"table {format_identifier(entry.id)} cannot be at {wanted}: this server chooses where its "
-        f"tables are (it gave {entry.location}); leave the location out"
-    )
-
-
-def _changed_meanwhile(identifier: Identifier) -> ConcurrentModificationError:
-    return ConcurrentModificationError(
-        f"table {format_identifier(identifier)} was changed by someone else meanwhile; try again"
-    )
-
-
-def _entry(identifier: Identifier, metadata: Mapping[str, Any]) -> TableEntry:
-    location = str(metadata.get("location") or "")
-    if location.startswith("file:/"):
-        location = "/" + location.removeprefix("file:").lstrip("/")
-    return TableEntry(
-        id=identifier, location=location.rstrip("/"), properties=_properties(metadata)
-    )

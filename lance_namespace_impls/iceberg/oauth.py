@@ -48,6 +48,7 @@ class ClientCredentials(httpx.Auth):
     def __init__(self, config: IcebergConfig) -> None:
         client_id, secret = config.client_id_and_secret()
         self._uri = config.token_uri()
+        self._scope = config.scope
         self._secrets = config.secrets()
         self._session = _Session(config, self._uri)
         self._client = OAuth2Client(
@@ -109,7 +110,8 @@ class ClientCredentials(httpx.Auth):
         if isinstance(error, httpx.HTTPStatusError) and error.response.status_code >= 500:
             return ServiceUnavailableError(f"no token from {self._uri}: {said}")
         return UnauthenticatedError(
-            f"{self._uri} gives no token for this credential: {said}; check 'credential' and 'scope'"
+            f"{self._uri} gives no token for this credential: {said}; check 'credential' and 'scope' "
+            f"({self._scope!r}; Apache Polaris wants PRINCIPAL_ROLE:ALL)"
         )
 
 

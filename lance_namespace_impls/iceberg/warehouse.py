@@ -16,13 +16,15 @@ from attrs import frozen
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.catalog import namespace_not_found
-from ..core.json_api import JsonApi, raising, segment
+from ..core.json_api import HttpFailure, JsonApi, raising, segment
 from .config import IcebergConfig
-from .failures import is_missing_warehouse
+from .failures import is_missing, is_missing_warehouse
 
 __all__ = ["UNIT_SEPARATOR", "UnwritableNameError", "Warehouse", "Warehouses"]
 
 UNIT_SEPARATOR = "\x1f"
+DECODED = frozenset("%+")
+UNDECODABLE = "%zz"
 
 
 class UnwritableNameError(InvalidInputError):
@@ -55,9 +57,9 @@ class Warehouse:
         """Give the path of the tables of a namespace."""
         return f"{self.namespace(levels)}/tables"
 
-    def table(self, levels: Sequence[str], name: str) -> str:
-        """Give the path of a table."""
-        return f"{self.tables(levels)}/{_name(name)}"
+    def table(self, levels: Sequence[str], name: str, *, twice: bool = False) -> str:
+        """Give the path of a table; `twice` encodes its name for a server that decodes it twice."""
+        return f"{self.tables(levels)}/{_name(quote(name, safe='') if twice else name)}"
 
     def rename(self) -> str:
         """Give the path that renames tables."""
@@ -91,6 +93,7 @@ class Warehouses:
         self._config = config
         self._api = api
         self._known: dict[str, Warehouse] = {}
+        self._decodes_twice: dict[str, bool] = {}
         self._lock = threading.Lock()
 
     def get(self, name: str) -> Warehouse:
@@ -106,6 +109,34 @@ class Warehouses:
             if name not in self._known:
                 self._known[name] = self._ask(name)
             return self._known[name]
+
+    def table(self, warehouse: Warehouse, levels: Sequence[str], name: str) -> str:
+        """Give the path of a table, as this server reads it.
+
+        Apache Polaris decodes a table's name a second time, as a form does, so that a name with
+        ``%`` or ``+`` would be another's. The server is asked once for one that cannot be decoded
+        twice; other names are the same either way.
+        """
+        if not set(name) & DECODED:
+            return warehouse.table(levels, name)
+        twice = self._decodes_twice.get(warehouse.name)
+        if twice is None:
+            twice = self._refuses(warehouse.table(levels, UNDECODABLE)) and not self._refuses(
+                warehouse.table(levels, UNDECODABLE, twice=True)
+            )
+            self._decodes_twice[warehouse.name] = twice
+        return warehouse.table(levels, name, twice=twice)
+
+    def _refuses(self, path: str) -> bool:
+        """Say whether the server finds fault with a path, rather than nothing there."""
+        try:
+            self._api.get(path)
+        except HttpFailure as failure:
+            if failure.status == 400:
+                return True
+            if not is_missing(failure):
+                raise
+        return False
 
     def _ask(self, name: str) -> Warehouse:
         if self._config.warehouses is not None and name not in self._config.warehouses:

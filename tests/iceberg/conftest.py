@@ -27,12 +27,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergFixture]
 
 
 @pytest.fixture
-def bare(server: IcebergFixture) -> Iterator[BareApi]:
-    """The API of that server, which is empty but for the namespace ``db``."""
+def bare(server: IcebergFixture, tmp_path: Path) -> Iterator[BareApi]:
+    """The API of that server, which is empty but for the namespace ``db``.
+
+    Its location is given, since this server would give it one that all tests share.
+    """
     with httpx.Client(base_url=server.endpoint) as client:
         api = BareApi(client, "/v1", ".")
         api.clear()
-        api.add_namespace(["db"])
+        api.add_namespace(["db"], {"location": f"{tmp_path}/lake/wh/db"})
         yield api
 
 

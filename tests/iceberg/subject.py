@@ -59,9 +59,12 @@ class BareApi:
         """Give the path of a table."""
         return f"{self.path(levels)}/tables/{_encode(name)}"
 
-    def add_namespace(self, levels: Sequence[str]) -> None:
+    def add_namespace(
+        self, levels: Sequence[str], properties: Mapping[str, str] | None = None
+    ) -> None:
         """Make a namespace."""
-        self._post(f"{self.base}/namespaces", {"namespace": list(levels), "properties": {}})
+        body = {"namespace": list(levels), "properties": dict(properties or {})}
+        self._post(f"{self.base}/namespaces", body)
 
     def add_table(
         self, levels: Sequence[str], name: str, location: str, properties: Mapping[str, str]
@@ -107,7 +110,7 @@ def _shown(identifier: Identifier, properties: Mapping[str, str]) -> Mapping[str
 @contextmanager
 def iceberg_subject(folder: Path) -> Iterator[Subject]:
     """The Iceberg project's own server, whose paths have no prefix."""
-    root = folder / "lake"
+    root, warehouse = folder / "lake", folder / "warehouse"
     with (
         IcebergFixture(folder=folder) as server,
         httpx.Client(base_url=server.endpoint) as client,
@@ -120,7 +123,14 @@ def iceberg_subject(folder: Path) -> Iterator[Subject]:
             names=NAMES.filter(lambda name: not set(name) & set("./%\\;")),
             refused_names=st.sampled_from(("a/b", "50%", "a%20b", "%2F", "a\x1fb")),
             elsewhere=lambda name: str(root / "elsewhere" / name),
-            reset=lambda: shutil.rmtree(root, ignore_errors=True) or subject.reset(),
+            # This server gives every namespace a location, with the names as they are.
+            location=lambda identifier, properties: default_location(
+                "/".join((str(warehouse), *identifier[1:-1])), identifier[-1:]
+            ),
+            reset=lambda: (
+                [shutil.rmtree(each, ignore_errors=True) for each in (root, warehouse)]
+                and subject.reset()
+            ),
         )
 
 

@@ -1,0 +1,80 @@
+"""Changes of a namespace's properties, all or none.
+
+Source: the Iceberg REST catalog protocol, ``POST .../namespaces/{namespace}/properties``. One
+request may set and remove, but Apache Polaris carries out the first half of such a request and
+then answers 409.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lance_namespace_client.errors import InternalError, LanceNamespaceError
+
+from ..core.errors import first_line
+from ..core.json_api import HttpFailure, JsonApi
+
+__all__ = ["change_properties"]
+
+
+def change_properties(
+    api: JsonApi,
+    namespace: str,
+    before: Mapping[str, str],
+    changed: Mapping[str, str],
+    removed: Sequence[str],
+) -> None:
+    """Set and remove properties of a namespace.
+
+    One request where it only sets or only removes, else two, the first of which is taken back
+    where the second fails.
+
+    Args:
+        api: the server.
+        namespace: path of the namespace.
+        before: the properties that it has.
+        changed: properties to set.
+        removed: names of properties to remove; those that are not there are passed over.
+
+    Raises:
+        HttpFailure: the server refuses; nothing is changed then.
+    """
+    path = f"{namespace}/properties"
+    present = [key for key in removed if key in before]
+    if changed:
+        api.submit(path, _body(changed, ()))
+    if not present:
+        return
+    try:
+        api.submit(path, _body({}, present))
+    except (HttpFailure, LanceNamespaceError) as failure:
+        touched = {**changed, **dict.fromkeys(present, "")}
+        _take_back(api, path, before, touched, failure)
+        raise
+
+
+def _take_back(
+    api: JsonApi,
+    path: str,
+    before: Mapping[str, str],
+    touched: Mapping[str, str],
+    failure: Exception,
+) -> None:
+    """Put the properties back; of a request without an answer it is not known what it did."""
+    old = {key: before[key] for key in touched if key in before}
+    new = [key for key in touched if key not in before]
+    try:
+        if old:
+            api.submit(path, _body(old, ()))
+        if new:
+            api.submit(path, _body({}, new))
+    except (HttpFailure, LanceNamespaceError) as error:
+        raise InternalError(
+            f"the change of {path} failed half-way ({first_line(failure)}) and could not be taken "
+            f"back ({first_line(error)}); look at its properties {', '.join(sorted(touched))}"
+        ) from error
+
+
+def _body(updates: Mapping[str, str], removals: Sequence[str]) -> dict[str, Any]:
+    return {"removals": list(removals), "updates": dict(updates)}
