@@ -1,0 +1,223 @@
+"""What Apache Polaris does otherwise: on the server itself, and on what was recorded of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    PermissionDeniedError,
+    UnauthenticatedError,
+)
+from lance_namespace_impls.iceberg import IcebergNamespace
+from tests.servers import real
+from tests.servers.polaris import PolarisDouble
+from tests.servers.web import Answer
+
+ROWS = pa.table({"x": [1, 2]})
+NAMES = (
+    "t", "50%", "a%20b", "a%2Eb", "%2F", "a+b", "+", "a b", "ü", "a$b", "a#b", "a?b", "a;b", "a:b",
+    "a\\b", "a.b", "x%25y", "%zz",
+)  # fmt: skip
+
+
+@frozen
+class Place:
+    """A namespace of its own, and where it is."""
+
+    catalog: IcebergNamespace
+    id: list[str]
+    folder: Path
+
+
+@pytest.fixture
+def double(tmp_path: Path) -> Iterator[PolarisDouble]:
+    with PolarisDouble((tmp_path / "db").as_uri() + "/") as running:
+        yield running
+
+
+@pytest.fixture
+def recorded(double: PolarisDouble, tmp_path: Path) -> Iterator[Place]:
+    """What was recorded of the server."""
+    properties = {"endpoint": double.uri, "warehouses": "lake", "root": str(tmp_path / "unused")}
+    with IcebergNamespace.from_properties(properties) as catalog:
+        yield Place(catalog, ["lake", "db"], tmp_path / "db")
+
+
+@pytest.fixture(params=["recorded", pytest.param("real", marks=pytest.mark.real("polaris"))])
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Both in turn."""
+    if request.param == "recorded":
+        yield request.getfixturevalue("recorded")
+        return
+    with connected() as catalog:
+        identifier = ["lake", f"n{uuid.uuid4().hex}"]
+        made = catalog.create_namespace({"id": identifier}).properties
+        assert made is not None
+        yield Place(catalog, identifier, Path(made["location"].removeprefix("file://")))
+
+
+def connected(**changes: str) -> IcebergNamespace:
+    """Connect to the server itself, without a root: tables go below their namespace."""
+    server = real.running("polaris")
+    given = {key: server.settings[key] for key in ("credential", "scope", "warehouse")}
+    return IcebergNamespace.from_properties({"endpoint": server.uri, **given, **changes})
+
+
+def test_set_and_unset_at_once(place: Place) -> None:
+    place.catalog.alter_namespace(
+        {"id": place.id, "set_properties": {"old": "1", "kept": "2", "changed": "a"}}
+    )
+    altered = place.catalog.alter_namespace(
+        {
+            "id": place.id,
+            "set_properties": {"new": "3", "changed": "b"},
+            "unset_properties": ["old", "never"],
+        }
+    ).properties
+    assert altered == place.catalog.describe_namespace({"id": place.id}).properties
+    assert altered is not None
+    location = altered.pop("location")
+    assert altered == {"kept": "2", "new": "3", "changed": "b"}
+    assert location.rstrip("/") == f"file://{place.folder}"
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(409, ConcurrentModificationError), (403, PermissionDeniedError)]
+)
+def test_nothing_is_changed_where_half_of_it_is_refused(
+    recorded: Place, double: PolarisDouble, status: int, error: type[Exception]
+) -> None:
+    before = double.properties | {"old": "1", "changed": "a"}
+    double.properties = dict(before)
+    double.failing_removals.append(Answer(status=status, body={"error": {"message": "no"}}))
+    with pytest.raises(error):
+        recorded.catalog.alter_namespace(
+            {
+                "id": recorded.id,
+                "set_properties": {"new": "3", "changed": "b"},
+                "unset_properties": ["old"],
+            }
+        )
+    assert double.properties == before
+
+
+def test_what_could_not_be_taken_back_is_named(recorded: Place, double: PolarisDouble) -> None:
+    double.properties |= {"old": "1"}
+    double.failing_removals += [Answer(status=403, body={}), Answer(status=403, body={})]
+    with pytest.raises(InternalError, match=r"half-way.*properties new, old"):
+        recorded.catalog.alter_namespace(
+            {"id": recorded.id, "set_properties": {"new": "3"}, "unset_properties": ["old"]}
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_table_is_found_by_its_name(place: Place, name: str) -> None:
+    identifier = [*place.id, name]
+    place.catalog.create_table({"id": identifier}, ROWS)
+    assert place.catalog.list_tables({"id": place.id}).tables == [name]
+    found = place.catalog.describe_table({"id": identifier})
+    assert found.location is not None
+    assert Path(found.location).parent == place.folder
+    assert lance.dataset(found.location).count_rows() == 2
+    place.catalog.drop_table({"id": identifier})
+    assert place.catalog.list_tables({"id": place.id}).tables == []
+    assert not Path(found.location).exists() or not list(Path(found.location).rglob("*.lance"))
+
+
+def test_a_name_is_not_taken_for_what_it_decodes_to(place: Place) -> None:
+    for name in ("a b", "a+b", "a%20b"):
+        place.catalog.declare_table({"id": [*place.id, name], "properties": {"is": name}})
+    for name in ("a b", "a+b", "a%20b"):
+        properties = place.catalog.describe_table({"id": [*place.id, name]}).properties
+        assert properties is not None
+        assert properties["is"] == name
+    place.catalog.deregister_table({"id": [*place.id, "a+b"]})
+    assert place.catalog.list_tables({"id": place.id}).tables == ["a b", "a%20b"]
+
+
+def test_the_server_is_asked_once_how_it_decodes(recorded: Place, double: PolarisDouble) -> None:
+    for name in ("a+b", "a%b"):
+        recorded.catalog.declare_table({"id": [*recorded.id, name]})
+    assert sum("zz" in asked.path for asked in double.asked) == 2
+
+
+@pytest.mark.parametrize("last", ["x y", "ü$", "%C3%BC%20", "a{1}"])
+def test_a_location_that_is_an_address(place: Place, last: str) -> None:
+    identifier = [*place.id, "t"]
+    declared = place.catalog.declare_table(
+        {"id": identifier, "location": f"file://{place.folder}/{last}"}
+    )
+    opened = {"%C3%BC%20": "ü "}.get(last, last)
+    assert declared.location == f"{place.folder}/{opened}"
+    assert place.catalog.describe_table({"id": identifier}).location == declared.location
+    place.catalog.insert_into_table({"id": identifier}, ROWS)
+    # Lance itself reads the address as we do.
+    assert lance.dataset(f"file://{place.folder}/{last}").count_rows() == 2
+
+
+def test_a_root_that_is_an_address(tmp_path: Path) -> None:
+    with PolarisDouble() as double:
+        root = f"file://{tmp_path}/ü $ x"
+        properties = {"endpoint": double.uri, "root": root}
+        with IcebergNamespace.from_properties(properties) as catalog:
+            created = catalog.create_table({"id": ["lake", "db", "a b"]}, ROWS)
+            assert created.location == f"{tmp_path}/ü $ x/lake/db/a b"
+            assert (
+                catalog.describe_table({"id": ["lake", "db", "a b"]}).location == created.location
+            )
+            assert lance.dataset(created.location).count_rows() == 2
+        assert double.tables["a b"]["location"] == f"file://{tmp_path}/ü%20$%20x/lake/db/a%20b"
+
+
+@pytest.mark.real("polaris")
+def test_a_place_that_is_taken_or_outside() -> None:
+    with connected() as catalog:
+        identifier = ["lake", f"n{uuid.uuid4().hex}"]
+        catalog.create_namespace({"id": identifier})
+        first = catalog.declare_table({"id": [*identifier, "first"]})
+        with pytest.raises(InvalidInputError, match="choose another location"):
+            catalog.declare_table({"id": [*identifier, "second"], "location": first.location})
+        with pytest.raises(PermissionDeniedError, match="allowed locations"):
+            catalog.declare_table({"id": [*identifier, "second"], "location": "/elsewhere/t"})
+        assert catalog.list_tables({"id": identifier}).tables == ["first"]
+
+
+@pytest.mark.real("polaris")
+def test_rename_keeps_the_place() -> None:
+    with connected() as catalog:
+        identifier = ["lake", f"n{uuid.uuid4().hex}"]
+        catalog.create_namespace({"id": identifier})
+        created = catalog.create_table({"id": [*identifier, "a%b"]}, ROWS)
+        catalog.rename_table({"id": [*identifier, "a%b"], "new_table_name": "c+d"})
+        assert catalog.list_tables({"id": identifier}).tables == ["c+d"]
+        assert catalog.describe_table({"id": [*identifier, "c+d"]}).location == created.location
+
+
+@pytest.mark.real("polaris")
+def test_the_scope_that_it_wants_is_named() -> None:
+    with connected(scope="catalog") as catalog, pytest.raises(UnauthenticatedError) as refused:
+        catalog.list_namespaces({"id": ["lake"]})
+    assert "'catalog'; Apache Polaris wants PRINCIPAL_ROLE:ALL" in str(refused.value)
+
+
+@pytest.mark.real("polaris")
+def test_an_endpoint_with_the_version() -> None:
+    with connected(endpoint=f"{real.running('polaris').uri}/v1/") as catalog:
+        assert catalog.describe_namespace({"id": ["lake"]}).properties == {}
+
+
+def test_a_table_without_a_location(recorded: Place, double: PolarisDouble) -> None:
+    double.tables["t"] = {"properties": {"table_type": "lance"}}
+    with pytest.raises(Exception, match="no location") as refused:
+        recorded.catalog.describe_table({"id": [*recorded.id, "t"]})
+    assert refused.value.code == 19  # type: ignore[attr-defined]
