@@ -26,21 +26,30 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def to_reader(data: ArrowData) -> pa.RecordBatchReader:
-    """Take rows in any of the usual forms.
+def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.RecordBatchReader:
+    """Return rows given in any of the usual forms as a reader.
+
+    What comes as Arrow IPC is checked in full as it is read: offsets, UTF-8, dictionary indices,
+    and the size that compressed batches claim. Reading a batch that is not valid raises
+    ``pyarrow.ArrowInvalid``.
 
     Args:
         data: a ``pyarrow.RecordBatchReader``, ``Table`` or ``RecordBatch``; anything that exports
             an Arrow C stream (polars, duckdb, pandas 2.2+); or an Arrow IPC stream as bytes or
             as a binary file object.
+        max_batch_bytes: size in bytes of the largest batch of an IPC stream that is decoded;
+            unbounded unless given.
 
     Raises:
         InvalidInputError: code 13, the data is none of these or not an Arrow IPC stream.
     """
     import pyarrow as pa
 
+    from ._ipc import open_checked, validated
     from .errors import InvalidInputError
 
+    if isinstance(data, pa.RecordBatchStreamReader):
+        return pa.RecordBatchReader.from_batches(data.schema, validated(data))
     if isinstance(data, pa.RecordBatchReader):
         return data
     if isinstance(data, pa.Table):
@@ -49,7 +58,7 @@ def to_reader(data: ArrowData) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(data.schema, [data])
     if isinstance(data, bytes | bytearray | memoryview | pa.Buffer) or hasattr(data, "read"):
         try:
-            return pa.ipc.open_stream(data)
+            return open_checked(data, max_batch_bytes)
         except (pa.ArrowException, OSError) as error:
             raise InvalidInputError(
                 f"the data is not an Arrow IPC stream: {_line(error)}"
@@ -124,15 +133,20 @@ def file_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
 
 
 def read_file_stream(source: BufferedReader) -> pa.RecordBatchReader:
-    """Read an Arrow IPC file front to back, a batch at a time.
+    """Open an Arrow IPC file to be read front to back, a batch at a time, each checked in full.
 
     The file format is the stream format between a magic and a footer, so no seeking is needed.
+
+    Raises:
+        pyarrow.ArrowInvalid: it is no such file; reading a batch that is not valid raises it, too.
     """
     import pyarrow as pa
+
+    from ._ipc import open_checked
 
     if source.read(len(FILE_MAGIC)) != FILE_MAGIC:
         raise pa.ArrowInvalid("not an Arrow IPC file: the magic is missing")
     # Zeros fill up the magic to the writer's alignment: 8 bytes in most, 64 in Rust's.
     while source.peek(1)[:1] == b"\0":
         source.read(1)
-    return pa.ipc.open_stream(source)
+    return open_checked(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Format", "RowFile"]
-
-FILE_MAGIC = b"ARROW1"
 
 
 class Format(StrEnum):
@@ -82,9 +81,12 @@ class RowFile:
             case Format.PARQUET:
                 from pyarrow import parquet
 
+                from lance_namespace_client._ipc import validated
+
                 file = parquet.ParquetFile(self.path)
                 self.total = file.metadata.num_rows
-                return file.schema_arrow, file.iter_batches()
+                # Parquet may hold text that is not UTF-8, which nothing else would notice.
+                return file.schema_arrow, validated(file.iter_batches())
             case Format.CSV:
                 from pyarrow import csv
 
@@ -121,11 +123,16 @@ def _format_of(path: Path) -> Format:
 def _open_arrow(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     import pyarrow as pa
 
+    from lance_namespace_client._arrow import FILE_MAGIC, read_file_stream
+    from lance_namespace_client._ipc import open_checked
+
     with path.open("rb") as file:
         is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC
-    source = pa.memory_map(str(path))
-    if not is_file:
-        stream = pa.ipc.open_stream(source)
-        return stream.schema, iter(stream)
-    reader = pa.ipc.open_file(source)
-    return reader.schema, (reader.get_batch(i) for i in range(reader.num_record_batches))
+        if is_file:
+            # A file that is cut off would read like one that is shorter.
+            file.seek(-len(FILE_MAGIC), os.SEEK_END)
+            if file.read() != FILE_MAGIC:
+                raise pa.ArrowInvalid("it is cut off")
+    opened = path.open("rb")
+    reader = read_file_stream(opened) if is_file else open_checked(opened)
+    return reader.schema, iter(reader)

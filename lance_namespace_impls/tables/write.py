@@ -67,7 +67,7 @@ class RowCount:
                 self.rows += batch.num_rows
                 yield batch
         except (pa.ArrowException, OSError) as error:
-            self._failure = InvalidInputError(f"the Arrow stream breaks off: {first_line(error)}")
+            self._failure = InvalidInputError(f"the Arrow data cannot be read: {first_line(error)}")
             self._failure.__cause__ = error
             raise self._failure from error
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pyarrow import parquet
 
+from lance_namespace_client._ipc import validated
+
 from ..columns import cast_batch
 from .base import Format, Look, Piece, named_once, refused
 from .sources import SourceFile
@@ -32,7 +34,8 @@ class ParquetFormat(Format):
         """Read row groups, a batch at a time."""
         with refused(piece.file), piece.file.open() as source:
             content = parquet.ParquetFile(source, pre_buffer=True)
-            for batch in content.iter_batches(BATCH_ROWS, row_groups=list(piece.row_groups)):
+            batches = content.iter_batches(BATCH_ROWS, row_groups=list(piece.row_groups))
+            for batch in validated(batches):
                 yield cast_batch(batch, schema)
 
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:

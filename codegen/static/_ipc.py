@@ -1,0 +1,342 @@
+"""Arrow IPC from elsewhere, checked before anything reads it.
+
+What pyarrow reads it takes at its word: an offset beyond its buffer reads foreign memory or ends
+the process, and a few compressed bytes may claim any size. So the sizes that a message claims are
+compared with what was sent before it is decoded, and each batch is validated in full after that.
+
+Source: the Arrow columnar format, "Serialization and Interprocess Communication".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["open_checked", "validated"]
+
+# What a stream may become when it is decoded: so many bytes for each that was sent, and so many
+# in any case. Columns of one value compress well beyond that, but seldom are this large.
+DECODED_PER_BYTE = 256
+DECODED_ANYWAY = 64 << 20
+# Rows of no bytes at all, such as nulls, that a batch may have.
+EMPTY_ROWS = 1 << 20
+LARGEST_METADATA = 64 << 20
+PIECE_BYTES = 64 << 20
+
+CONTINUATION = b"\xff\xff\xff\xff"
+DICTIONARY_BATCH, RECORD_BATCH = 2, 3
+# Arrow 0.17 wrote compressed bodies that only this entry in a message's metadata tells of.
+EARLY_COMPRESSION = b"ARROW:experimental_compression"
+
+
+def open_checked(source: Any, max_batch_bytes: int | None = None) -> pa.RecordBatchReader:
+    """Open an Arrow IPC stream whose batches are checked as they are read.
+
+    Args:
+        source: a binary file object, or bytes.
+        max_batch_bytes: size in bytes of the largest batch that is decoded; unbounded unless given.
+
+    Raises:
+        pyarrow.ArrowInvalid: it is no stream; reading a batch that is not valid raises it, too.
+    """
+    import pyarrow as pa
+
+    if isinstance(source, bytes | bytearray | memoryview | pa.Buffer):
+        source = pa.BufferReader(source)
+    sizes = _Sizes(max_batch_bytes)
+    stream = pa.ipc.open_stream(_Messages(source, sizes))
+    try:
+        for field in stream.schema:
+            _check_names(field)
+    except UnicodeDecodeError:
+        raise pa.ArrowInvalid("the name of a column is not UTF-8") from None
+    return pa.RecordBatchReader.from_batches(stream.schema, validated(stream, sizes))
+
+
+def validated(
+    batches: Iterable[pa.RecordBatch], sizes: _Sizes | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Hand batches on once each is known to be valid in full.
+
+    Raises:
+        pyarrow.ArrowInvalid: one is not; it names the batch and the column.
+    """
+    import pyarrow as pa
+
+    for number, batch in enumerate(batches):
+        try:
+            batch.validate(full=True)
+        except pa.ArrowException:
+            raise pa.ArrowInvalid(f"batch {number}: {_fault(batch)}") from None
+        if sizes is not None:
+            sizes.check_expanded(batch)
+        yield batch
+
+
+def _check_names(field: pa.Field) -> None:
+    """Raise UnicodeDecodeError where the name of a field, or of one within it, is not UTF-8."""
+    _ = field.name
+    for i in range(field.type.num_fields):
+        _check_names(field.type.field(i))
+
+
+def _fault(batch: pa.RecordBatch) -> str:
+    """Name the column that is not valid, and why."""
+    import pyarrow as pa
+
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException as error:
+            return f"column {name[:100]!r} is not valid: {' '.join(str(error).split())[:300]}"
+    return "its columns do not fit together"
+
+
+class _Sizes:
+    """What a stream claims to hold, against what was sent of it."""
+
+    def __init__(self, max_batch_bytes: int | None) -> None:
+        self._most = max_batch_bytes
+        self._sent = 0
+        self._decoded = 0
+
+    def sent(self, count: int) -> None:
+        """Note that so many bytes came in."""
+        self._sent += count
+
+    def check_length(self, body: int) -> None:
+        """Refuse a message whose body is larger than a batch may be."""
+        if body < 0:
+            raise _invalid("a message has a negative length")
+        if self._most is not None and body > self._most:
+            raise _invalid(
+                f"a batch has {body} bytes, of which {self._most} are read; send smaller batches"
+            )
+
+    def check_decoded(self, decoded: int, rows: int) -> None:
+        """Refuse a batch before it is decoded, where that would make too much of it."""
+        self.check_length(decoded)
+        self._decoded += decoded
+        if self._decoded > DECODED_ANYWAY + DECODED_PER_BYTE * self._sent:
+            raise _invalid(
+                f"{self._sent} bytes would become {self._decoded} when they are decompressed; "
+                "send them without compression"
+            )
+        if rows > max(EMPTY_ROWS, 8 * decoded):
+            raise _invalid(f"a batch claims {rows} rows in {decoded} bytes; send smaller batches")
+
+    def check_expanded(self, batch: pa.RecordBatch) -> None:
+        """Refuse a batch whose values, written out one by one, are too much.
+
+        Views may name the same long value again and again, and Lance writes it for each.
+        """
+        expanded = sum(map(_expanded, batch.columns))
+        if expanded:
+            self.check_length(expanded)
+            if expanded > DECODED_ANYWAY + DECODED_PER_BYTE * self._sent:
+                raise _invalid(
+                    f"{self._sent} bytes name values of {expanded} bytes in a batch; "
+                    "send smaller batches"
+                )
+
+
+def _invalid(message: str) -> Exception:
+    import pyarrow as pa
+
+    error: Exception = pa.ArrowInvalid(message)
+    return error
+
+
+def _expanded(array: Any) -> int:
+    """Return how many bytes the values of views take, written out one by one."""
+    import pyarrow as pa
+
+    kind = array.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _expanded(array.storage)
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        return sum(_view_lengths(array))
+    if pa.types.is_dictionary(kind):
+        return _expanded(array.dictionary)
+    if pa.types.is_struct(kind):
+        return sum(_expanded(array.field(i)) for i in range(kind.num_fields))
+    if pa.types.is_map(kind):
+        return _expanded(array.keys) + _expanded(array.items)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _expanded(array.values)
+    return 0
+
+
+def _view_lengths(array: Any) -> list[int]:
+    """Return the lengths of the values of a view array."""
+    views = array.buffers()[1]
+    if views is None:
+        return []
+    words = memoryview(views).cast("B").cast("i")
+    lengths = words[4 * array.offset : 4 * (array.offset + len(array))].tolist()[::4]
+    return [max(0, length) for length in lengths]
+
+
+class _Messages:
+    """A stream as a file that hands a message on only once its sizes are known to be right."""
+
+    closed = False
+
+    def __init__(self, source: Any, sizes: _Sizes) -> None:
+        # An Arrow file gives out its own memory where it can.
+        self._read = source.read_buffer if hasattr(source, "read_buffer") else source.read
+        self._sizes = sizes
+        self._piece: Any = b""
+        self._metadata: bytes | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def read(self, size: int) -> Any:
+        if not len(self._piece):
+            self._piece = self._next()
+        if len(self._piece) == size:
+            piece, self._piece = self._piece, b""
+            return piece
+        parts = []
+        while size and len(self._piece):
+            part = memoryview(self._piece)[:size]
+            self._piece = memoryview(self._piece)[len(part) :]
+            parts.append(part)
+            size -= len(part)
+            if size and not len(self._piece):
+                self._piece = self._next()
+        return b"".join(parts)
+
+    def _next(self) -> Any:
+        """Return the next part of the stream: what a message says of itself, or its body."""
+        metadata, self._metadata = self._metadata, None
+        body = self._body(metadata) if metadata is not None else b""
+        return body if len(body) else self._head()
+
+    def _body(self, metadata: bytes) -> Any:
+        try:
+            length = _body_length(metadata)
+            self._sizes.check_length(length)
+            body = self._take(length)
+            self._sizes.sent(len(metadata) + len(body))
+            found = _claims(metadata, memoryview(body))
+        except struct.error as error:
+            raise _invalid(f"a message cannot be read: {error}") from None
+        if found is not None:
+            self._sizes.check_decoded(*found)
+        return body
+
+    def _head(self) -> bytes:
+        prefix = bytes(self._take(4))
+        if prefix == CONTINUATION:
+            prefix += bytes(self._take(4))
+        if len(prefix) % 4 or not prefix:
+            return prefix
+        (length,) = struct.unpack_from("<i", prefix, len(prefix) - 4)
+        if length == 0:  # the end of the stream
+            return prefix
+        if not 0 < length <= LARGEST_METADATA:
+            raise _invalid(f"a message has {length} bytes of metadata; is it an Arrow IPC stream?")
+        self._metadata = bytes(self._take(length))
+        if len(self._metadata) < length:
+            raise _invalid("the stream ends within a message")
+        return prefix + self._metadata
+
+    def _take(self, size: int) -> Any:
+        """Read so many bytes, or what there is; no more memory is taken than bytes come in."""
+        part = self._read(min(size, PIECE_BYTES)) if size else b""
+        if len(part) == size or not len(part):
+            return part
+        parts, size = [part], size - len(part)
+        while size:
+            part = self._read(min(size, PIECE_BYTES))
+            if not len(part):
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+# --- as much of the FlatBuffers encoding as tells the sizes; pyarrow does not show them
+
+
+def _u32(data: bytes, at: int) -> int:
+    return int(struct.unpack_from("<I", data, at)[0])
+
+
+def _field(data: bytes, table: int, index: int) -> int | None:
+    """Return where a field of a table is; None where it is left out."""
+    vtable = table - int(struct.unpack_from("<i", data, table)[0])
+    if vtable < 0:
+        raise struct.error("an offset lies outside of it")
+    (size,) = struct.unpack_from("<H", data, vtable)
+    if 4 + 2 * index >= size:
+        return None
+    (offset,) = struct.unpack_from("<H", data, vtable + 4 + 2 * index)
+    return table + offset if offset else None
+
+
+def _child(data: bytes, table: int, index: int) -> int | None:
+    at = _field(data, table, index)
+    return None if at is None else at + _u32(data, at)
+
+
+def _structs(data: bytes, table: int, index: int) -> Iterator[tuple[int, int]]:
+    """Return the structs of two 64-bit numbers in a vector."""
+    at = _child(data, table, index)
+    if at is not None:
+        end = at + 4 + 16 * _u32(data, at)
+        if end > len(data):
+            raise struct.error("a vector lies outside of it")
+        yield from struct.iter_unpack("<qq", data[at + 4 : end])
+
+
+def _body_length(metadata: bytes) -> int:
+    at = _field(metadata, _u32(metadata, 0), 3)
+    return 0 if at is None else int(struct.unpack_from("<q", metadata, at)[0])
+
+
+def _claims(metadata: bytes, body: memoryview) -> tuple[int, int] | None:
+    """Return the bytes that a batch is to have when it is decoded, and its rows.
+
+    None where the message is no batch.
+    """
+    message = _u32(metadata, 0)
+    kind_at = _field(metadata, message, 1)
+    kind = metadata[kind_at] if kind_at is not None and kind_at < len(metadata) else 0
+    batch = _child(metadata, message, 2)
+    if batch is not None and kind == DICTIONARY_BATCH:
+        batch = _child(metadata, batch, 1)
+    if batch is None or kind not in (DICTIONARY_BATCH, RECORD_BATCH):
+        return None
+    if EARLY_COMPRESSION in metadata:
+        raise _invalid("the compression of Arrow 0.17 is not read; write it with a newer version")
+    length_at = _field(metadata, batch, 0)
+    rows = 0 if length_at is None else int(struct.unpack_from("<q", metadata, length_at)[0])
+    rows = max([rows, *(length for length, _ in _structs(metadata, batch, 1))])
+    compressed = _field(metadata, batch, 3) is not None
+    decoded = 0
+    for offset, length in _structs(metadata, batch, 2):
+        if offset < 0 or length < 0 or offset + length > len(body):
+            raise _invalid("a buffer lies outside its message; does the stream break off?")
+        size = length
+        if compressed and length:
+            (size,) = struct.unpack_from("<q", body[offset : offset + length])
+            if size < 0:  # this buffer was left as it is
+                size = length
+        decoded += size
+    return decoded, rows

@@ -1,0 +1,196 @@
+"""Arrow bodies that lie: nothing of them is stored, and no memory of the server's is shown."""
+
+from __future__ import annotations
+
+import io
+import struct
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client._arrow import read_file_stream, to_reader
+from lance_namespace_client.errors import InternalError, InvalidInputError
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+from tests.servers.echo import EchoNamespace
+
+from .hostile_arrow import bad_bodies, bomb, file_of, good, stream_of
+
+BODIES = bad_bodies()
+WRITES = ("create", "create?mode=overwrite", "insert", "merge_insert?on=a")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with (
+        connect("dir", {"path": str(tmp_path_factory.mktemp("tables"))}) as namespace,
+        serving(namespace) as uri,
+        httpx.Client(base_url=uri, timeout=60) as client,
+    ):
+        yield namespace, client
+
+
+def refused(client, body, write="create", table="t"):
+    response = client.post(
+        f"/v1/table/{table}/{write}",
+        content=body,
+        headers={"Content-Type": "application/vnd.apache.arrow.stream"},
+    )
+    assert (response.status_code, response.json()["code"]) == (400, 13), response.text
+    return response.json()["error"]
+
+
+@pytest.mark.parametrize("lie", BODIES)
+def test_an_upload_that_lies_is_refused_and_makes_no_table(served, lie):
+    namespace, client = served
+    message = refused(client, BODIES[lie])
+    assert "\n" not in message
+    assert "'a' is not valid" in message
+    assert list(namespace.iter_tables([])) == []
+    assert client.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_an_upload_that_lies_changes_no_table(tmp_path, write):
+    with (
+        connect("dir", {"path": str(tmp_path)}) as namespace,
+        serving(namespace) as uri,
+        httpx.Client(base_url=uri, timeout=60) as client,
+    ):
+        namespace.create_table({"id": ["t"]}, pa.Table.from_batches([good()]))
+        before = namespace.describe_table({"id": ["t"], "load_detailed_metadata": True}).version
+        lie = BODIES["end offset beyond the buffer"]
+        if write == "create":
+            assert client.post("/v1/table/t/create", content=lie).status_code in (400, 409)
+        else:
+            refused(client, lie, write)
+        after = namespace.describe_table({"id": ["t"], "load_detailed_metadata": True})
+        assert after.version == before
+        rows = namespace.query_table({"id": ["t"], "vector": None, "k": 0}).read_all()
+        assert rows.to_pylist() == [{"a": b"abc"}]
+
+
+def test_a_later_batch_is_looked_at_too(served):
+    _, client = served
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, good().schema) as writer:
+        for _ in range(3):
+            writer.write_batch(good())
+    before, found, after = sink.getvalue().rpartition(struct.pack("<qq", 0, 3))
+    body = before + struct.pack("<qq", 0, 1 << 16) + after
+    assert found
+    assert "batch 2" in refused(client, body)
+
+
+@pytest.mark.parametrize("compression", ["zstd"])
+def test_a_few_bytes_do_not_become_hundreds_of_megabytes(served, compression):
+    _, client = served
+    body = stream_of(bomb(), compression=compression)
+    assert len(body) < 32 << 10
+    before = pa.default_memory_pool().max_memory()
+    assert "536870912" in refused(client, body)
+    # The server is in this process: its pool has not grown by what the body claims.
+    assert pa.default_memory_pool().max_memory() - before < 256 << 20
+
+
+def test_rows_of_no_bytes_are_bounded(served):
+    _, client = served
+    nulls = pa.Array.from_buffers(pa.null(), 1 << 30, [None])
+    assert "rows" in refused(client, stream_of(pa.record_batch({"a": nulls})))
+    offsets = pa.py_buffer(struct.pack("<qq", 0, 1 << 30))
+    nested = pa.Array.from_buffers(pa.large_list(pa.null()), 1, [None, offsets], children=[nulls])
+    assert "rows" in refused(client, stream_of(pa.record_batch({"a": nested})))
+
+
+def test_one_long_value_named_again_and_again_is_bounded(served):
+    _, client = served
+    count, long = 1 << 16, 1 << 18
+    views = struct.pack("<i4sii", long, b"xxxx", 0, 0) * count
+    column = pa.Array.from_buffers(
+        pa.string_view(), count, [None, pa.py_buffer(views), pa.py_buffer(b"x" * long)]
+    )
+    assert "values of" in refused(client, stream_of(pa.record_batch({"a": column})))
+
+
+def test_buffers_that_overlap_are_counted_each(served):
+    _, client = served
+    value = pa.py_buffer(bytes(1 << 22))
+    column = pa.Array.from_buffers(pa.int64(), 1 << 19, [None, value])
+    names = [f"c{i}" for i in range(64)]
+    sent = stream_of(pa.record_batch([column] * 64, names), compression="zstd")
+    assert len(sent) < 1 << 20
+    assert "decompressed" in refused(client, sent)
+
+
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+def test_what_is_sound_goes_through(served, compression):
+    namespace, client = served
+    table = pa.table(
+        {
+            "n": [1, None, 3],
+            "s": ["x", "", None],
+            "d": pa.array(["q", None, "q"]).dictionary_encode(),
+            "l": [[1.5], [], None],
+            "v": pa.array([[1, 2], [3, 4], [5, 6]], pa.list_(pa.float32(), 2)),
+        }
+    )
+    sink = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=2)
+    name = f"sound_{compression}"
+    response = client.post(f"/v1/table/{name}/create", content=sink.getvalue())
+    assert response.status_code == 200, response.text
+    rows = namespace.query_table({"id": [name], "vector": None, "k": 0}).read_all()
+    assert rows.to_pylist() == table.to_pylist()
+    namespace.drop_table({"id": [name]})
+
+
+# --- the library's readers
+
+
+@pytest.mark.parametrize("lie", BODIES)
+@pytest.mark.parametrize("form", [bytes, memoryview, io.BytesIO, pa.py_buffer, pa.BufferReader])
+def test_the_library_takes_no_bytes_that_lie(lie, form):
+    reader = to_reader(form(BODIES[lie]))
+    with pytest.raises(pa.ArrowInvalid, match="column 'a' is not valid"):
+        reader.read_all()
+
+
+def test_a_stream_that_is_open_already_is_looked_at_too():
+    stream = pa.ipc.open_stream(BODIES["end offset beyond the buffer"])
+    with pytest.raises(pa.ArrowInvalid, match="column 'a' is not valid"):
+        to_reader(stream).read_all()
+
+
+def test_a_name_that_is_not_utf8():
+    body = stream_of(pa.record_batch({"abcdefgh": [1]})).replace(b"abcdefgh", b"abc\xff\xfefgh")
+    with pytest.raises(InvalidInputError, match="UTF-8"):
+        to_reader(body)
+
+
+def test_any_changed_byte_is_noticed_or_harmless():
+    body = stream_of(pa.record_batch({"s": ["x", "yy"], "n": [1, 2]}), compression="zstd")
+    for at in range(len(body)):
+        for value in (0, 0x7F, 0x80, 0xFF):
+            changed = bytearray(body)
+            changed[at] = value
+            try:
+                table = to_reader(bytes(changed)).read_all()
+            except (pa.ArrowException, OSError, InvalidInputError):
+                continue
+            table.validate(full=True)
+
+
+@pytest.mark.parametrize("lie", BODIES)
+def test_an_answer_that_lies_is_the_servers_fault(lie, monkeypatch):
+    echo = EchoNamespace()
+    body = bad_bodies(file_of)[lie]
+    with pytest.raises(pa.ArrowInvalid, match="column 'a' is not valid"):
+        read_file_stream(io.BufferedReader(io.BytesIO(body))).read_all()
+    monkeypatch.setattr("lance_namespace_impls.server.answers.file_chunks", lambda _: iter([body]))
+    with serving(echo) as uri, connect("rest", {"uri": uri}) as client:
+        reader = client.query_table({"id": ["t"], "vector": None, "k": 0})
+        with pytest.raises(InternalError, match="column 'a' is not valid"):
+            reader.read_all()
