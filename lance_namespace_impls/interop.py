@@ -6,8 +6,8 @@
 ... )  # doctest: +SKIP
 
 The module has one class for each implementation in the registry, by the name of its class.
-Requests and answers are the official pydantic models, failures the official error classes;
-lancedb and lance-ray connect through them.
+Requests and answers are the official pydantic models, failures the official error classes with
+the official titles in front; lancedb and lance-ray connect through them.
 
 Source: protocol semantics, "How other clients call".
 """
@@ -24,16 +24,21 @@ import lance_namespace
 import lance_namespace_urllib3_client.models as official_models
 from lance_namespace import errors as official_errors
 
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
 from lance_namespace_client.operations import OPERATIONS, Body, Operation
 
 from .registry import connect, implementations
 
 __all__ = ["OfficialNamespace"]
 
+
+class TableAlreadyExistsError(official_errors.TableAlreadyExistsError, ValueError):
+    """A table of that name is there; lancedb's callers catch a ``ValueError``."""
+
+
 _ERRORS: dict[int, type[Exception]] = {
     int(kind.code): kind for kind in official_errors.LanceNamespaceError.__subclasses__()
-}
+} | {int(ErrorCode.TABLE_ALREADY_EXISTS): TableAlreadyExistsError}
 
 
 class OfficialNamespace(lance_namespace.LanceNamespace):
@@ -69,7 +74,17 @@ def _official_errors() -> Iterator[None]:
         yield
     except LanceNamespaceError as error:
         official = _ERRORS.get(int(error.code), official_errors.InternalError)
-        raise official(error.message) from error
+        title = _title(error.code)
+        message = error.message
+        # A server may have put it there.
+        raise official(message if message.startswith(title) else f"{title}: {message}") from error
+
+
+def _title(code: ErrorCode) -> str:
+    """Return what the official packages open a message of that code with; lancedb goes by it."""
+    if code is ErrorCode.INTERNAL:
+        return "Internal error"
+    return code.name.replace("_", " ").capitalize()
 
 
 def _method(operation: Operation[Any, Any]) -> Callable[..., Any]:
