@@ -37,8 +37,9 @@ class TableAlreadyExistsError(official_errors.TableAlreadyExistsError, ValueErro
 
 
 _ERRORS: dict[int, type[Exception]] = {
-    int(kind.code): kind for kind in official_errors.LanceNamespaceError.__subclasses__()
-} | {int(ErrorCode.TABLE_ALREADY_EXISTS): TableAlreadyExistsError}
+    **{int(kind.code): kind for kind in official_errors.LanceNamespaceError.__subclasses__()},
+    int(ErrorCode.TABLE_ALREADY_EXISTS): TableAlreadyExistsError,
+}
 
 
 class OfficialNamespace(lance_namespace.LanceNamespace):

@@ -272,7 +272,8 @@ def _unbroken(operation: Operation[Any, Any], rows: Iterator[bytes]) -> Iterator
 def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNamespaceError:
     """Read the protocol error out of an HTTP failure.
 
-    A body without a code, say from a proxy, is given the code that its HTTP status stands for.
+    A body without a code of the protocol, say from a proxy, is given the code that its HTTP status
+    stands for.
     """
     body: Any = None
     try:
@@ -281,35 +282,62 @@ def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNa
         body = None
     status = response.status_code
     retry_after = _seconds(response.headers.get("Retry-After"))
-    if isinstance(body, dict) and isinstance(body.get("code"), int):
-        return errors.error_for(
-            body["code"],
-            str(body.get("error") or body.get("detail") or f"HTTP {status}"),
-            status=status,
-            detail=body.get("detail"),
-            instance=body.get("instance"),
-            retry_after=retry_after,
-        )
-    hint = "; is this a Lance namespace server?"
-    if status == 413:
-        hint = "; that is more than it takes at once, send smaller parts"
-    elif status >= 500 or status in (401, 403, 429):
-        hint = ""
+    if not isinstance(body, dict):
+        body = {}
+    code = body.get("code")
+    said, detail = _said(body)
+    known = type(code) is int and code in _CODES
+    if not known:
+        code = _CODE_FOR_STATUS.get(status, 18 if status >= 500 or status < 400 else 13)
+        if not said or "code" not in body:
+            said = _without_code(operation, response)
     return errors.error_for(
-        _code_for_status(operation, status),
-        # Without the query, which may hold storage options and so secrets.
-        f"{operation.name}: {response.request.url.copy_with(query=None)} answered HTTP {status} "
-        f"without an error code{hint}",
+        code,
+        said or f"HTTP {status}",
         status=status,
+        detail=detail,
+        instance=body.get("instance"),
         retry_after=retry_after,
     )
 
 
-def _code_for_status(operation: Operation[Any, Any], status: int) -> int:
-    known = {400: 13, 401: 16, 403: 15, 406: 0, 409: 14, 429: 21, 502: 17, 503: 17, 504: 17}
-    if status == 404:
-        return next((code for code in (4, 1, 10) if code in operation.codes), 18)
-    return known.get(status, 18 if status >= 500 or status < 400 else 13)
+_CODES = frozenset(map(int, errors.ErrorCode))
+# A path that a server does not know is an operation that it does not have.
+_CODE_FOR_STATUS = {
+    400: 13,
+    401: 16,
+    403: 15,
+    404: 0,
+    405: 0,
+    406: 0,
+    409: 14,
+    429: 21,
+    501: 0,
+    502: 17,
+    503: 17,
+    504: 17,
+}
+
+
+def _said(body: Mapping[str, Any]) -> tuple[str, str | None]:
+    """Return the message of an error body on one line, and the detail."""
+    text, detail = str(body.get("error") or body.get("detail") or ""), body.get("detail")
+    line, _, rest = text.strip().partition("\n")
+    return line.strip(), text if rest and detail is None else detail
+
+
+def _without_code(operation: Operation[Any, Any], response: httpx.Response) -> str:
+    status = response.status_code
+    hint = "; is this a Lance namespace server?"
+    if status == 413:
+        hint = "; that is more than it takes at once, send smaller parts"
+    elif status in (404, 405, 501):
+        hint = "; it does not have this operation, or is no Lance namespace server"
+    elif status >= 500 or status in (401, 403, 429):
+        hint = ""
+    # Without the query, which may hold storage options and so secrets.
+    url = response.request.url.copy_with(query=None)
+    return f"{operation.name}: {url} answered HTTP {status} without an error code{hint}"
 
 
 def _seconds(retry_after: str | None) -> float | None:

@@ -39,6 +39,7 @@ from .identifiers import (
     format_identifier,
     join_identifier,
     parse_identifier,
+    split_identifier,
 )
 from .modes import CreateMode, DropBehavior, DropMode, RegisterMode, parse_mode
 from .operation import operation
@@ -646,6 +647,7 @@ class CatalogNamespace(TableOperations):
             key=lambda identifier: identifier,
             page_token=request.page_token,
             limit=request.limit,
+            from_name=lambda name: split_identifier(name, delimiter),
         )
         tables = [join_identifier(identifier, delimiter) for identifier in page]
         return models.ListTablesResponse(tables=tables, page_token=token)

@@ -2,7 +2,8 @@
 
 A page token is opaque to callers. It holds the last name that was given and a fingerprint of the
 listing, so that a token of another listing is refused and a walk goes on in order whatever was
-added or removed in between.
+added or removed in between. A token of any other form is a name to start after, which is what
+pylance and lancedb use.
 
 Source: protocol semantics, "Paging".
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -21,6 +23,7 @@ __all__ = ["page_of", "sorted_after"]
 
 T = TypeVar("T")
 Key = str | Sequence[Any]
+_FINGERPRINT = re.compile("[0-9a-f]{16}")
 
 
 def page_of(
@@ -30,6 +33,7 @@ def page_of(
     key: Callable[[T], Key],
     page_token: str | None,
     limit: int | None,
+    from_name: Callable[[str], Any] = str,
 ) -> tuple[list[T], str | None]:
     """Take one page off a listing.
 
@@ -40,17 +44,18 @@ def page_of(
         key: sort key of an entry.
         page_token: token of the page before.
         limit: most entries on the page.
+        from_name: makes a key of a token that is the name of an entry.
 
     Returns:
         The entries, and the token of the next page or None.
 
     Raises:
-        InvalidInputError: code 13, the limit is below 1 or the token is not of this listing.
+        InvalidInputError: code 13, the limit is below 1, or the token is of another listing.
     """
     if limit is not None and limit < 1:
         raise InvalidInputError(f"limit must be 1 or more, not {limit}")
     fingerprint = hashlib.sha256(json.dumps(list(of)).encode()).hexdigest()[:16]
-    entries = listing(_read_token(page_token, fingerprint))
+    entries = listing(_read_token(page_token, fingerprint, from_name))
     page: list[T] = []
     for entry in entries:
         if limit is not None and len(page) == limit:
@@ -62,16 +67,16 @@ def page_of(
     return page, None
 
 
-def _read_token(token: str | None, fingerprint: str) -> Any:
+def _read_token(token: str | None, fingerprint: str, from_name: Callable[[str], Any]) -> Any:
     if not token:
         return None
     try:
         text = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)).decode()
         found, last = json.loads(text)
     except (ValueError, TypeError, RecursionError):
-        raise InvalidInputError(
-            f"page token {token[:40]!r} is not one of ours; start again without a token"
-        ) from None
+        return from_name(token)
+    if not isinstance(found, str) or _FINGERPRINT.fullmatch(found) is None:
+        return from_name(token)
     if found != fingerprint:
         raise InvalidInputError(
             "the page token belongs to another listing; start again without a token"

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote, unquote_plus
 
 from lance_namespace_client._model import Model
 from lance_namespace_client._transport import HEADER_PREFIX, STREAM_TYPE
@@ -158,6 +158,8 @@ def _from_body(endpoint: Endpoint, headers: Headers, body: bytes) -> dict[str, A
         data = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{operation.name}: the body is not JSON: {error}") from error
+    if data is None:
+        return {}
     if not isinstance(data, dict):
         raise InvalidInputError(f"{operation.name}: the body must be a JSON object")
     if operation.body_field is not None and not endpoint.by_name:
@@ -202,8 +204,22 @@ def _take_path(
     else:
         return
     for name, text in given.items():
-        value = list(split_identifier(text, delimiter)) if name == "id" else text
-        _put(operation, values, name, value, "route")
+        if name != "id":
+            _put(operation, values, name, text, "route")
+        elif not _is_joined(values.get("id"), delimiter, segments[0] if segments else text):
+            _put(operation, values, "id", list(split_identifier(text, delimiter)), "route")
+
+
+def _is_joined(names: Any, delimiter: str, segment: str) -> bool:
+    """Say whether the names of an id in the body make up the one in the route.
+
+    A list can hold a name with the delimiter in it, and Rust and Java clients send ``+`` for a space.
+    """
+    if not isinstance(names, list) or not names:
+        return False
+    if not all(isinstance(name, str) and name for name in names):
+        return False
+    return delimiter.join(names) in (unquote(segment), unquote_plus(segment))
 
 
 def _put(

@@ -72,11 +72,17 @@ class RouteTable:
         self._templates.append(f"{operation.http_method} {operation.path}")
 
     def find(self, raw_path: str) -> Found | None:
-        """Find what a path leads to.
+        """Find what a path leads to; one ``/`` at its end is as good as none.
 
         Args:
             raw_path: the path as it was sent, percent-encoded, without the query.
         """
+        found = self._find(raw_path)
+        if found is None and raw_path.endswith("/"):
+            return self._find(raw_path[:-1])
+        return found
+
+    def _find(self, raw_path: str) -> Found | None:
         methods = self._names.get(raw_path)
         if methods is not None:
             return Found(methods, ())

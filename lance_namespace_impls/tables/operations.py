@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client import models
 from lance_namespace_client._arrow import to_reader
-from lance_namespace_client.errors import InvalidTableStateError, UnsupportedError
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    UnsupportedError,
+)
 
 from ..core.identifiers import Identifier, format_identifier, parse_identifier
 from ..core.modes import InsertMode, parse_mode
@@ -495,6 +500,7 @@ class TableOperations(Namespace):
             key=lambda version: [version.version],
             page_token=request.page_token,
             limit=request.limit,
+            from_name=_version_key,
         )
         return models.ListTableVersionsResponse(versions=page, page_token=token)
 
@@ -530,3 +536,12 @@ class TableOperations(Namespace):
 
         restore(self._open(request.id), request.version, request.branch)
         return models.RestoreTableResponse()
+
+
+def _version_key(token: str) -> tuple[int]:
+    """Read a page token that is the number of a version."""
+    if not re.fullmatch("[0-9]{1,19}", token):
+        raise InvalidInputError(
+            f"page token {token[:40]!r} is neither one of ours nor a version; start again without one"
+        )
+    return (int(token),)

@@ -421,11 +421,15 @@ class Tree:
         if limit is not None and limit < 1:
             faults.add(BAD_INPUT)
         if text is not None:
-            token = next((t for t in self.tokens if (t.text, t.listing) == (text, listing)), None)
-            if token is None:
-                faults.add(BAD_INPUT)
-            else:
+            given = [t for t in self.tokens if t.text == text]
+            token = next((t for t in given if t.listing == listing), None)
+            if token is not None:
                 entries = [entry for entry in entries if entry > token.last]
+            elif given:
+                faults.add(BAD_INPUT)
+            else:  # a name to start after
+                name = (text,) if listing[0] == "ListAllTables" else text
+                entries = [entry for entry in entries if entry > name]
         page = entries[: limit if limit is not None and limit > 0 else None]
         written = [write(entry) for entry in page]
         if None in written:  # a name holds the delimiter

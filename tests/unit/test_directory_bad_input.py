@@ -99,7 +99,10 @@ CASES: dict[str, tuple[int, Callable[[Namespace], Any]]] = {
             {"id": ["t"], "set_properties": {"k": "w"}, "unset_properties": ["k"]}
         ),
     ),
-    "a token that is not ours": (13, lambda ns: ns.list_tables({"page_token": "abc"})),
+    "a token that is no version": (
+        13,
+        lambda ns: ns.list_table_versions({"id": ["t"], "page_token": "abc"}),
+    ),
     "a limit of nothing": (13, lambda ns: ns.list_tables({"limit": 0})),
     "no Arrow stream": (13, lambda ns: ns.create_table({"id": ["new"]}, b"no stream")),
     "a truncated Arrow stream": (

@@ -175,7 +175,7 @@ def test_storage_options_of_a_new_table_stay_out_of_log_and_errors(server, caplo
     with (
         caplog.at_level(logging.DEBUG),
         connect("rest", {"uri": server.uri}) as namespace,
-        pytest.raises(Exception, match="is this a Lance namespace server") as caught,
+        pytest.raises(Exception, match="is no Lance namespace server") as caught,
     ):
         namespace.create_table(request, pa.table({"a": [1]}))
     assert "hunter2" in server.asked[0].line
@@ -226,9 +226,14 @@ def test_the_delimiter_of_all_tables_can_be_chosen_per_call(server):
         (302, b"", 18),
         (400, b"", 13),
         (403, b"", 15),
-        (404, b"", 1),
+        (404, b"", 0),
+        (405, b"", 0),
         (406, {"error": "no", "code": 0}, 0),
         (500, {"error": "x", "code": 99}, 18),
+        (401, {"error": "x", "code": 401}, 16),
+        (404, {"error": "x", "code": 404}, 0),
+        (409, {"error": "x", "code": True}, 14),
+        (429, {"error": "x", "code": -1}, 21),
     ],
 )
 def test_answers_that_are_not_as_they_should_be(server, status, body, code):

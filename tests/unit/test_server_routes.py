@@ -40,7 +40,17 @@ def test_an_empty_segment_is_a_segment():
 
 @pytest.mark.parametrize(
     "path",
-    ["", "/", "/v1", "/v1/", "/v1/table/", "/v1/table/t", "/v1/table/t/list/", "/describetable"],
+    [
+        "",
+        "/",
+        "/v1",
+        "/v1/",
+        "/v1//",
+        "/v1/table//",
+        "/v1/table/t",
+        "/v1/table/t/list/",
+        "/describetable",
+    ],
 )
 def test_other_paths_lead_nowhere(path):
     assert TABLE.find(path) is None

@@ -1,0 +1,140 @@
+"""What clients written by others send is understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+from lance_namespace_impls.server.routes import RouteTable
+from tests.servers.echo import EchoNamespace
+
+ROWS = pa.table({"x": [1]})
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def echo() -> EchoNamespace:
+    return EchoNamespace()
+
+
+@pytest.fixture(scope="module")
+def http(echo: EchoNamespace) -> Iterator[httpx.Client]:
+    with serving(echo) as uri, httpx.Client(base_url=uri) as client:
+        yield client
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda row: row.name)
+def test_a_slash_at_the_end_of_a_route_makes_no_difference(operation: Any) -> None:
+    table = RouteTable()
+    path = operation.path.replace("{id}", "a%24b").replace("{index_name}", "i")
+    assert table.find(f"{path}/") == table.find(path) is not None
+    for name in operation.names:
+        assert table.find(f"/{name}/") == table.find(f"/{name}") is not None
+
+
+def test_only_one_slash_is_passed_over() -> None:
+    assert RouteTable().find("/v1/table/t/describe//") is None
+    assert RouteTable().find("/" * 100_000) is None
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b" null ", b"{}"])
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/v1/table/t/describe", ["t"]),
+        ("/v1/table/t/describe/", ["t"]),
+        ("/v1/table/t/count_rows/", ["t"]),
+        ("/v1/table/t/schema_metadata/update", ["t"]),
+        ("/DescribeTable", None),
+    ],
+)
+def test_no_body_and_null_are_an_empty_request(
+    echo: EchoNamespace, http: httpx.Client, path: str, names: list[str] | None, body: bytes
+) -> None:
+    http.post(path, content=body, headers=JSON).raise_for_status()
+    assert echo.requests[-1].id == names
+
+
+@pytest.mark.parametrize(
+    ("route", "names"),
+    [
+        ("a%24b", ["a$b"]),
+        ("a%24b", ["a", "b"]),
+        ("n%24a%24b", ["n", "a$b"]),
+        ("n%24a%24b", ["n$a", "b"]),
+        ("my+table", ["my table"]),
+        ("my+table", ["my+table"]),
+        ("my%20table", ["my table"]),
+        ("n%24my+table%2B", ["n", "my table+"]),
+        ("a%24%24b", ["a$", "b"]),
+    ],
+)
+def test_the_id_of_the_body_is_taken_where_it_makes_up_the_route(
+    echo: EchoNamespace, http: httpx.Client, route: str, names: list[str]
+) -> None:
+    http.post(f"/v1/table/{route}/describe", json={"id": names}).raise_for_status()
+    assert echo.requests[-1].id == names
+
+
+@pytest.mark.parametrize(
+    ("route", "names"),
+    [
+        ("a%24b", ["a", "c"]),
+        ("a%24b", ["b"]),
+        ("my%2Btable", ["my table"]),
+        ("%24", ["", ""]),
+        ("a%24b", ["a", 1]),
+    ],
+)
+def test_another_id_in_the_body_is_refused(
+    http: httpx.Client, route: str, names: list[Any]
+) -> None:
+    answer = http.post(f"/v1/table/{route}/describe", json={"id": names})
+    assert (answer.status_code, answer.json()["code"]) == (400, 13)
+
+
+def test_a_plus_in_a_route_alone_is_a_plus(echo: EchoNamespace, http: httpx.Client) -> None:
+    http.post("/v1/table/a+b/describe").raise_for_status()
+    assert echo.requests[-1].id == ["a+b"]
+
+
+def test_a_name_as_page_token_starts_after_it(tmp_path: Path) -> None:
+    with connect("dir", {"path": str(tmp_path)}) as namespace, serving(namespace) as uri:
+        for name in ("a", "b", "c"):
+            namespace.create_table({"id": [name]}, ROWS)
+            namespace.insert_into_table({"id": ["a"]}, ROWS)
+            namespace.create_table_tag({"id": ["a"], "tag": name, "version": 1})
+
+        def listed(method: str, path: str, key: str, token: str) -> list[Any]:
+            answer = httpx.request(method, uri + path, params={"page_token": token})
+            return list(answer.raise_for_status().json()[key])
+
+        assert listed("GET", "/v1/namespace/$/table/list/", "tables", "a") == ["b", "c"]
+        assert listed("GET", "/v1/table", "tables", "bb") == ["c"]
+        assert listed("POST", "/v1/table/a/tags/list", "tags", "c") == []
+        versions = listed("POST", "/v1/table/a/version/list", "versions", "3")
+        assert [version["version"] for version in versions] == [4]
+
+
+@pytest.mark.parametrize("mode", ["ExistOk", "exist_ok", "EXIST_OK", "existok"])
+def test_a_mode_is_read_however_it_is_written(tmp_path: Path, mode: str) -> None:
+    with connect("dir", {"path": str(tmp_path)}) as namespace, serving(namespace) as uri:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        stream = pa.BufferOutputStream()
+        with pa.ipc.new_stream(stream, ROWS.schema) as writer:
+            writer.write_table(ROWS)
+        answer = httpx.post(
+            f"{uri}/v1/table/t/create",
+            params={"mode": mode},
+            content=stream.getvalue().to_pybytes(),
+            headers={"content-type": "application/vnd.apache.arrow.stream"},
+        )
+        assert answer.raise_for_status().json()["version"] == 1
