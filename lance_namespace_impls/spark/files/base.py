@@ -58,6 +58,8 @@ class Piece:
     """Text: lines that start before this byte; None is the end of the file."""
     row_groups: Sequence[int] = ()
     """Parquet: the row groups."""
+    int96_unit: str | None = None
+    """Parquet: unit that timestamps of the type INT96 are read in; None where there are none."""
     columns: Sequence[str] = ()
     """CSV: the columns of the file, in order."""
 
@@ -73,12 +75,19 @@ class Look:
     """Text: whether every line is a row, so that it can be cut anywhere between lines."""
     row_groups: Sequence[int] = field(factory=tuple)
     """Parquet: bytes of each row group."""
+    int96_unit: str | None = None
+    """Parquet: unit that timestamps of the type INT96 are read in; None where there are none."""
 
     def pieces(self, most_bytes: int) -> list[Piece]:
         """Divide the file into pieces of about `most_bytes`, where it can be."""
         if self.row_groups:
             return [
-                Piece(file=self.file, size=sum(self.row_groups[i] for i in run), row_groups=run)
+                Piece(
+                    file=self.file,
+                    size=sum(self.row_groups[i] for i in run),
+                    row_groups=run,
+                    int96_unit=self.int96_unit,
+                )
                 for run in _runs(self.row_groups, most_bytes)
             ]
         if not self.schema.names:

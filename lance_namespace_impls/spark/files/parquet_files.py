@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
+from pyarrow import compute as pc
 from pyarrow import parquet
+from pyarrow import types as is_
 
 from lance_namespace_client._ipc import validated
+from lance_namespace_client.errors import TableSchemaValidationError
 
 from ..columns import cast_batch
 from .base import Format, Look, Piece, named_once, refused
@@ -16,24 +20,36 @@ from .sources import SourceFile
 __all__ = ["ParquetFormat"]
 
 BATCH_ROWS = 64 << 10
+WRITTEN_BY_SPARK = b"org.apache.spark.version"
+# Microseconds of the first and the last moment that 64 bits of nanoseconds hold.
+MOST_MICROSECONDS = 2**63 // 1000
 
 
 class ParquetFormat(Format):
-    """Parquet files: divided between row groups."""
+    """Parquet files: divided between row groups.
+
+    Timestamps of the old type INT96 are microseconds, which hold all that it can, or nanoseconds
+    where a file has some.
+    """
 
     def look(self, file: SourceFile) -> Look:
-        """Read the footer."""
+        """Read the footer, and timestamps of the type INT96 unless Spark wrote them."""
         with refused(file), file.open() as source:
-            content = parquet.ParquetFile(source)
-            metadata, schema = content.metadata, content.schema_arrow
+            metadata = parquet.read_metadata(source)
+            unit = _int96_unit(source, metadata)
+            schema = parquet.ParquetFile(
+                source, metadata=metadata, coerce_int96_timestamp_unit=unit
+            ).schema_arrow
             named_once(schema.names)
         groups = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
-        return Look(file=file, schema=schema.remove_metadata(), row_groups=groups)
+        return Look(file=file, schema=schema.remove_metadata(), row_groups=groups, int96_unit=unit)
 
     def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Read row groups, a batch at a time."""
         with refused(piece.file), piece.file.open() as source:
-            content = parquet.ParquetFile(source, pre_buffer=True)
+            content = parquet.ParquetFile(
+                source, pre_buffer=True, coerce_int96_timestamp_unit=piece.int96_unit
+            )
             batches = content.iter_batches(BATCH_ROWS, row_groups=list(piece.row_groups))
             for batch in validated(batches):
                 yield cast_batch(batch, schema)
@@ -41,3 +57,64 @@ class ParquetFormat(Format):
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
         """Parquet files say themselves what type their values are read in."""
         return kind
+
+
+def _int96_unit(source: Any, metadata: parquet.FileMetaData) -> str | None:
+    """Return the unit that holds a file's timestamps of the type INT96 without loss.
+
+    The type has no unit. Arrow takes nanoseconds for it, which wrap around before 1677 and after
+    2262.
+
+    Raises:
+        TableSchemaValidationError: code 20, there is no such unit; the message names the column.
+    """
+    columns = [metadata.schema.column(index) for index in range(metadata.num_columns)]
+    paths = [column.path for column in columns if column.physical_type == "INT96"]
+    if not paths:
+        return None
+    if WRITTEN_BY_SPARK in (metadata.metadata or {}):
+        return "us"
+    fine, far = set(), set()
+    for path in paths:
+        units = [_moments(source, path, unit) for unit in ("us", "ns")]
+        for coarse, exact in zip(*units, strict=True):
+            if pc.any(
+                pc.or_(
+                    pc.less(coarse, -1 - MOST_MICROSECONDS), pc.greater(coarse, MOST_MICROSECONDS)
+                )
+            ).as_py():
+                far.add(path)
+            near = pc.less_equal(pc.abs(coarse), MOST_MICROSECONDS)
+            nanoseconds = pc.multiply(coarse.filter(near), 1000)
+            if pc.any(pc.not_equal(nanoseconds, exact.filter(near))).as_py():
+                fine.add(path)
+    if not fine:
+        return "us"
+    if far:
+        raise TableSchemaValidationError(
+            f"column {min(fine)} has nanoseconds, and column {min(far)} moments before 1677 or after "
+            "2262, which nanoseconds do not reach: write the file's timestamps as microseconds"
+        )
+    return "ns"
+
+
+def _moments(source: Any, path: str, unit: str) -> Iterator[pa.Array]:
+    """Read a column of timestamps, nested or not, as integers."""
+    source.seek(0)
+    content = parquet.ParquetFile(source, coerce_int96_timestamp_unit=unit)
+    for batch in content.iter_batches(BATCH_ROWS, columns=[path]):
+        for array in batch.columns:
+            for leaf in _leaves(array):
+                yield leaf.cast(pa.int64()).drop_null()
+
+
+def _leaves(array: pa.Array) -> Iterator[pa.Array]:
+    if is_.is_struct(array.type):
+        for child in array.flatten():
+            yield from _leaves(child)
+    elif is_.is_map(array.type):
+        yield from (*_leaves(array.keys), *_leaves(array.items))
+    elif is_.is_nested(array.type):
+        yield from _leaves(array.flatten())
+    else:
+        yield array
