@@ -185,6 +185,7 @@ class Format(ABC):
 
 _CSV_COLUMN = re.compile(r"In CSV column #(\d+): ")
 _ROW = re.compile(r"Row #\d+: ")
+_DAMAGE = re.compile(r"compress|[Cc]orrupt|thrift|Unexpected end|Invalid")
 _JSON_COLUMN = re.compile(r"Column\(/([^)]*)\)")
 
 
@@ -217,7 +218,16 @@ def refused(
             text = f"column {match[1].replace('/', '.')}: {text}"
         raise TableSchemaValidationError(f"{file.path}: {text}") from error
     except OSError as error:
+        if _is_damage(error, file):
+            raise TableSchemaValidationError(
+                f"{file.path}: the file is damaged or cut off: {first_line(error)}"
+            ) from error
         raise protocol_error(error, f"reading {file.path}") from error
+
+
+def _is_damage(error: OSError, file: SourceFile) -> bool:
+    """Return whether what was read is wrong, rather than that it could not be read."""
+    return error.errno is None and (file.store is None or bool(_DAMAGE.search(str(error))))
 
 
 def named_once(names: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,6 +74,21 @@ class CsvFormat(Format):
 
     def look(self, file: SourceFile) -> Look:
         """Read the whole file and see which types its values could have."""
+        try:
+            schema, one_line_each = self._look(file)
+        except TableSchemaValidationError:
+            self._check_quotes(file)  # Arrow does not say that one is the reason
+            raise
+        if not (schema.names and one_line_each):
+            self._check_quotes(file)
+        return Look(
+            file=file,
+            schema=schema,
+            divisible=one_line_each and self.options.encoding == "utf-8" and not file.is_compressed,
+        )
+
+    def _look(self, file: SourceFile) -> tuple[pa.Schema, bool]:
+        """Return the columns, and whether every line is a row."""
         names = self._names(file)
         types = dict.fromkeys(names, pa.null())
         one_line_each = True
@@ -83,11 +99,7 @@ class CsvFormat(Format):
                 one_line_each = one_line_each and not _has_line_breaks(batch)
                 for name, found in zip(names, self._types_in(batch), strict=True):
                     types[name] = self.unify(types[name], found) or pa.string()
-        return Look(
-            file=file,
-            schema=pa.schema(types.items()),
-            divisible=one_line_each and self.options.encoding == "utf-8" and not file.is_compressed,
-        )
+        return pa.schema(types.items()), one_line_each
 
     def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Parse a range of lines, a block at a time."""
@@ -194,7 +206,7 @@ class CsvFormat(Format):
                     **read,
                 ),
                 parse_options=pa_csv.ParseOptions(
-                    delimiter=options.delimiter or ("\t" if file.ending == ".tsv" else ","),
+                    delimiter=self._delimiter(file),
                     quote_char=options.quote,
                     escape_char=options.escape or False,
                     newlines_in_values=True,
@@ -209,6 +221,34 @@ class CsvFormat(Format):
             if "Empty CSV file" in str(error):
                 raise _EmptyFile from error
             raise
+
+    def _check_quotes(self, file: SourceFile) -> None:
+        """Refuse a quote that nothing closes, or that another one closes lines later.
+
+        Arrow makes one value of all lines between the two, or to the end of the file.
+
+        Raises:
+            TableSchemaValidationError: code 20, the message names the line.
+        """
+        options = self.options
+        encoding = "utf-8-sig" if options.encoding == "utf-8" else options.encoding
+        limit = csv.field_size_limit(2**31 - 1)
+        try:
+            with refused(file), file.open() as source:
+                text = io.TextIOWrapper(source, encoding, errors="replace", newline="")
+                rows = csv.reader(
+                    text,
+                    delimiter=self._delimiter(file),
+                    quotechar=options.quote,
+                    escapechar=options.escape,
+                    strict=True,
+                )
+                _read_through(rows)
+        finally:
+            csv.field_size_limit(limit)
+
+    def _delimiter(self, file: SourceFile) -> str:
+        return self.options.delimiter or ("\t" if file.ending == ".tsv" else ",")
 
     def _types_in(self, batch: pa.RecordBatch) -> list[pa.DataType]:
         """Give the type of each column of text, by having Arrow parse it once more."""
@@ -264,3 +304,20 @@ def _has_line_breaks(batch: pa.RecordBatch) -> bool:
     """Say whether a value holds a line break, looking at the bytes of all values at once."""
     buffers = [buffer for column in batch.columns for buffer in column.buffers()[2:]]
     return any(buffer is not None and _LINE_BREAK.search(buffer) for buffer in buffers)
+
+
+def _read_through(rows: Any) -> None:
+    """Read rows with Python's parser, which unlike Arrow's tells where quotes are wrong."""
+    line = 0
+    while True:
+        try:
+            next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            if rows.line_num > line + 1 or "unexpected end" in str(error):
+                raise TableSchemaValidationError(
+                    f"a quote that opens in the row of line {line + 1} is not closed where the value "
+                    "ends, and would swallow the lines after it; write a quote inside of quotes twice"
+                ) from error
+        line = rows.line_num

@@ -81,7 +81,9 @@ def find_files(sources: Sequence[str], format: str | None) -> tuple[str, list[So
     """Find the files that sources stand for, and their format.
 
     A source is a file, a folder (with all below it) or a pattern such as ``data/*.csv``. Names
-    that start with ``.`` or ``_`` are left out of folders and patterns, as Spark does.
+    that start with ``.`` or ``_`` are left out of folders and patterns, as Spark does. Files of
+    more than one partition (``year=2020/a.parquet``) are refused, since the columns in the folders'
+    names would be lost.
 
     Args:
         sources: paths or URIs.
@@ -108,6 +110,7 @@ def find_files(sources: Sequence[str], format: str | None) -> tuple[str, list[So
             hint = "" if format else f"; name the format ({', '.join(ENDINGS)}) of other endings"
             raise InvalidInputError(f"{source}: there is no file to read{hint}")
         files.update(((file.store, file.path), file) for file in found)
+    _refuse_partitions(files.values())
     formats = {format or str(_format_of(file.path)) for file in files.values()}
     if len(formats) > 1:
         raise InvalidInputError(
@@ -141,9 +144,14 @@ def _expand(source: str, format: str | None) -> Iterable[SourceFile]:
         infos = [info]
     elif info.type == fs.FileType.Directory:
         infos = _below(store, path)
-        _refuse_partitions(source, path, infos)
+        for info in infos:
+            _refuse_partition(source, os.path.dirname(info.path)[len(path) :].split("/"))
     elif not _WILD.isdisjoint(path):
-        infos = _matching(store, path)
+        infos = [
+            info for info in _matching(store, path) if _is_shown(_not_spelt_out(info.path, path))
+        ]
+        for info in infos:
+            _refuse_partition(source, _not_spelt_out(os.path.dirname(info.path), path))
     else:
         raise InvalidInputError(f"{source}: there is no such file or folder")
     return [
@@ -157,38 +165,56 @@ def _below(store: Any, folder: str) -> list[Any]:
     return [
         info
         for info in store.get_file_info(fs.FileSelector(folder, recursive=True))
-        if info.type == fs.FileType.File and _is_shown(info.path[len(folder) :])
+        if info.type == fs.FileType.File and _is_shown(info.path[len(folder) :].split("/"))
     ]
 
 
-def _is_shown(path: str) -> bool:
-    return not any(part.startswith((".", "_")) for part in path.strip("/").split("/"))
+def _is_shown(parts: Sequence[str]) -> bool:
+    return not any(part.startswith((".", "_")) for part in parts)
 
 
-def _refuse_partitions(source: str, folder: str, infos: Sequence[Any]) -> None:
-    """Refuse columns that stand in folder names, since they would be lost."""
-    for info in infos:
-        for part in info.path[len(folder) :].split("/")[:-1]:
-            if "=" in part:
-                raise InvalidInputError(
-                    f"{source} is partitioned by folders ({part}), and their columns are not in the "
-                    "files; write it as plain files first, or name the files of one partition"
-                )
+def _not_spelt_out(path: str, pattern: str) -> list[str]:
+    """Return the parts of a path that a pattern has only signs for."""
+    spelt_out = set(pattern.split("/"))
+    return [part for part in path.split("/") if part not in spelt_out]
 
 
-def _matching(store: Any, pattern: str) -> list[Any]:
+def _refuse_partition(source: str, folders: Sequence[str]) -> None:
+    """Refuse columns that stand in the names of folders that were found."""
+    for folder in folders:
+        if "=" in folder:
+            raise _would_lose_columns(f"{source} is partitioned by folders ({folder})")
+
+
+def _refuse_partitions(files: Iterable[SourceFile]) -> None:
+    """Refuse files of several partitions that were named one by one, as a shell does."""
+    first: list[str] | None = None
+    for file in files:
+        partition = [part for part in file.path.split("/")[:-1] if "=" in part]
+        first = partition if first is None else first
+        if partition != first:
+            both = " and ".join("/".join(each) or "none" for each in (first, partition))
+            raise _would_lose_columns(f"the files are of several partitions ({both})")
+
+
+def _would_lose_columns(what: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{what}, and their columns are not in the files; write it as plain files first, or name the "
+        "files of one partition"
+    )
+
+
+def _matching(store: Any, pattern: str) -> Sequence[Any]:
     if isinstance(store, fs.LocalFileSystem):
         paths = [path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path)]
-        infos = store.get_file_info(paths)
-    else:
-        parts = pattern.split("/")
-        fixed = next(i for i, part in enumerate(parts) if not _WILD.isdisjoint(part))
-        selector = fs.FileSelector("/".join(parts[:fixed]), recursive=True, allow_not_found=True)
-        infos = [
-            info
-            for info in store.get_file_info(selector)
-            if info.type == fs.FileType.File
-            and (info.path.count("/") == pattern.count("/") or "**" in pattern)
-            and fnmatch(info.path, pattern)
-        ]
-    return [info for info in infos if not info.base_name.startswith((".", "_"))]
+        return list(store.get_file_info(paths))
+    parts = pattern.split("/")
+    fixed = next(i for i, part in enumerate(parts) if not _WILD.isdisjoint(part))
+    selector = fs.FileSelector("/".join(parts[:fixed]), recursive=True, allow_not_found=True)
+    return [
+        info
+        for info in store.get_file_info(selector)
+        if info.type == fs.FileType.File
+        and (info.path.count("/") == pattern.count("/") or "**" in pattern)
+        and fnmatch(info.path, pattern)
+    ]
