@@ -6,12 +6,16 @@ Source: the general specification, "Directory Path"; the catalog specifications,
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["absolute", "absolute_or_current", "default_location"]
+__all__ = ["absolute", "absolute_or_current", "as_address", "default_location"]
+
+# What servers refuse that parse a location as a URI; letters of any language are fine with them.
+_ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}]|%(?![0-9A-Fa-f]{2})')
 
 
 def absolute(path: str) -> str:
@@ -32,6 +36,16 @@ def absolute(path: str) -> str:
 def absolute_or_current(path: str | None) -> str:
     """Do the same, with the current directory where no path is given."""
     return absolute(path) if path else os.getcwd()
+
+
+def as_address(location: str) -> str:
+    """Return a location as a server takes it that parses URIs; Lance opens the same place.
+
+    What no URI can hold is percent-encoded in one, and a plain path stays as it is.
+    """
+    if "://" not in location:
+        return location
+    return _ILLEGAL.sub(lambda found: quote(found[0], safe=""), location)
 
 
 def default_location(root: str, names: Sequence[str]) -> str:

@@ -6,21 +6,11 @@ an address (``file:///...``, ``s3://...``) Lance decodes what is percent-encoded
 
 from __future__ import annotations
 
-import re
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
-__all__ = ["as_address", "as_opened"]
+__all__ = ["as_opened"]
 
 FILE = "file://"
-# What servers refuse that parse a location as a URI; letters of any language are fine with them.
-_ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}]|%(?![0-9A-Fa-f]{2})')
-
-
-def as_address(location: str) -> str:
-    """Return a location as servers take it, with what no URI can hold percent-encoded."""
-    if "://" not in location:
-        return location
-    return _ILLEGAL.sub(lambda found: quote(found[0], safe=""), location)
 
 
 def as_opened(location: str) -> str:

@@ -40,7 +40,7 @@ from ..core.concurrent import looked_up
 from ..core.errors import scrub
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
-from ..core.location import absolute, default_location
+from ..core.location import absolute, as_address, default_location
 from ..core.paging import sorted_after
 from .config import IcebergConfig
 from .entries import (
@@ -59,7 +59,7 @@ from .failures import (
     is_not_empty,
     read_failure,
 )
-from .locations import as_address, as_opened
+from .locations import as_opened
 from .properties import change_properties
 from .warehouse import UnwritableNameError, Warehouse, Warehouses
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,16 @@ from lance_namespace_client.errors import ErrorCode
 
 from ..core.json_api import FailureTable, HttpFailure
 
-__all__ = ["FAILURES", "is_conflict", "is_missing", "is_not_empty", "read_failure"]
+__all__ = [
+    "FAILURES",
+    "is_changed_meanwhile",
+    "is_conflict",
+    "is_duplicate",
+    "is_missing",
+    "is_not_empty",
+    "is_too_long",
+    "read_failure",
+]
 
 FAILURES = FailureTable(
     kinds={
@@ -36,6 +46,7 @@ FAILURES = FailureTable(
         405: ErrorCode.UNSUPPORTED,
         409: ErrorCode.CONCURRENT_MODIFICATION,
         414: ErrorCode.INVALID_INPUT,
+        419: ErrorCode.UNAUTHENTICATED,
         422: ErrorCode.INVALID_INPUT,
         429: ErrorCode.THROTTLING,
         501: ErrorCode.UNSUPPORTED,
@@ -46,6 +57,8 @@ FAILURES = FailureTable(
 )
 
 _NOT_EMPTY = ("FAILED_PRECONDITION", "SCHEMA_NOT_EMPTY", "INVALID_STATE")
+# What the open-source server hands on of its database: H2, PostgreSQL, MySQL.
+_TOO_LONG = re.compile(r"(value|data) too long for (column|type)", re.IGNORECASE)
 _OTHER_CONFLICTS = ("ABORTED", "RESOURCE_CONFLICT")
 
 
@@ -72,3 +85,20 @@ def is_missing(failure: HttpFailure) -> bool:
 def is_not_empty(failure: HttpFailure) -> bool:
     """Say whether a schema cannot be dropped because of what is in it."""
     return failure.kind in _NOT_EMPTY or (failure.status == 409 and not is_missing(failure))
+
+
+def is_too_long(failure: HttpFailure) -> bool:
+    """Say whether a text is longer than the server's database keeps."""
+    return failure.status == 500 and _TOO_LONG.search(failure.message) is not None
+
+
+def is_duplicate(failure: HttpFailure) -> bool:
+    """Say whether a name has several entries, of which the server can give none."""
+    return failure.status == 500 and "did not return a unique result" in failure.message
+
+
+def is_changed_meanwhile(failure: HttpFailure) -> bool:
+    """Say whether someone else changed the object in the midst of a change."""
+    return failure.status == 500 and (
+        "Row was updated or deleted by another transaction" in failure.message
+    )

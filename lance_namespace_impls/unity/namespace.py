@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote, urlsplit
 import attrs
 
 from lance_namespace_client.errors import (
+    ConcurrentModificationError,
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
@@ -37,10 +38,20 @@ from ..core.errors import first_line, scrub
 from ..core.http import HttpConfig, check_uri
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
-from ..core.location import absolute, default_location
+from ..core.location import absolute, as_address, default_location
 from ..core.paging import sorted_after
 from .columns import to_columns, to_json
-from .failures import FAILURES, is_conflict, is_missing, is_not_empty, read_failure
+from .failures import (
+    FAILURES,
+    is_changed_meanwhile,
+    is_conflict,
+    is_duplicate,
+    is_missing,
+    is_not_empty,
+    is_too_long,
+    read_failure,
+)
+from .turns import taking_turns
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +66,9 @@ NO_PROPERTIES = {"lance.no_properties": "true"}
 # The API joins names with dots and would take such a name apart; the open-source server makes a dot of
 # the other one.
 SPLITS = re.compile("[.\x1f]")
+# Most characters of a property's name and value, and of a column's name, on the open-source server.
+LONGEST_TEXT = 255
+CHANGES_TRIED = 10
 # Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
 PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
 
@@ -76,7 +90,10 @@ class UnityConfig(HttpConfig):
         """Refuse values that cannot be meant (code 13)."""
         super().__attrs_post_init__()
         self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
-        if not self.catalog or "." in self.catalog:
+        self.api_path = f"/{self.api_path.strip('/')}".rstrip("/")
+        # Given with the path, as some tools show it, it would be there twice.
+        self.endpoint = self.endpoint.removesuffix(self.api_path)
+        if not self.catalog or SPLITS.search(self.catalog):
             raise InvalidInputError(
                 f"unity: property 'catalog' must be the name of a catalog, not {self.catalog!r}"
             )
@@ -116,8 +133,7 @@ class UnityNamespace(CatalogNamespace):
 
     def __init__(self, config: UnityConfig) -> None:
         super().__init__(config)
-        base = f"{config.endpoint}/{config.api_path.strip('/')}".rstrip("/")
-        self._api = JsonApi(config, base, read_failure)
+        self._api = JsonApi(config, config.endpoint + config.api_path, read_failure)
 
     def close(self) -> None:
         """Close the connections; a call after it is refused (code 13)."""
@@ -127,7 +143,20 @@ class UnityNamespace(CatalogNamespace):
         """Turn a failure of the server or of storage into a protocol error."""
         if not isinstance(error, HttpFailure):
             return super().translate(error, what)
+        if is_duplicate(error):
+            return InvalidTableStateError(
+                f"{what}: the server holds several entries of this name, which were made at the same "
+                "moment, and answers for none of them; remove all but one from its database"
+            )
+        if is_changed_meanwhile(error):
+            return ConcurrentModificationError(
+                f"{what}: someone else changed it at the same moment; try again"
+            )
         found = FAILURES.error(error, what)
+        if error.status == 404 and not error.kind:
+            found.message += (
+                f"; no Unity Catalog API is at {self._api.base}: check 'endpoint' and 'api_path'"
+            )
         found.message = scrub(found.message, self.config.secrets())
         found.args = (found.message,)
         return found
@@ -175,6 +204,8 @@ class UnityNamespace(CatalogNamespace):
             "properties": dict(properties),
         }
         with (
+            taking_turns(self._api.base, identifier),
+            raising(_too_long(body), identifier, when=is_too_long),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:1], when=is_missing),
         ):
@@ -198,14 +229,28 @@ class UnityNamespace(CatalogNamespace):
     def _alter_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
+        with taking_turns(self._api.base, identifier):
+            for _ in range(CHANGES_TRIED - 1):
+                try:
+                    return self._replace_properties(identifier, changed, removed)
+                except HttpFailure as failure:
+                    if not is_changed_meanwhile(failure):
+                        raise
+            return self._replace_properties(identifier, changed, removed)
+
+    def _replace_properties(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
         present = _properties(self._schema(identifier))
         wanted = {k: v for k, v in {**present, **changed}.items() if k not in removed}
         if wanted == present:
             return present
-        with raising(namespace_not_found, identifier, when=is_missing):
-            answer = self._api.patch(
-                f"/schemas/{_path(identifier)}", {"properties": wanted or NO_PROPERTIES}
-            )
+        body = {"properties": wanted or NO_PROPERTIES}
+        with (
+            raising(_too_long(body), identifier, when=is_too_long),
+            raising(namespace_not_found, identifier, when=is_missing),
+        ):
+            answer = self._api.patch(f"/schemas/{_path(identifier)}", body)
         if _properties(answer) != wanted:
             raise UnsupportedError(
                 f"AlterNamespace {format_identifier(identifier)}: this server takes the request but "
@@ -253,7 +298,16 @@ class UnityNamespace(CatalogNamespace):
     ) -> UnityTable:
         self._require_schema_for(identifier)
         where = self._location(identifier, location)
-        return self._post_table(identifier, where, properties, self._schema_at(where, properties))
+        schema = self._schema_at(where, properties)
+        entry = self._post_table(identifier, where, properties, schema)
+        if location is not None and entry.location != _from_uri(_to_uri(where)):
+            # An entry that points away from the data is no use.
+            self._remove_table(entry)
+            raise InvalidInputError(
+                f"table {format_identifier(identifier)} cannot be at {where}: this server would keep "
+                f"it at {entry.location}; give a location in that form"
+            )
+        return entry
 
     def _add_table_for(
         self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema
@@ -312,6 +366,8 @@ class UnityNamespace(CatalogNamespace):
             "properties": with_lance_type(properties),
         }
         with (
+            taking_turns(self._api.base, identifier),
+            raising(_too_long(body), identifier, when=is_too_long),
             raising(table_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
         ):
@@ -322,7 +378,8 @@ class UnityNamespace(CatalogNamespace):
                 if failure.status != 400 or is_conflict(failure) or not self._is_table(identifier):
                     raise
                 raise table_exists(identifier) from failure
-        return _entry(identifier, {**body, **answer})
+        answered = {key: value for key, value in answer.items() if value is not None}
+        return _entry(identifier, {**body, **answered})
 
     def _is_table(self, identifier: Identifier) -> bool:
         try:
@@ -373,9 +430,15 @@ def _is_lance_table(table: Mapping[str, Any]) -> bool:
 
 
 def _entry(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
+    location = _from_uri(str(table.get("storage_location") or ""))
+    if not location:
+        raise InvalidTableStateError(
+            f"table {format_identifier(identifier)} has no storage_location in Unity Catalog; delete "
+            "the entry with Unity Catalog's tools, and register the table anew"
+        )
     return UnityTable(
         id=identifier,
-        location=_from_uri(str(table.get("storage_location") or "")),
+        location=location,
         properties=_properties(table),
         columns=table.get("columns") or (),
     )
@@ -383,7 +446,7 @@ def _entry(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
 
 def _to_uri(location: str) -> str:
     """Give a path as a URI, since servers differ in how they make one of it."""
-    return location if "://" in location else Path(location).as_uri()
+    return as_address(location) if "://" in location else Path(location).as_uri()
 
 
 def _from_uri(location: str) -> str:
@@ -391,3 +454,26 @@ def _from_uri(location: str) -> str:
     if parts.scheme == "file" and parts.netloc in ("", "localhost"):
         return unquote(parts.path).rstrip("/") or "/"
     return location.rstrip("/")
+
+
+def _too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceError]:
+    """Return what builds the error for a text that the server does not keep (code 13)."""
+
+    def build(identifier: Identifier) -> LanceNamespaceError:
+        held = [(f"the name of property {key[:40]!r}", key) for key in body["properties"]]
+        held += [(f"property {key!r}", value) for key, value in body["properties"].items()]
+        columns = [column["name"] for column in body.get("columns") or ()]
+        held += [(f"the name of column {name[:40]!r}", name) for name in columns]
+        named = [what for what, text in held if _is_too_long(text)]
+        what = named[0] if named else "a name or property"
+        return InvalidInputError(
+            f"{format_identifier(identifier)}: {what} is longer than the {LONGEST_TEXT} characters "
+            "that this server keeps"
+        )
+
+    return build
+
+
+def _is_too_long(text: str) -> bool:
+    # Java counts a character beyond the first 65,536 as two.
+    return len(text.encode("utf-16-le")) // 2 > LONGEST_TEXT

@@ -3,14 +3,15 @@
 It answers what version 0.7.0 was recorded to answer with catalogs, schemas and external tables:
 which names it takes, how it splits full names, its error codes with their messages and HTTP
 statuses, its pages of at most 100 and their tokens, its update of schema properties, the text that
-it answers a DELETE with. Every request that the tests make of the real server goes to a double
-too, and the answers must be alike. It does not copy: authentication, permissions, volumes,
-functions, models, managed tables, views, credential vending, owners, checks of columns and
-locations, and the server's races and limits.
+it answers a DELETE with, its longest texts, how it writes locations. Every request that the tests
+make of the real server goes to a double too, and the answers must be alike. It does not copy:
+authentication, permissions, volumes, functions, models, managed tables, credential vending, owners,
+other checks of columns, and the server's races.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import threading
 import time
@@ -137,6 +138,7 @@ class UnityDouble(WebServer):
             self._remove(name, asked.query.get("force") == "true")
             return Answer(body=b"200 OK", headers=dict(TEXT))
         if asked.method == "PATCH" and asked.json.get("properties"):
+            _check_length("update schema", asked.json)
             changed = {"properties": dict(asked.json["properties"]), "updated_at": _now()}
             self.objects[name] = {**self.objects[name], **changed}
         return Answer(body=self.objects[name])
@@ -165,9 +167,8 @@ class UnityDouble(WebServer):
         if level == 3 and not body.get("storage_location"):
             raise _Refused("INTERNAL", f"Error creating table: {'.'.join(name)}: no location")
         if level == 3:
-            scheme = body["storage_location"].partition(":")[0]
-            if scheme not in SCHEMES:
-                raise _Refused("INVALID_ARGUMENT", f"Unsupported URI scheme: {scheme}")
+            body = {**body, "storage_location": _written(body["storage_location"])}
+        _check_length(f"create {_KIND[level]}", body)
         self.objects[name] = _shown(name, body)
         return self.objects[name]
 
@@ -212,6 +213,26 @@ def _check_name(name: str) -> None:
         raise _Refused(
             "INVALID_ARGUMENT",
             "Name cannot contain a period, space, forward-slash, or control characters",
+        )
+
+
+def _written(location: str) -> str:
+    """Return a location as the server writes it."""
+    scheme, _, rest = location.partition("://")
+    if scheme not in SCHEMES:
+        raise _Refused("INVALID_ARGUMENT", f"Unsupported URI scheme: {scheme}")
+    if set(rest) & set(' "<>\\^`{|}'):
+        raise _Refused("INVALID_ARGUMENT", f"Unsupported path: {location}")
+    bucket, slash, path = rest.partition("/")
+    return f"{scheme}://{bucket}{slash}{posixpath.normpath('/' + path).lstrip('/')}"
+
+
+def _check_length(doing: str, body: Mapping[str, Any]) -> None:
+    properties = body.get("properties") or {}
+    texts = [*properties, *properties.values(), *(c["name"] for c in body.get("columns") or ())]
+    if any(len(text.encode("utf-16-le")) > 2 * 255 for text in texts):
+        raise _Refused(
+            "INTERNAL", f"Failed to {doing}: could not execute statement [Value too long for column"
         )
 
 

@@ -18,6 +18,8 @@ from .web import Answer, Asked, FaultProxy
 __all__ = ["UnityServer"]
 
 CATALOGS = ("main", "other")
+# What the server hands on of its database goes on with the statement.
+DATABASE = "could not execute statement [Value too long for column"
 # What no two servers choose alike.
 CHOSEN = {"id", "schema_id", "table_id", "created_at", "updated_at"}
 
@@ -79,9 +81,10 @@ class UnityServer(FaultProxy):
                 "delta.feature.catalogManaged": "supported",
             }
         location = storage_location or f"file:///nowhere/{'/'.join(name)}"
+        view = {"view_definition": "SELECT 1"} if table_type == "VIEW" else {}
         self._add(
             "tables", name, **names, table_type=table_type, data_source_format=kind, columns=[],
-            storage_location=location, properties=has,
+            storage_location=location, properties=has, **view,
         )  # fmt: skip
 
     def held(self) -> dict[Name, dict[str, Any]]:
@@ -155,6 +158,9 @@ def _without_chosen(body: Any) -> Any:
         return [_without_chosen(each) for each in body]
     if not isinstance(body, dict):
         return body
+    if body.get("error_code") == "INTERNAL" and DATABASE in str(body.get("message")):
+        # The database's own words, with the statement and its line.
+        body = {**body, "message": DATABASE}
     return {
         key: type(value).__name__ if key in CHOSEN else _without_chosen(value)
         for key, value in body.items()
