@@ -35,6 +35,7 @@ NAMESPACE = Styled("namespace", "blue")
 TABLE = Styled("table    ", "green")
 YES = Styled("yes", "green")
 NO = Styled("no", "dim")
+UNTOLD = Styled("?", "dim")
 
 
 def ls(
@@ -67,7 +68,20 @@ def ls(
             return
         below = None if tables else namespace.iter_namespaces(identifier)
         inside = namespace.iter_tables(identifier, include_declared=not with_data)
+        if below is not None:
+            inside = _or_none(inside)
         _show_names(session, identifier, below, None if namespaces else inside)
+
+
+def _or_none(tables: Iterator[str]) -> Iterator[str]:
+    """Pass over the tables of a level at which a server refuses to list any.
+
+    Whoever asks for tables alone gets to see the refusal.
+    """
+    try:
+        yield from tables
+    except (InvalidInputError, UnsupportedError):
+        return
 
 
 def _show_names(
@@ -314,9 +328,18 @@ def operations(
     """Show which operations of the protocol the namespace supports."""
     from lance_namespace_client.operations import OPERATIONS
 
+    listed: set[str] = set()
+    is_told = True
     with session.connect() as namespace:
-        listed = set(namespace.list_operations({}).operations)
-    rows = [(row, not listed.isdisjoint(row.names)) for row in OPERATIONS.values()]
+        try:
+            listed |= set(namespace.list_operations({}).operations)
+        except UnsupportedError:
+            if supported:
+                raise
+            is_told = False
+    rows = [
+        (row, not listed.isdisjoint(row.names) if is_told else None) for row in OPERATIONS.values()
+    ]
     unknown = sorted(listed.difference(*(row.names for row, _ in rows)))
     shown = [(row, yes) for row, yes in rows if yes or not supported]
     if session.output.as_json:
@@ -339,7 +362,7 @@ def operations(
         [
             (
                 Styled(row.name, "bold" if yes else "dim"),
-                YES if yes else NO,
+                _shown(yes),
                 f"{row.http_method:<4} {row.path}" if routes else row.summary,
             )
             for row, yes in shown
@@ -347,9 +370,17 @@ def operations(
     )
     if unknown:
         session.output.line("not in this version of the protocol: ", ", ".join(unknown))
-    if session.output.on_terminal:
-        count = sum(yes for _, yes in rows)
+    if not is_told:
+        session.output.line("the server does not tell which operations it supports")
+    elif session.output.on_terminal:
+        count = sum(bool(yes) for _, yes in rows)
         session.output.line(Styled(f"{count} of {len(rows)} operations supported", "dim"))
+
+
+def _shown(supported: bool | None) -> Cell:
+    if supported is None:
+        return UNTOLD
+    return YES if supported else NO
 
 
 def backends(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 
 from lance_namespace_client import rest
-from lance_namespace_client._model import Model
+from lance_namespace_client._model import Model, RequestLike
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 from lance_namespace_client.operations import Body
 
@@ -24,6 +24,7 @@ from ..core.namespace import Namespace
 if TYPE_CHECKING:
     import httpx
 
+    from lance_namespace_client._arrow import ArrowData
     from lance_namespace_client.operations import Operation
 
 __all__ = ["RestConfig", "RestNamespace"]
@@ -79,6 +80,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
             self, new_client(config, config.uri, api_key), config.uri, delimiter=config.delimiter
         )
         self._retries = Retries(config)
+        self._snake_case_modes = False
 
     def close(self) -> None:
         """Close the connections; a call after it is refused (code 13)."""
@@ -110,6 +112,59 @@ class RestNamespace(Namespace, rest.RestNamespace):
             self._redact(error, request)
             raise
 
+    def _call(
+        self, operation: Operation[Request, Response], request: Request | RequestLike
+    ) -> Response:
+        return self._in_known_case(operation, request, super()._call)
+
+    def _call_with_rows(
+        self,
+        operation: Operation[Request, Response],
+        request: Request | RequestLike,
+        data: ArrowData,
+    ) -> Response:
+        call = super()._call_with_rows
+        return self._in_known_case(
+            operation,
+            request,
+            lambda operation, request: call(operation, request, data),
+            may_repeat=_is_rereadable(data),
+        )
+
+    def _in_known_case(
+        self,
+        operation: Operation[Request, Response],
+        request: Request | RequestLike,
+        call: Callable[[Operation[Request, Response], Request], Response],
+        *,
+        may_repeat: bool = True,
+    ) -> Response:
+        """Call with a mode as the server writes it.
+
+        A server that refuses ``ExistOk`` is asked once more, for ``exist_ok``; where it takes that,
+        the next calls begin with it.
+        """
+        coerced = operation.request_type.coerce(request)
+        other = _in_snake_case(coerced)
+        if other is None:
+            return call(operation, coerced)
+        if self._snake_case_modes:
+            return call(operation, other)
+        try:
+            return call(operation, coerced)
+        except InvalidInputError as refused:
+            if not may_repeat:
+                raise
+            try:
+                answer = call(operation, other)
+            except LanceNamespaceError as error:
+                if isinstance(error, InvalidInputError):
+                    raise refused from None
+                self._snake_case_modes = error.status in (404, 409)
+                raise
+            self._snake_case_modes = True
+            return answer
+
     def _redact(self, error: LanceNamespaceError, request: Any) -> None:
         """Take secrets out of a failure, should the server repeat what it was sent."""
         secrets = set(self.config.secrets())
@@ -127,6 +182,26 @@ class RestNamespace(Namespace, rest.RestNamespace):
         if self.config.storage and hasattr(answer, "storage_options"):
             answer.storage_options = {**self.config.storage, **(answer.storage_options or {})}
         return answer
+
+
+def _in_snake_case(request: Request) -> Request | None:
+    """Return the request with its mode in snake case; None where that is the mode given."""
+    mode = getattr(request, "mode", None)
+    if not isinstance(mode, str):
+        return None
+    written = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", mode).lower()
+    if written == mode.lower():
+        return None
+    model: Any = request
+    changed: Request = attrs.evolve(model, mode=written)
+    return changed
+
+
+def _is_rereadable(data: ArrowData) -> bool:
+    """Say whether rows can be sent twice."""
+    import pyarrow as pa
+
+    return isinstance(data, pa.Table | pa.RecordBatch | pa.Buffer | bytes | bytearray | memoryview)
 
 
 class _HideStorageOptions(logging.Filter):

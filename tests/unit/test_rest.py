@@ -233,7 +233,6 @@ def test_the_delimiter_of_all_tables_can_be_chosen_per_call(server):
         (401, {"error": "x", "code": 401}, 16),
         (404, {"error": "x", "code": 404}, 0),
         (409, {"error": "x", "code": True}, 14),
-        (429, {"error": "x", "code": -1}, 21),
     ],
 )
 def test_answers_that_are_not_as_they_should_be(server, status, body, code):

@@ -112,9 +112,7 @@ def uri_and_client(uri):
         yield namespace
 
 
-def test_a_name_with_the_delimiter_is_refused_by_the_client_and_can_have_another(
-    uri, echo
-):
+def test_a_name_with_the_delimiter_is_refused_by_the_client_and_can_have_another(uri, echo):
     with connect("rest", {"uri": uri}) as client:
         with pytest.raises(Exception, match="another 'delimiter'") as caught:
             client.describe_table({"id": ["a$b"]})

@@ -1,0 +1,185 @@
+"""The client and the command line on servers that know less of the protocol."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.core.namespace import Namespace
+from tests.servers.scripted import Answer, Script, scripted_server
+
+ROWS = pa.table({"x": [1]})
+UNKNOWN_MODE = Answer(400, {"error": "Unknown create mode: ExistOk", "code": 13})
+MADE = Answer(200, {"properties": {}})
+
+
+@pytest.fixture
+def server() -> Iterator[Script]:
+    with scripted_server() as script:
+        yield script
+
+
+@pytest.fixture
+def namespace(server: Script) -> Iterator[Namespace]:
+    with connect("rest", {"uri": server.uri}) as found:
+        yield found
+
+
+def modes(server: Script) -> list[str]:
+    """Return the modes of the requests that came, from body or query."""
+    found = []
+    for asked in server.asked:
+        query = dict(part.split("=") for part in asked.line.split()[1].partition("?")[2].split("&"))
+        found.append(query.get("mode") or json.loads(asked.body)["mode"])
+    return found
+
+
+def test_a_server_that_knows_modes_in_snake_case_alone_is_asked_again_once(
+    server: Script, namespace: Namespace
+) -> None:
+    server.play(UNKNOWN_MODE, MADE, MADE, MADE)
+    request = {"id": ["n"], "mode": "ExistOk"}
+    namespace.create_namespace(request)
+    namespace.create_namespace(request)
+    namespace.create_table({"id": ["t"], "mode": "ExistOk"}, ROWS)
+    assert modes(server) == ["ExistOk", "exist_ok", "exist_ok", "exist_ok"]
+
+
+def test_rows_are_sent_again_where_that_can_be(server: Script, namespace: Namespace) -> None:
+    server.play(UNKNOWN_MODE, MADE)
+    namespace.create_table({"id": ["t"], "mode": "ExistOk"}, ROWS)
+    assert modes(server) == ["ExistOk", "exist_ok"]
+    sent = server.asked[1].body
+    assert pa.ipc.open_stream(sent).read_all() == ROWS
+
+
+def test_rows_that_are_used_up_are_not(server: Script, namespace: Namespace) -> None:
+    server.play(UNKNOWN_MODE)
+    with pytest.raises(InvalidInputError, match="Unknown create mode"):
+        namespace.create_table({"id": ["t"], "mode": "ExistOk"}, ROWS.to_reader())
+    assert modes(server) == ["ExistOk"]
+
+
+def test_what_is_wrong_with_something_else_is_said_and_not_remembered(
+    server: Script, namespace: Namespace
+) -> None:
+    bad = Answer(400, {"error": "the name is bad", "code": 13})
+    server.play(bad, Answer(400, {"error": "again", "code": 13}), MADE)
+    request = {"id": ["n"], "mode": "ExistOk"}
+    with pytest.raises(InvalidInputError, match="the name is bad"):
+        namespace.create_namespace(request)
+    namespace.create_namespace(request)
+    assert modes(server) == ["ExistOk", "exist_ok", "ExistOk"]
+
+
+@pytest.mark.parametrize("mode", ["Create", "overwrite", "EXIST_OK", "exist_ok"])
+def test_a_mode_that_has_one_form_is_sent_once(
+    server: Script, namespace: Namespace, mode: str
+) -> None:
+    server.play(UNKNOWN_MODE)
+    with pytest.raises(InvalidInputError):
+        namespace.create_namespace({"id": ["n"], "mode": mode})
+    assert modes(server) == [mode]
+
+
+def test_a_failure_of_another_kind_shows_the_mode_was_read(
+    server: Script, namespace: Namespace
+) -> None:
+    server.play(UNKNOWN_MODE, Answer(404, {"error": "no parent", "code": 1}), MADE)
+    request = {"id": ["n"], "mode": "ExistOk"}
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.create_namespace(request)
+    namespace.create_namespace(request)
+    assert modes(server) == ["ExistOk", "exist_ok", "exist_ok"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ns: ns.describe_table({"id": ["t"]}),
+        lambda ns: ns.count_table_rows({"id": ["t"]}),
+        lambda ns: ns.namespace_exists({"id": ["n"]}),
+        lambda ns: ns.insert_into_table({"id": ["t"]}, ROWS),
+        lambda ns: ns.query_table({"id": ["t"], "k": 1, "vector": {"single_vector": [1.0]}}),
+    ],
+    ids=["describe", "count", "exists", "insert", "query"],
+)
+@pytest.mark.parametrize("body", [b"<html>Not Found</html>", b"", b'{"message": "no"}'])
+def test_a_route_that_is_not_there_is_no_missing_object(
+    server: Script, namespace: Namespace, call: Callable[[Namespace], Any], body: bytes
+) -> None:
+    server.play(Answer(404, body))
+    with pytest.raises(UnsupportedError, match="does not have this operation"):
+        call(namespace)
+
+
+def test_a_message_of_many_lines_becomes_one(server: Script, namespace: Namespace) -> None:
+    trace = "no such schema\norg.example.NoSuchSchema: s\n\tat org.example.Main"
+    server.play(Answer(404, {"error": trace, "code": 1}))
+    with pytest.raises(LanceNamespaceError) as caught:
+        namespace.list_tables({"id": ["s"]})
+    assert (caught.value.message, caught.value.detail) == ("no such schema", trace)
+
+
+# --- the command line
+
+
+def run(server: Script, *arguments: str) -> Any:
+    return CliRunner().invoke(app, [*arguments, "--impl", "rest", "-p", f"uri={server.uri}"])
+
+
+NO_TABLES_HERE = [
+    Answer(400, {"error": "Expected 2-level namespace but got: 0", "code": 13}),
+    Answer(404, b"<html>"),
+]
+
+
+@pytest.mark.parametrize("refusal", NO_TABLES_HERE, ids=["13", "0"])
+@pytest.mark.parametrize("level", [(), ("n",)], ids=["root", "below"])
+def test_ls_where_the_server_lists_no_tables(
+    server: Script, refusal: Answer, level: tuple[str, ...]
+) -> None:
+    server.play(Answer(200, {"namespaces": ["a", "b"]}), refusal)
+    shown = run(server, "ls", *level)
+    assert (shown.exit_code, shown.stdout.split()) == (0, ["namespace", "a", "namespace", "b"])
+    server.play(Answer(200, {"namespaces": ["a", "b"]}), refusal)
+    document = json.loads(run(server, "ls", *level, "--json").stdout)
+    assert (document["namespaces"], document["tables"]) == (["a", "b"], [])
+
+
+@pytest.mark.parametrize("refusal", NO_TABLES_HERE, ids=["13", "0"])
+def test_ls_of_tables_alone_shows_the_refusal(server: Script, refusal: Answer) -> None:
+    server.play(refusal)
+    assert run(server, "ls", "--tables").exit_code != 0
+
+
+def test_ls_of_a_namespace_that_is_not_there_fails(server: Script) -> None:
+    gone = Answer(404, {"error": "no such namespace", "code": 1})
+    server.play(gone, gone)
+    assert run(server, "ls", "n").exit_code != 0
+
+
+def test_operations_of_a_server_that_does_not_tell(server: Script) -> None:
+    server.play(Answer(404, b"<html>"))
+    shown = run(server, "operations")
+    assert shown.exit_code == 0
+    assert "DescribeTable" in shown.stdout
+    assert "does not tell which operations" in shown.stdout
+    server.play(Answer(404, b"<html>"))
+    document = json.loads(run(server, "operations", "--json").stdout)
+    assert {row["supported"] for row in document["operations"]} == {None}
+    server.play(Answer(404, b"<html>"))
+    assert run(server, "operations", "--supported").exit_code != 0
