@@ -178,6 +178,23 @@ def serve(
             "write the data themselves.",
         ),
     ] = False,
+    allow_storage_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-storage-option",
+            metavar="KEY",
+            help="Storage option that callers may set, such as aws_region; may be repeated.",
+        ),
+    ] = None,
+    allow_location: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-location",
+            metavar="PREFIX",
+            help="Path or URI below which callers may put tables, beside the namespace's own "
+            "places; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the namespace over the Lance REST protocol.
 
@@ -201,7 +218,15 @@ def serve(
             session.output.line("Serving ", _shown(session), " on ", where, " (stop with Ctrl-C)")
         sys.stdout.flush()
 
-    run_server(namespace, host, port, announce=announce, vend_storage_options=vend_storage_options)
+    run_server(
+        namespace,
+        host,
+        port,
+        announce=announce,
+        vend_storage_options=vend_storage_options,
+        allow_storage_options=allow_storage_option or (),
+        allow_locations=allow_location or (),
+    )
 
 
 def _shown(session: Session) -> str:

@@ -53,6 +53,9 @@ class Capabilities:
     permanent: Collection[tuple[str, ...]] = ()
     """Namespaces that the catalog needs: dropping or overwriting one is invalid (code 13)."""
 
+    location_properties: Collection[str] = ()
+    """Properties of namespaces or tables that say where the catalog keeps something."""
+
     unsupported: Mapping[str, str] = field(factory=dict)
     """Operations that the catalog has no way to do, each with the reason that code 0 gives."""
 

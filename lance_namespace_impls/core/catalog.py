@@ -21,6 +21,7 @@ from lance_namespace_client.errors import (
     NamespaceAlreadyExistsError,
     NamespaceNotEmptyError,
     NamespaceNotFoundError,
+    PermissionDeniedError,
     TableAlreadyExistsError,
     TableNotFoundError,
     UnsupportedError,
@@ -31,6 +32,7 @@ from lance_namespace_client.operations import OPERATIONS
 from ..tables.operations import TableOperations
 from .concurrent import looked_up
 from .config import Config
+from .confinement import Confinement, confinement, is_local
 from .errors import from_system_failure, scrub
 from .identifiers import (
     DEFAULT_DELIMITER,
@@ -43,6 +45,7 @@ from .identifiers import (
 )
 from .modes import CreateMode, DropBehavior, DropMode, RegisterMode, parse_mode
 from .operation import operation
+from .options import joined_options
 from .paging import page_of
 from .storage import TableStorage
 
@@ -496,17 +499,74 @@ class CatalogNamespace(TableOperations):
 
     def _storage(self, entry: TableEntry) -> TableStorage:
         """Give location and storage options: the namespace's, with the table's own on top."""
-        own = {
-            key[len(STORAGE_PREFIX) :]: value
-            for key, value in entry.properties.items()
-            if key.startswith(STORAGE_PREFIX)
-        }
+        own = _own_options(entry.properties)
+        what = f"table {format_identifier(entry.id)}"
+        self._refuse_foreign_disk(entry, what)
         return TableStorage(
             location=entry.location,
-            options={**self.config.storage, **own},
+            options=joined_options(self.config.storage, own, what),
             session=self._lance_session,
             renewed_by=(self, entry.id),
         )
+
+    # --- what a caller may reach
+
+    def _bounds(self) -> Confinement | None:
+        """Return the bounds of the caller; None where it may go anywhere."""
+        bounds, places = confinement(), self.config.allow_locations
+        if bounds is not None:
+            return evolve(bounds, allowed_locations=(*bounds.allowed_locations, *places))
+        return Confinement(allowed_locations=places) if self.config.confine_locations else None
+
+    def _own_places(self, identifier: Identifier) -> Iterator[str]:
+        """Give the places of the namespace itself where that object may be."""
+        if self.config.root is not None:
+            yield self.config.root
+        if self.capabilities.holds_tables(len(identifier) - 1):
+            try:
+                usual = self._usual_location(identifier)
+            except InvalidInputError:
+                return  # it has none, and every table needs a location to be given
+            if usual is not None:
+                yield usual.rpartition("/")[0]
+
+    def _asked_location(self, location: str) -> str:
+        """Give a location that a caller asks for as a path or URI that stands by itself."""
+        return location
+
+    def _refuse_outside(self, operation: str, identifier: Identifier, location: str | None) -> None:
+        """Refuse a location that the caller may not choose (code 13)."""
+        bounds = self._bounds()
+        if bounds is not None and location is not None:
+            what = f"{operation} {format_identifier(identifier)}"
+            places = self._own_places(identifier)
+            bounds.refuse_outside(self._asked_location(location), places, what)
+
+    def _refuse_properties(
+        self, operation: str, identifier: Identifier, properties: Mapping[str, str]
+    ) -> None:
+        """Refuse properties that lead where the caller may not go, or credentials elsewhere (13)."""
+        for key in self.capabilities.location_properties:
+            self._refuse_outside(operation, identifier, properties.get(key))
+        if "Table" in operation:
+            what = f"{operation} {format_identifier(identifier)}"
+            joined_options(self.config.storage, _own_options(properties), what)
+
+    def _refuse_foreign_disk(self, entry: TableEntry, what: str) -> None:
+        """Refuse a table that the catalog has on this machine's disk, outside its places (code 15).
+
+        Object stores have their own access control; on disk there would be only the process's.
+        """
+        bounds = self._bounds()
+        if bounds is None or not is_local(entry.location):
+            return
+        try:
+            bounds.refuse_outside(entry.location, self._own_places(entry.id), what)
+        except InvalidInputError as error:
+            raise PermissionDeniedError(
+                f"{what}: it is on the server's own disk, outside the places of this namespace; have "
+                "the operator allow it (--allow-location)"
+            ) from error
 
     def _lance_session(self) -> Any:
         """Give the session whose bounded caches keep opened tables.
@@ -570,6 +630,7 @@ class CatalogNamespace(TableOperations):
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
         properties = request.properties or {}
+        self._refuse_properties("CreateNamespace", identifier, properties)
         try:
             stored = self._make_namespace(identifier, properties)
         except NamespaceAlreadyExistsError as taken:
@@ -614,7 +675,9 @@ class CatalogNamespace(TableOperations):
     def alter_namespace(self, request: AlterNamespaceRequest) -> AlterNamespaceResponse:
         """Set and unset properties of a namespace."""
         changed, removed = _changes(request.set_properties, request.unset_properties)
-        properties = self._alter_namespace(parse_identifier(request.id), changed, removed)
+        identifier = parse_identifier(request.id)
+        self._refuse_properties("AlterNamespace", identifier, changed)
+        properties = self._alter_namespace(identifier, changed, removed)
         return models.AlterNamespaceResponse(properties=dict(properties))
 
     # --- listing tables
@@ -769,7 +832,10 @@ class CatalogNamespace(TableOperations):
             raise InvalidInputError(
                 f"DeclareTable {format_identifier(identifier)}: the location is empty; leave it out"
             )
-        entry = self._add_table(identifier, request.location, request.properties or {})
+        properties = request.properties or {}
+        self._refuse_outside("DeclareTable", identifier, request.location)
+        self._refuse_properties("DeclareTable", identifier, properties)
+        entry = self._add_table(identifier, request.location, properties)
         return models.DeclareTableResponse(
             location=entry.location,
             storage_options=dict(self._storage(entry).options) or None,
@@ -787,6 +853,8 @@ class CatalogNamespace(TableOperations):
                 f"RegisterTable {format_identifier(identifier)}: the location is empty"
             )
         properties = request.properties or {}
+        self._refuse_outside("RegisterTable", identifier, request.location)
+        self._refuse_properties("RegisterTable", identifier, properties)
         try:
             entry = self._adopt_table(identifier, request.location, properties)
         except TableAlreadyExistsError as taken:
@@ -831,6 +899,7 @@ class CatalogNamespace(TableOperations):
         properties |= {
             STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
         }
+        self._refuse_properties("CreateTable", identifier, properties)
         reader = to_reader(data)
         check_columns(reader.schema)
         before = self._data_before(identifier, properties)
@@ -1046,7 +1115,12 @@ class CatalogNamespace(TableOperations):
     def alter_table(self, request: AlterTableRequest) -> AlterTableResponse:
         """Set and unset properties of a table."""
         changed, removed = _changes(request.set_properties, request.unset_properties)
-        entry = self._find(parse_identifier(request.id))
+        identifier = parse_identifier(request.id)
+        entry = self._find(identifier)
+        left = {key: value for key, value in entry.properties.items() if key not in removed}
+        locations = self.capabilities.location_properties
+        kept = {key: value for key, value in left.items() if key not in locations}
+        self._refuse_properties("AlterTable", identifier, {**kept, **changed})
         properties = self._alter_table(entry, changed, removed)
         return models.AlterTableResponse(properties=_plain_properties(properties))
 
@@ -1144,6 +1218,12 @@ def table_not_found(identifier: Identifier) -> TableNotFoundError:
 def table_exists(identifier: Identifier) -> TableAlreadyExistsError:
     """Build the error for a table that is there already (code 5)."""
     return TableAlreadyExistsError(f"table {format_identifier(identifier)} already exists")
+
+
+def _own_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """Give the storage options among a table's properties."""
+    start = len(STORAGE_PREFIX)
+    return {k[start:]: value for k, value in properties.items() if k.startswith(STORAGE_PREFIX)}
 
 
 def _plain_properties(properties: Mapping[str, str]) -> dict[str, str]:

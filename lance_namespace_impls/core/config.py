@@ -144,6 +144,16 @@ class Config:
         doc="leave a table that cannot be read out of a listing, with a warning, instead of failing",
     )
 
+    confine_locations: bool = option(
+        default=False,
+        doc="refuse locations outside the namespace's own places; a server does so in any case",
+    )
+
+    allow_locations: tuple[str, ...] = option(
+        default=(),
+        doc="paths and URIs below which tables may be too, where locations are confined",
+    )
+
     @classmethod
     def from_properties(
         cls, properties: Mapping[str, Any], other_impls: Collection[str] = ()
@@ -215,7 +225,7 @@ class Config:
             if "prefixes" in attribute.metadata:
                 prefix = attribute.metadata["prefixes"][0]
                 out |= {prefix + key: text for key, text in value.items()}
-            elif value is not None:
+            elif value is not None and (value != () or attribute.default != ()):
                 out[_key(attribute)] = _text(value)
         return out
 

@@ -204,6 +204,11 @@ class DirectoryNamespace(CatalogNamespace):
                     f"table {name} cannot be made: {self._directory.location(folder)} is a file"
                 )
 
+    def _asked_location(self, location: str) -> str:
+        if "://" in location or location.startswith(("/", "~", "file:")):
+            return location
+        return f"{self._directory.root}/{location}"
+
     def _adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:

@@ -74,7 +74,11 @@ class GlueNamespace(CatalogNamespace):
     config_type = GlueConfig
     config: GlueConfig
     capabilities = Capabilities(
-        namespace_depth=None, table_depth=1, lowercase_names=True, rename_across=True
+        namespace_depth=None,
+        table_depth=1,
+        lowercase_names=True,
+        rename_across=True,
+        location_properties=(LOCATION,),
     )
 
     def __init__(self, config: GlueConfig) -> None:

@@ -24,7 +24,13 @@ from .config import Hive3Config
 from .errors import said
 from .folders import MadeFirst
 from .namespace import FAILED_TO_STORE, HiveNamespace
-from .records import catalog_properties, change_catalog, new_catalog
+from .records import (
+    CATALOG_LOCATION,
+    LOCATION,
+    catalog_properties,
+    change_catalog,
+    new_catalog,
+)
 
 __all__ = ["Hive3Namespace"]
 
@@ -44,6 +50,7 @@ class Hive3Namespace(HiveNamespace):
     config: Hive3Config
     with_catalogs = True
     capabilities = Capabilities(
+        location_properties=(LOCATION, CATALOG_LOCATION),
         namespace_depth=2,
         table_depth=2,
         lowercase_names=True,

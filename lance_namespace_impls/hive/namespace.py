@@ -402,6 +402,7 @@ class Hive2Namespace(HiveNamespace):
     config: Hive2Config
     with_catalogs = False
     capabilities = Capabilities(
+        location_properties=(LOCATION,),
         namespace_depth=1,
         table_depth=1,
         lowercase_names=True,

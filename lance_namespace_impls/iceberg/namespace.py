@@ -90,6 +90,15 @@ class IcebergNamespace(CatalogNamespace):
     config_type = IcebergConfig
     config: IcebergConfig
     capabilities = Capabilities(
+        # Where the server, and what other engines write, put data and metadata.
+        location_properties=(
+            "location",
+            "default-base-location",
+            "write.data.path",
+            "write.metadata.path",
+            "write.object-storage.path",
+            "write.folder-storage.path",
+        ),
         namespace_depth=None,
         table_depth=2,
         given_depth=1,

@@ -8,7 +8,7 @@ import io
 import logging
 import traceback
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import Any, BinaryIO, TypeVar
@@ -36,6 +36,7 @@ from ..core.namespace import Namespace
 from ..tables.write import RowCount
 from .answers import Reply, error_reply, gather, reply
 from .bodies import ClientGoneError, Incoming, Rows
+from .reach import Reach
 from .requests import Headers, check_content_type, read_request
 from .routes import Endpoint, Found, RouteTable
 
@@ -61,6 +62,8 @@ def create_app(
     threads: int = 40,
     upload_threads: int = 16,
     max_json_bytes: int = 32 << 20,
+    allow_storage_options: Iterable[str] = (),
+    allow_locations: Iterable[str] = (),
 ) -> Starlette:
     """Build the server of a namespace.
 
@@ -70,11 +73,17 @@ def create_app(
         threads: operations that run at once.
         upload_threads: operations that take rows at once, beside those.
         max_json_bytes: size of the largest JSON body that is read.
+        allow_storage_options: storage options that callers may set, without ``storage.``.
+        allow_locations: paths and URIs below which callers may put tables, beside the namespace's
+            own places.
 
     Returns:
         a Starlette application, to be run or mounted.
     """
-    service = _Service(namespace, vend_storage_options, threads, upload_threads, max_json_bytes)
+    reach = Reach(storage_options=allow_storage_options, locations=allow_locations)
+    service = _Service(
+        namespace, vend_storage_options, threads, upload_threads, max_json_bytes, reach
+    )
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -138,6 +147,7 @@ class _Service:
         threads: int,
         upload_threads: int,
         max_json_bytes: int,
+        reach: Reach,
     ) -> None:
         self.routes = RouteTable()
         self._namespace = namespace
@@ -146,6 +156,7 @@ class _Service:
         # An upload holds its thread as long as the client takes; others must not wait for it.
         self._uploads = ThreadPoolExecutor(upload_threads, "lance-ns-upload")
         self._max_json_bytes = max_json_bytes
+        self._reach = reach
 
     def close(self) -> None:
         """Let no new operation start; those that run come to their end."""
@@ -211,8 +222,10 @@ class _Service:
             request: Any = read_request(
                 call.endpoint, call.segments, call.query_string, call.headers, body
             )
+            self._reach.check(operation, request, self._namespace)
             method = getattr(self._namespace, operation.method_name)
-            answer = method(request) if rows is None else _with_rows(method, request, rows)
+            with self._reach.bounds():
+                answer = method(request) if rows is None else _with_rows(method, request, rows)
             vend = self._vend and getattr(request, "vend_credentials", None) is not False
             return reply(operation, answer, vend_secrets=vend)
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error

@@ -1,0 +1,138 @@
+"""Where a caller may put tables, and which storage options it may name.
+
+Off in process, where the caller has the rights of the process anyway. A server turns it on for what
+its callers ask; the property ``confine_locations`` does so for everybody.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from urllib.parse import unquote
+
+from attrs import frozen
+
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["Confinement", "confined", "confinement", "is_local", "is_within"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+# Names of one store, of which the first stands for all.
+_SAME = {
+    "s3a": "s3",
+    "s3n": "s3",
+    "gcs": "gs",
+    "azure": "az",
+    "abfss": "abfs",
+    "wasb": "az",
+    "wasbs": "az",
+}
+_LOCAL = frozenset({"file", "file-object-store"})
+
+
+@frozen(kw_only=True)
+class Confinement:
+    """The bounds of a caller."""
+
+    allowed_locations: tuple[str, ...] = ()
+    """Paths and URIs below which tables may be, beside the namespace's own places."""
+
+    def refuse_outside(self, location: str, own: Iterable[str], what: str) -> None:
+        """Refuse a location outside the allowed places.
+
+        Args:
+            location: the path or URI that was asked for.
+            own: the namespace's own places.
+            what: the operation and its object, to open the message with.
+
+        Raises:
+            InvalidInputError: code 13.
+        """
+        if any(is_within(location, place) for place in (*self.allowed_locations, *own)):
+            return
+        raise InvalidInputError(
+            f"{what}: location {location[:200]!r} is outside the places of this namespace; leave the "
+            "location out, or have the operator allow it (--allow-location)"
+        )
+
+
+_CURRENT: ContextVar[Confinement | None] = ContextVar("confinement", default=None)
+
+
+def confinement() -> Confinement | None:
+    """Return the bounds of the caller of this moment; None where it has none."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def confined(bounds: Confinement) -> Iterator[None]:
+    """Do what is inside within these bounds, in this thread and those that it looks things up in."""
+    before = _CURRENT.set(bounds)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(before)
+
+
+def is_local(location: str) -> bool:
+    """Return whether a location is on a file system of this machine."""
+    found = _SCHEME.fullmatch(location)
+    return found is None or found[1].lower() in _LOCAL
+
+
+def is_within(location: str, place: str) -> bool:
+    """Return whether a location is a place or below it, however either is written.
+
+    Symbolic links are followed on local storage. A location that can be read in two ways, with
+    ``..`` in it, an empty level, a query or encoded signs of these, is within nothing.
+    """
+    inside, outside = _readings(location), _readings(place)
+    return bool(inside and outside) and all(
+        any(levels[: len(prefix)] == prefix for prefix in outside) for levels in inside
+    )
+
+
+def _readings(location: str) -> Collection[tuple[str, ...]]:
+    """Return the levels of a location, from the store on, in each way that a reader may take it."""
+    found = _SCHEME.fullmatch(location)
+    path = found[2] if found is not None else location
+    decoded = _decoded(path)
+    if not location or not _is_plain(decoded):
+        return ()
+    if found is None or found[1].lower() in _LOCAL:
+        return _local_readings(path, is_uri=found is not None)
+    scheme = found[1].lower()
+    levels = decoded.strip("/").split("/") if path.startswith("//") else []
+    if not levels or "" in levels or any(sign in path for sign in "?#") or "\\" in decoded:
+        return ()
+    return ((_SAME.get(scheme, scheme), *levels),)
+
+
+def _local_readings(path: str, *, is_uri: bool) -> Collection[tuple[str, ...]]:
+    if is_uri:
+        host = re.match(r"//(localhost)?(?=/)", path)
+        path = path[host.end() :] if host is not None else path
+        if path.startswith("//"):
+            return ()
+    path = os.path.expanduser(path)
+    if is_uri and not path.startswith("/"):
+        return ()
+    # Some readers take a plain path as it is and some decode it, as they all do an address.
+    ways = {os.path.realpath(unquote(path)), os.path.realpath(path)}
+    return {("file", *way.strip("/").split("/")) if way != "/" else ("file",) for way in ways}
+
+
+def _decoded(text: str) -> str:
+    """Undo percent-encoding until nothing of it is left."""
+    while (once := unquote(text)) != text:
+        text = once
+    return text
+
+
+def _is_plain(path: str) -> bool:
+    """Return whether a path has no level that leads up and no control character."""
+    leads_up = {".", ".."} & set(re.split(r"[/\\]", path))
+    return not leads_up and not any(sign < " " or sign == "\x7f" for sign in path)

@@ -1,0 +1,134 @@
+"""What the options of an object store are about: where requests go, who asks, or neither.
+
+Told by lists of names that are known; an option that is on none of them may be a secret.
+
+Source: the configuration keys of the object_store library, as pylance passes them on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["HIDDEN", "is_secret_option", "joined_options", "redact", "secret_parts", "shown"]
+
+HIDDEN = "***"
+
+_DESTINATIONS = frozenset({
+    "account_name", "allow_http", "allow_invalid_certificates", "authority_host",
+    "authority_id", "azure_authority_host", "base_url", "bucket", "bucket_name",
+    "bypass_ssl_verify", "container_credentials_full_uri",
+    "container_credentials_relative_uri", "container_name", "endpoint", "endpoint_url",
+    "endpoint_url_sts", "federated_token_file", "identity_endpoint", "imdsv1_fallback",
+    "metadata_endpoint", "msi_endpoint", "proxy_ca_certificate", "proxy_excludes", "proxy_url",
+    "role_arn", "role_session_name", "root_certificate", "s3_express", "tenant_id",
+    "use_emulator", "use_fabric_endpoint", "virtual_hosted_style_request",
+    "web_identity_token_file",
+})  # fmt: skip
+_HARMLESS = frozenset({
+    "anonymous", "checksum_algorithm", "client_max_retries", "client_retry_timeout",
+    "conditional_put", "connect_timeout", "content_type", "copy_if_not_exists",
+    "default_content_type", "default_region", "disable_tagging", "download_retry_count",
+    "expires_at_millis", "http1_only", "http2_keep_alive_interval", "http2_keep_alive_timeout",
+    "http2_keep_alive_while_idle", "http2_max_frame_size", "http2_only", "io_threads",
+    "max_retries", "pool_idle_timeout", "pool_max_idle_per_host", "project_id",
+    "randomize_addresses", "region", "request_payer", "request_timeout", "retry_timeout",
+    "server_side_encryption", "skip_signature", "timeout", "unsigned_payload",
+    "upload_concurrency", "use_opendal", "user_agent",
+})  # fmt: skip
+_VENDORS = re.compile(r"(?:aws_|azure_storage_|azure_|google_|gcs_|gs_|s3_(?!express))")
+_ANONYMOUS = frozenset({"skip_signature", "anonymous"})
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
+
+
+def _name(key: str) -> str:
+    """Return the name of an option without the vendor's, which is one with and without it."""
+    plain = _VENDORS.sub("", key.lower().replace("-", "_"), count=1)
+    return "endpoint" if plain == "endpoint_url" else plain
+
+
+def is_secret_option(key: str) -> bool:
+    """Return whether an option's value must not be shown: it is not known to be harmless."""
+    return _name(key) not in _DESTINATIONS | _HARMLESS
+
+
+def redact(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options with every secret hidden, passwords and signatures in URLs among them."""
+    return {
+        key: HIDDEN if is_secret_option(key) else shown(value) for key, value in options.items()
+    }
+
+
+def shown(text: str) -> str:
+    """Return a text with the passwords, queries and fragments of the URLs in it hidden."""
+    return _URL.sub(lambda found: _shown_url(found[0]), text) if "://" in text else text
+
+
+def secret_parts(text: str) -> set[str]:
+    """Return what `shown` hides in a text, to take it out of messages."""
+    found: set[str] = set()
+    for url in _URL.findall(text) if "://" in text else ():
+        _, user, _, tail = _parts(url)
+        for part in (user, user.partition(":")[2], tail.lstrip("?#")):
+            found |= {part, unquote(part)}
+    return {part for part in found if part}
+
+
+def _shown_url(url: str) -> str:
+    start, user, place, tail = _parts(url)
+    return f"{start}{f'{HIDDEN}@' if user else ''}{place}{f'{tail[0]}{HIDDEN}' if tail else ''}"
+
+
+def _parts(url: str) -> tuple[str, str, str, str]:
+    """Part a URL into scheme, user and password, place, and what is behind the path."""
+    scheme, _, rest = url.partition("://")
+    end = min((rest.index(sign) for sign in "?#" if sign in rest), default=len(rest))
+    place, tail = rest[:end], rest[end:]
+    user = ""
+    # Azure's abfs://container@account names a container, and no user, in front of the at sign.
+    if not scheme.lower().startswith(("abfs", "wasb")):
+        authority, slash, path = place.partition("/")
+        user, _, host = authority.rpartition("@")
+        place = f"{host}{slash}{path}"
+    return f"{scheme}://", user, place, tail
+
+
+def joined_options(
+    configured: Mapping[str, str], own: Mapping[str, str], what: str
+) -> dict[str, str]:
+    """Return the storage options of a table: the namespace's, with its own on top.
+
+    Where a table's own options lead its requests elsewhere, nobody's credentials go there but those
+    that are among them: neither the namespace's nor those of the process's environment.
+
+    Args:
+        configured: the namespace's options.
+        own: the table's own.
+        what: the table, to open the message with.
+
+    Raises:
+        InvalidInputError: code 13, the table's own options lead elsewhere and hold no credentials.
+    """
+    if not own:
+        return dict(configured)
+    known = {_name(key): value for key, value in configured.items()}
+    elsewhere = sorted(
+        key for key, value in own.items()
+        if _name(key) in _DESTINATIONS and known.get(_name(key)) != value
+    )  # fmt: skip
+    if not elsewhere:
+        return {**configured, **own}
+    if not any(is_secret_option(key) or _is_anonymous(key, own[key]) for key in own):
+        raise InvalidInputError(
+            f"{what}: {', '.join(elsewhere)} of its own would send the namespace's credentials "
+            "elsewhere; give credentials of its own too, or set it for the whole namespace"
+        )
+    kept = {key: value for key, value in configured.items() if not is_secret_option(key)}
+    return {**kept, **own}
+
+
+def _is_anonymous(key: str, value: str) -> bool:
+    return _name(key) in _ANONYMOUS and value.lower() == "true"

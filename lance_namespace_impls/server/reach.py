@@ -1,0 +1,91 @@
+"""What remote callers may reach: no storage option and no place that the operator has not named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+from attrs import field, fields, frozen
+
+from lance_namespace_client._model import Model
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.operations import Operation
+
+from ..core.catalog import STORAGE_PREFIX, CatalogNamespace
+from ..core.confinement import Confinement, confined
+
+__all__ = ["Reach"]
+
+_PROPERTIES = frozenset({"properties", "set_properties", "unset_properties"})
+_OPTIONS = "storage_options"
+_LOCATION = "location"
+
+
+def _names(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(values)
+
+
+def _places(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
+@frozen(kw_only=True)
+class Reach:
+    """The bounds of every remote caller."""
+
+    storage_options: frozenset[str] = field(default=frozenset(), converter=_names)
+    """Names of the storage options that callers may set, without ``storage.``."""
+    locations: tuple[str, ...] = field(default=(), converter=_places)
+    """Paths and URIs below which callers may put tables, beside the namespace's own places."""
+
+    def check(self, operation: Operation[Any, Any], request: Model, namespace: Any) -> None:
+        """Refuse a request that names what its caller may not.
+
+        A backend of this package checks locations itself, within `bounds`: it knows its own places.
+        Of any other namespace nothing is known, and the named locations are the only ones.
+
+        Raises:
+            InvalidInputError: code 13.
+        """
+        for name, value in _named(request):
+            if name == _LOCATION:
+                if not isinstance(namespace, CatalogNamespace):
+                    bounds = Confinement(allowed_locations=self.locations)
+                    bounds.refuse_outside(str(value), (), operation.name)
+                continue
+            refused = sorted(set(_options(name, value)) - self.storage_options)
+            if refused:
+                raise InvalidInputError(
+                    f"{operation.name}: callers may not set storage options, and {name} has "
+                    f"{', '.join(refused)[:200]}; leave them out, or have the operator allow them "
+                    "(--allow-storage-option)"
+                )
+
+    def bounds(self) -> AbstractContextManager[None]:
+        """Return a context in which a backend keeps its caller to these bounds."""
+        return confined(Confinement(allowed_locations=self.locations))
+
+
+def _options(name: str, keys: Collection[str]) -> Iterator[str]:
+    """Return the storage options among keys, without their prefix."""
+    for key in keys:
+        if name == _OPTIONS:
+            yield key
+        elif key.strip().lower().startswith(STORAGE_PREFIX):
+            yield key.strip()[len(STORAGE_PREFIX) :]
+
+
+def _named(request: Model) -> Iterator[tuple[str, Any]]:
+    """Return the fields that may name options or places, in the requests inside this one too."""
+    for attribute in fields(cast("Any", type(request))):
+        value = getattr(request, attribute.name)
+        if value is None:
+            continue
+        if attribute.name in _PROPERTIES or attribute.name in (_OPTIONS, _LOCATION):
+            yield attribute.name, value
+        elif isinstance(value, Model):
+            yield from _named(value)
+        elif isinstance(value, list) and value and isinstance(value[0], Model):
+            for each in value:
+                yield from _named(each)

@@ -1,0 +1,147 @@
+"""Where tables may be put, where that is confined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lance_namespace_client.errors import InvalidInputError, PermissionDeniedError
+from lance_namespace_impls.core.confinement import is_local, is_within
+from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed
+
+INSIDE = (
+    ("s3://b/p/x", "s3://b/p"),
+    ("s3://b/p", "s3://b/p/"),
+    ("s3a://b/p/x", "s3://b/p"),
+    ("S3://b/p/x", "s3n://b/p"),
+    ("gs://b/x", "gcs://b"),
+    ("abfss://fs@account.dfs.core.windows.net/x", "abfs://fs@account.dfs.core.windows.net"),
+    ("s3://b/a%20b/x", "s3://b/a b"),
+    ("/srv/lake/x", "/srv/lake"),
+    ("file:///srv/lake/x", "/srv/lake"),
+    ("/srv/lake/x", "file:/srv/lake/"),
+    ("/srv/a b", "file:///srv/a%20b"),
+    ("/srv/x", "/"),
+)
+OUTSIDE = (
+    ("s3://b/px", "s3://b/p"),
+    ("s3://b", "s3://b/p"),
+    ("gs://b/p/x", "s3://b/p"),
+    ("s3://B/p/x", "s3://b/p"),
+    ("s3://b/p/../x", "s3://b/p"),
+    ("s3://b/p/./x", "s3://b/p"),
+    ("s3://b/p/%2e%2e/x", "s3://b/p"),
+    ("s3://b/p/%25252e%25252e/x", "s3://b/p"),
+    ("s3://b/p\\..\\x", "s3://b/p"),
+    ("s3://b//p/x", "s3://b/p"),
+    ("s3://b/p/x?versionId=1", "s3://b/p"),
+    ("s3://b/p/x#y", "s3://b/p"),
+    ("s3://user:password@b/p/x", "s3://b/p"),
+    ("s3:b/p/x", "s3://b/p"),
+    ("http://b/p/x", "s3://b/p"),
+    ("/srv/lakes", "/srv/lake"),
+    ("/srv/lake/../etc", "/srv/lake"),
+    ("file://elsewhere/srv/lake/x", "/srv/lake"),
+    ("file+uring:///srv/lake/x", "/srv/lake"),
+    ("/srv/lake/x\0", "/srv/lake"),
+    ("/srv/lake/x\n", "/srv/lake"),
+    ("", "/srv/lake"),
+    ("", ""),
+)
+
+
+@pytest.mark.parametrize(("location", "place"), INSIDE)
+def test_a_place_is_known_however_it_is_written(location: str, place: str) -> None:
+    assert is_within(location, place)
+
+
+@pytest.mark.parametrize(("location", "place"), OUTSIDE)
+def test_what_is_elsewhere_or_may_be_is_outside(location: str, place: str) -> None:
+    assert not is_within(location, place)
+
+
+def test_links_are_followed_on_both_sides(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "lake").symlink_to(tmp_path / "real")
+    (tmp_path / "real" / "out").symlink_to(tmp_path / "elsewhere")
+    assert is_within(f"{tmp_path}/real/x", f"{tmp_path}/lake")
+    assert is_within(f"{tmp_path}/lake/x", f"{tmp_path}/real")
+    assert not is_within(f"{tmp_path}/lake/out/x", f"{tmp_path}/lake")
+    assert not is_within(f"file://{tmp_path}/lake/%6fut/x", f"{tmp_path}/lake")
+
+
+@given(st.text(max_size=20), st.sampled_from(["s3://b/p", "/srv/lake"]))
+def test_nothing_below_leads_out(tail: str, place: str) -> None:
+    if is_within(f"{place}/{tail}", place):
+        assert ".." not in tail.split("/")
+    assert not is_within(f"{place}/{tail}/../../../x", place)
+
+
+@pytest.mark.parametrize(
+    ("location", "local"),
+    [("/x", True), ("x", True), ("file:///x", True), ("FILE:/x", True), ("s3://b", False)],
+)
+def test_what_is_on_this_machine(location: str, local: bool) -> None:
+    assert is_local(location) is local
+
+
+# --- in process, where it is asked for
+
+
+def test_in_process_a_caller_goes_anywhere(tmp_path: Path) -> None:
+    with Mixed(MemoryConfig(root=str(tmp_path / "lake"))) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.declare_table({"id": ["ns", "t"], "location": "s3://elsewhere/t"})
+
+
+def test_a_property_confines_everybody(tmp_path: Path) -> None:
+    properties = {
+        "root": str(tmp_path / "lake"),
+        "confine_locations": "true",
+        "allow_locations": "s3://shared/a,s3://shared/b",
+    }
+    with Mixed.from_properties(properties) as namespace:
+        assert namespace.config.allow_locations == ("s3://shared/a", "s3://shared/b")
+        assert Mixed.from_properties(namespace.properties).config == namespace.config
+        namespace.create_namespace({"id": ["ns"]})
+        for location in ("s3://elsewhere/t", f"{tmp_path}/x"):
+            with pytest.raises(InvalidInputError, match="outside the places") as caught:
+                namespace.declare_table({"id": ["ns", "t"], "location": location})
+            assert caught.value.code == 13
+            with pytest.raises(InvalidInputError):
+                namespace.register_table({"id": ["ns", "t"], "location": location})
+        namespace.declare_table({"id": ["ns", "t"], "location": "s3://shared/b/t"})
+        namespace.declare_table({"id": ["ns", "u"]})
+
+
+def test_a_table_on_disk_that_was_there_before_is_refused(tmp_path: Path) -> None:
+    open_config = MemoryConfig(root=str(tmp_path / "lake"))
+    with Mixed(open_config) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.declare_table({"id": ["ns", "t"], "location": str(tmp_path / "x")})
+    with Mixed(MemoryConfig(root=str(tmp_path / "lake"), confine_locations=True)) as namespace:
+        with pytest.raises(PermissionDeniedError) as caught:
+            namespace.describe_table({"id": ["ns", "t"]})
+        assert caught.value.code == 15
+        assert str(tmp_path / "x") not in caught.value.message
+
+
+def test_the_place_of_a_namespaces_tables_is_its_own(tmp_path: Path) -> None:
+    class Elsewhere(MemoryNamespace):
+        """A catalog whose databases have places of their own."""
+
+        capabilities = Mixed.capabilities
+
+        def _usual_location(self, identifier: tuple[str, ...]) -> str:
+            return f"s3://of-{identifier[0]}/db/{identifier[-1]}"
+
+    config = MemoryConfig(root=str(tmp_path), confine_locations=True)
+    with Elsewhere(config) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.declare_table({"id": ["ns", "t"], "location": "s3://of-ns/db/old"})
+        with pytest.raises(InvalidInputError):
+            namespace.declare_table({"id": ["ns", "u"], "location": "s3://of-other/db/old"})

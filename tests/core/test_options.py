@@ -1,0 +1,133 @@
+"""What an object store's options are about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls.core.options import joined_options, redact, secret_parts, shown
+from tests.behaviour.memory import MemoryConfig, Mixed
+
+KEYS = {
+    "aws_access_key_id": "id",
+    "aws_secret_access_key": "secret-key",
+    "aws_session_token": "tok",
+}
+OPERATORS = {**KEYS, "aws_region": "eu-west-1", "aws_endpoint": "https://s3.example"}
+
+
+# --- an endpoint and credentials
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"aws_endpoint": "http://203.0.113.9"},
+        {"endpoint": "http://203.0.113.9"},
+        {"AWS_ENDPOINT_URL": "http://203.0.113.9"},
+        {"aws-endpoint": "http://203.0.113.9"},
+        {"proxy_url": "http://203.0.113.9"},
+        {"azure_storage_account_name": "another"},
+        {"google_base_url": "http://203.0.113.9"},
+        {"aws_container_credentials_full_uri": "http://203.0.113.9"},
+        {"allow_invalid_certificates": "true"},
+        {"allow_http": "true"},
+        {"aws_endpoint": "http://203.0.113.9", "region": "x", "skip_signature": "false"},
+    ],
+)
+@pytest.mark.parametrize("configured", [OPERATORS, {}])
+def test_where_requests_go_is_not_changed_under_others_credentials(
+    own: dict[str, str], configured: dict[str, str]
+) -> None:
+    with pytest.raises(InvalidInputError, match="credentials") as caught:
+        joined_options(configured, own, "table t")
+    assert caught.value.code == 13
+    assert "secret-key" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"aws_access_key_id": "mine", "aws_secret_access_key": "mine"},
+        {"skip_signature": "true"},
+        {"azure_storage_sas_key": "sv=1"},
+    ],
+)
+def test_an_endpoint_goes_with_the_credentials_that_came_with_it(own: dict[str, str]) -> None:
+    own = {"endpoint": "http://203.0.113.9", "allow_http": "true", **own}
+    found = joined_options(OPERATORS, own, "table t")
+    assert found["aws_region"] == "eu-west-1"
+    assert not set(found.values()) & set(KEYS.values())
+    assert {key: found[key] for key in own} == own
+
+
+def test_what_does_not_lead_elsewhere_is_laid_on_top() -> None:
+    own = {"aws_region": "us-east-1", "endpoint": OPERATORS["aws_endpoint"], "timeout": "5s"}
+    assert joined_options(OPERATORS, own, "table t") == {**OPERATORS, **own}
+    assert joined_options(OPERATORS, {}, "table t") == OPERATORS
+
+
+def test_a_table_that_leads_elsewhere_changes_nothing(tmp_path: Path) -> None:
+    theft = {"storage.aws_endpoint": "http://203.0.113.9"}
+    with Mixed(MemoryConfig(root=str(tmp_path), storage=KEYS)) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.declare_table({"id": ["ns", "t"]})
+        where = str(tmp_path / "x")
+        for call in (
+            lambda: namespace.declare_table({"id": ["ns", "u"], "properties": theft}),
+            lambda: namespace.register_table(
+                {"id": ["ns", "u"], "location": where, "properties": theft}
+            ),
+            lambda: namespace.alter_table({"id": ["ns", "t"], "set_properties": theft}),
+        ):
+            with pytest.raises(InvalidInputError):
+                call()
+        assert list(namespace.iter_tables(["ns"])) == ["t"]
+        assert not namespace.describe_table({"id": ["ns", "t"]}).properties
+
+
+def test_an_entry_that_somebody_put_into_the_catalog_takes_no_credentials(tmp_path: Path) -> None:
+    theft = {"storage.aws_endpoint": "http://203.0.113.9"}
+    with Mixed(MemoryConfig(root=str(tmp_path), storage=KEYS)) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace._add_table(("ns", "t"), "s3://bucket/t", theft)
+        for call in (namespace.describe_table, namespace.count_table_rows, namespace.drop_table):
+            with pytest.raises(InvalidInputError, match="aws_endpoint"):
+                call({"id": ["ns", "t"]})
+        gone = {"id": ["ns", "t"], "unset_properties": list(theft)}
+        namespace.alter_table(gone)
+        assert namespace.describe_table({"id": ["ns", "t"]}).storage_options == KEYS
+
+
+# --- what may be shown
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["azure_storage_master_key", "master_key", "aws_secret_access_key", "aws_access_key_id",
+     "google_service_account_key", "sas_key", "bearer_token", "something_new", "encryption_key"],
+)  # fmt: skip
+def test_what_is_not_known_to_be_harmless_is_a_secret(key: str) -> None:
+    assert redact({key: "hidden-one"}) == {key: "***"}
+
+
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("http://user:pass@proxy:3128", "http://***@proxy:3128"),
+        ("https://host/p?sv=1&sig=abc", "https://host/p?***"),
+        ("https://host/p#token=abc", "https://host/p#***"),
+        ("see https://me:pass@h/x, and more", "see https://***@h/x, and more"),
+        ("https://host:9000/p", "https://host:9000/p"),
+        ("abfss://fs@account.dfs.core.windows.net/p", "abfss://fs@account.dfs.core.windows.net/p"),
+        ("s3://bucket/a b", "s3://bucket/a b"),
+        ("/srv/a@b?c", "/srv/a@b?c"),
+    ],
+)
+def test_urls_are_shown_without_what_gives_access(text: str, safe: str) -> None:
+    assert shown(text) == safe
+    assert redact({"proxy_url": text}) == {"proxy_url": safe}
+    for part in secret_parts(text):
+        assert part not in safe

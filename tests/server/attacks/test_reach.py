@@ -1,0 +1,322 @@
+"""What a remote caller may not reach: other storage options, and places outside the namespace's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.server import serving
+from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
+
+ROWS = pa.table({"x": [1, 2, 3]})
+ARROW = "application/vnd.apache.arrow.stream"
+THEFT = {"aws_endpoint": "http://203.0.113.9", "allow_http": "true"}
+STOLEN = {f"storage.{key}": value for key, value in THEFT.items()}
+SECRET = "the-operators-session-token"
+
+
+def arrow_bytes() -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, ROWS.schema) as writer:
+        writer.write_table(ROWS)
+    return bytes(sink.getvalue())
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> Iterator[MemoryNamespace]:
+    root = tmp_path / "lake"
+    root.mkdir()
+    storage = {
+        "aws_access_key_id": "id",
+        "aws_secret_access_key": "key",
+        "aws_session_token": SECRET,
+    }
+    with Mixed(MemoryConfig(root=str(root), storage=storage)) as found:
+        found.create_namespace({"id": ["ns"]})
+        found.create_table({"id": ["ns", "t"]}, ROWS)
+        yield found
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def state(namespace: MemoryNamespace) -> Any:
+    tables = catalog(namespace.config.root).tables
+    return {key: repr(value) for key, value in tables.items()}
+
+
+class Caller:
+    """Somebody who reaches the server."""
+
+    def __init__(self, address: str) -> None:
+        self._client = httpx.Client(base_url=address, timeout=60)
+
+    def json(self, path: str, body: dict[str, Any], **more: Any) -> httpx.Response:
+        return self._client.post(path, json=body, **more)
+
+    def rows(self, path: str, **more: Any) -> httpx.Response:
+        headers = {"content-type": ARROW, **more.pop("headers", {})}
+        return self._client.post(path, content=arrow_bytes(), headers=headers, **more)
+
+
+def said(answer: httpx.Response, code: int = 13) -> str:
+    assert answer.json().get("code") == code, answer.text
+    return str(answer.json()["error"])
+
+
+# --- storage options
+
+WITH_OPTIONS = {
+    "declare": lambda c: c.json("/v1/table/ns$new/declare", {"properties": STOLEN}),
+    "declare by name": lambda c: c.json(
+        "/DeclareTable", {"id": ["ns", "new"], "properties": STOLEN}
+    ),
+    "declare, in capitals": lambda c: c.json(
+        "/v1/table/ns$new/declare", {"properties": {" Storage.aws_endpoint": "http://203.0.113.9"}}
+    ),
+    "register": lambda c: c.json(
+        "/v1/table/ns$new/register", {"location": "x", "properties": STOLEN}
+    ),
+    "alter": lambda c: c.json("/v1/table/ns$t/alter", {"set_properties": STOLEN}),
+    "unset": lambda c: c.json(
+        "/v1/table/ns$t/alter", {"unset_properties": ["storage.aws_endpoint"]}
+    ),
+    "alter by name": lambda c: c.json(
+        "/AlterTable", {"id": ["ns", "t"], "set_properties": STOLEN}
+    ),
+    "create namespace": lambda c: c.json("/v1/namespace/new/create", {"properties": STOLEN}),
+    "alter namespace": lambda c: c.json("/v1/namespace/ns/alter", {"set_properties": STOLEN}),
+    "create, options in the query": lambda c: c.rows(
+        "/v1/table/ns$new/create", params={"storage_options": json.dumps(THEFT)}
+    ),
+    "create, properties in the query": lambda c: c.rows(
+        "/v1/table/ns$new/create", params={"properties": json.dumps(STOLEN)}
+    ),
+    "create, properties in the header": lambda c: c.rows(
+        "/v1/table/ns$new/create", headers={"x-lance-table-properties": json.dumps(STOLEN)}
+    ),
+    "create by name": lambda c: c.rows(
+        "/CreateTable", params={"id": "ns$new", "storage_options": json.dumps(THEFT)}
+    ),
+    "overwrite": lambda c: c.rows(
+        "/v1/table/ns$t/create", params={"mode": "Overwrite", "properties": json.dumps(STOLEN)}
+    ),
+    "a whole other identity": lambda c: c.json(
+        "/v1/table/ns$new/declare",
+        {"properties": {"storage.aws_endpoint": "http://203.0.113.9", "storage.aws_region": "x"}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WITH_OPTIONS)
+def test_a_caller_names_no_storage_option(namespace: MemoryNamespace, way: str) -> None:
+    before = state(namespace)
+    with serving(namespace) as address:
+        message = said(WITH_OPTIONS[way](Caller(address)))
+    assert "storage options" in message and "--allow-storage-option" in message
+    assert state(namespace) == before
+
+
+def test_the_operator_names_the_options_that_callers_may_set(namespace: MemoryNamespace) -> None:
+    with serving(namespace, allow_storage_options=["aws_region"]) as address:
+        caller = Caller(address)
+        body = {"properties": {"storage.aws_region": "eu-west-1"}}
+        assert caller.json("/v1/table/ns$a/declare", body).status_code == 200
+        body["properties"]["storage.aws_endpoint"] = "http://203.0.113.9"
+        assert "aws_region" not in said(caller.json("/v1/table/ns$b/declare", body))
+
+
+def test_an_allowed_endpoint_takes_no_credentials_along(namespace: MemoryNamespace) -> None:
+    with serving(namespace, allow_storage_options=THEFT, vend_storage_options=True) as address:
+        caller = Caller(address)
+        said(caller.json("/v1/table/ns$a/declare", {"properties": STOLEN}))
+        body = {"properties": {**STOLEN, "storage.skip_signature": "true"}}
+        said(caller.json("/v1/table/ns$a/declare", body))  # that key is not allowed
+
+
+# --- places
+
+OUTSIDE = (
+    "{outside}/victim",
+    "file://{outside}/victim",
+    "file:{outside}/victim",
+    "FILE://{outside}/victim",
+    "file-object-store://{outside}/victim",
+    "file://localhost{outside}/victim",
+    "{root}/../outside/victim",
+    "file://{root}/../outside/victim",
+    "file://{root}/%2e%2e/outside/victim",
+    "file://{root}/%252e%252e/outside/victim",
+    "{root}/link/victim",
+    "file://{root}/link/victim",
+    "file://{root}/li%6ek/victim",
+    "{root}beside",
+    "/",
+    "s3://other-bucket/table",
+    "S3A://other-bucket/table",
+    "memory://table",
+    "../outside/victim",
+    "~/victim",
+)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    """A dataset that is not the namespace's, and a link to it from within."""
+    found = tmp_path / "outside"
+    lance.write_dataset(ROWS, str(found / "victim"))
+    (tmp_path / "lake").mkdir(exist_ok=True)
+    (tmp_path / "lake" / "link").symlink_to(found)
+    (tmp_path / "lakebeside").mkdir()
+    return found
+
+
+@pytest.mark.parametrize("location", OUTSIDE)
+@pytest.mark.parametrize("operation", ["declare", "register"])
+def test_a_caller_chooses_no_place_outside(
+    outside: Path, tmp_path: Path, operation: str, location: str
+) -> None:
+    root = tmp_path / "lake"
+    with Mixed(MemoryConfig(root=str(root))) as namespace, serving(namespace) as address:
+        namespace.create_namespace({"id": ["ns"]})
+        before = contents(tmp_path)
+        where = location.format(outside=outside, root=root)
+        caller = Caller(address)
+        for body in ({"location": where}, {"location": where, "mode": "Overwrite"}):
+            if operation == "declare" and "mode" in body:
+                continue
+            message = said(caller.json(f"/v1/table/ns$new/{operation}", body))
+            assert "--allow-location" in message
+        assert contents(tmp_path) == before
+        assert list(namespace.iter_tables(["ns"])) == []
+
+
+def test_within_its_own_places_a_caller_is_free(tmp_path: Path) -> None:
+    root = tmp_path / "lake"
+    lance.write_dataset(ROWS, str(root / "some" / "data"))
+    with Mixed(MemoryConfig(root=str(root))) as namespace, serving(namespace) as address:
+        namespace.create_namespace({"id": ["ns"]})
+        caller = Caller(address)
+        for number, where in enumerate((f"{root}/some/data", f"file://{root}/some/data")):
+            answer = caller.json(f"/v1/table/ns$t{number}/register", {"location": where})
+            assert answer.status_code == 200, answer.text
+            assert caller.json(f"/v1/table/ns$t{number}/count_rows", {}).json() == 3
+
+
+def test_the_operator_names_more_places(outside: Path, tmp_path: Path) -> None:
+    root = tmp_path / "lake"
+    with (
+        Mixed(MemoryConfig(root=str(root))) as namespace,
+        serving(namespace, allow_locations=[str(outside), "s3://shared/tables/"]) as address,
+    ):
+        namespace.create_namespace({"id": ["ns"]})
+        caller = Caller(address)
+        for number, where in enumerate((f"{outside}/victim", "s3a://shared/tables/x")):
+            body = {"location": where}
+            assert caller.json(f"/v1/table/ns$t{number}/declare", body).status_code == 200
+        said(caller.json("/v1/table/ns$u/declare", {"location": "s3://shared/tablesx"}))
+
+
+def test_a_table_that_the_catalog_has_on_the_servers_disk_is_out_of_reach(
+    outside: Path, tmp_path: Path
+) -> None:
+    """Another tool of the catalog registered a path that exists on the server's machine."""
+    root = tmp_path / "lake"
+    with Mixed(MemoryConfig(root=str(root))) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.register_table({"id": ["ns", "t"], "location": f"{outside}/victim"})
+        assert namespace.count_table_rows({"id": ["ns", "t"]}).count == 3
+        before = contents(outside)
+        with serving(namespace) as address:
+            caller = Caller(address)
+            for operation in ("describe", "count_rows", "drop", "tags/list"):
+                message = said(caller.json(f"/v1/table/ns$t/{operation}", {}), 15)
+                assert "--allow-location" in message and str(outside) not in message
+            said(caller.rows("/v1/table/ns$t/insert"), 15)
+            said(caller.rows("/v1/table/ns$t/create", params={"mode": "Overwrite"}), 15)
+        assert contents(outside) == before
+        with serving(namespace, allow_locations=[str(outside)]) as address:
+            assert Caller(address).json("/v1/table/ns$t/count_rows", {}).json() == 3
+
+
+def test_a_directory_serves_no_table_that_a_link_leads_out_to(
+    outside: Path, tmp_path: Path
+) -> None:
+    root = tmp_path / "lake"
+    (root / "linked").symlink_to(outside / "victim")
+    with connect("dir", {"path": str(root)}) as namespace, serving(namespace) as address:
+        caller = Caller(address)
+        assert namespace.count_table_rows({"id": ["linked"]}).count == 3
+        said(caller.json("/v1/table/linked/count_rows", {}), 15)
+        said(caller.rows("/v1/table/linked/insert"), 15)
+        location = quote(str(outside / "victim"))
+        said(caller.json("/v1/table/new/register", {"location": location}))
+
+
+class Other(MemoryNamespace):
+    """A namespace whose databases say where they are."""
+
+    capabilities = Mixed.capabilities.__class__(
+        **{
+            **{key: getattr(Mixed.capabilities, key) for key in ("namespace_depth", "cascade")},
+            "table_depth": 1,
+            "location_properties": ("location",),
+        }
+    )
+
+
+def test_a_namespace_is_put_nowhere_else_either(outside: Path, tmp_path: Path) -> None:
+    root = tmp_path / "lake"
+    with Other(MemoryConfig(root=str(root))) as namespace, serving(namespace) as address:
+        caller = Caller(address)
+        for where in (str(outside), "s3://other/place"):
+            body = {"properties": {"location": where}}
+            said(caller.json("/v1/namespace/a/create", body))
+            namespace.create_namespace({"id": ["b"]})
+            said(caller.json("/v1/namespace/b/alter", {"set_properties": {"location": where}}))
+            namespace.drop_namespace({"id": ["b"]})
+        inside = {"properties": {"location": f"{root}/a"}}
+        assert caller.json("/v1/namespace/a/create", inside).status_code == 200
+
+
+def test_of_a_namespace_of_another_make_no_place_is_known(outside: Path) -> None:
+    class Foreign:
+        asked: list[str]
+
+        def __init__(self) -> None:
+            self.asked = []
+
+        def declare_table(self, request: Any) -> Any:
+            self.asked.append(request.location)
+            return {"location": request.location}
+
+    foreign: Any = Foreign()
+    with serving(foreign, allow_locations=["s3://shared/x"]) as address:
+        caller = Caller(address)
+        said(caller.json("/v1/table/t/declare", {"location": f"{outside}/victim"}))
+        assert (
+            caller.json("/v1/table/t/declare", {"location": "s3://shared/x/t"}).status_code == 200
+        )
+    assert foreign.asked == ["s3://shared/x/t"]
+
+
+def test_the_bounds_are_the_callers_and_not_the_process(outside: Path, tmp_path: Path) -> None:
+    root = tmp_path / "lake"
+    with Mixed(MemoryConfig(root=str(root))) as namespace, serving(namespace) as address:
+        namespace.create_namespace({"id": ["ns"]})
+        body = {"location": f"{outside}/victim"}
+        said(Caller(address).json("/v1/table/ns$t/register", body))
+        namespace.register_table({"id": ["ns", "t"], **body})
+        entry = namespace._table(("ns", "t"))
+        assert isinstance(entry, TableEntry) and entry.location == f"{outside}/victim"
