@@ -320,3 +320,26 @@ def test_the_bounds_are_the_callers_and_not_the_process(outside: Path, tmp_path:
         namespace.register_table({"id": ["ns", "t"], **body})
         entry = namespace._table(("ns", "t"))
         assert isinstance(entry, TableEntry) and entry.location == f"{outside}/victim"
+
+
+def test_a_blob_does_not_bring_a_file_of_the_server(tmp_path: Path) -> None:
+    """A row may name its blob by URI; pylance takes those of registered places only."""
+    from lance import blob_array, blob_field
+
+    secret = tmp_path / "secret.txt"
+    secret.write_text("keep me")
+    blobs = pa.schema([blob_field("b")])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, blobs) as writer:
+        writer.write_table(pa.table([blob_array([secret.as_uri()])], schema=blobs))
+    root = tmp_path / "lake"
+    first = pa.table([blob_array([b"mine"])], schema=blobs)
+    lance.write_dataset(first, str(root / "t.lance"), data_storage_version="2.2")
+    with connect("dir", {"path": str(root)}) as namespace, serving(namespace) as address:
+        for path in ("/v1/table/t/insert", "/v1/table/u/create"):
+            answer = httpx.post(
+                address + path, content=bytes(sink.getvalue()), headers={"content-type": ARROW}
+            )
+            assert "URI" in said(answer)
+        assert namespace.count_table_rows({"id": ["t"]}).count == 1
+        assert list(namespace.iter_tables()) == ["t"]
