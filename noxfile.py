@@ -92,6 +92,14 @@ def codegen(session: nox.Session) -> None:
 
 
 @nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation into build/site; `nox -s docs -- serve` shows it while it is written."""
+    install(session)
+    session.env["NO_MKDOCS_2_WARNING"] = "1"
+    session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Run the benchmarks; each prints its ratios and fails over its bound."""
     install(session)

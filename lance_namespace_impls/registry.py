@@ -119,7 +119,8 @@ def _prefixes(properties: Mapping[str, Any]) -> set[str]:
 def connect_config(config: Mapping[str, Any]) -> Namespace:
     """Connect with one flat configuration that names the implementation under ``impl``.
 
-    >>> connect_config({"impl": "dir", "dir.path": "/my/dir"})  # doctest: +SKIP
+    Examples:
+        >>> connect_config({"impl": "dir", "dir.path": "/my/dir"})  # doctest: +SKIP
 
     Raises:
         InvalidInputError: code 13, as `connect`; or there is no ``impl``.

@@ -242,7 +242,8 @@ class Config:
 
     @classmethod
     def describe(cls) -> list[dict[str, Any]]:
-        """List the properties: key, type, unit, default, whether required or secret, what it is."""
+        """Return the properties, a row each: ``key``, ``also`` (other keys of the same property),
+        ``type``, ``unit``, ``default``, ``required``, ``secret`` and ``doc``."""
         hints = get_type_hints(cls)
         rows = []
         for attribute in attrs.fields(cls):
@@ -251,6 +252,9 @@ class Config:
             rows.append(
                 {
                     "key": _key(attribute) + ("*" if group else ""),
+                    "also": [f"{p}*" for p in attribute.metadata["prefixes"][1:]]
+                    if group
+                    else list(attribute.metadata["also"]),
                     "type": "text" if group else _type_name(hints[attribute.name]),
                     "unit": attribute.metadata.get("unit"),
                     "default": default if isinstance(default, str | int | float | bool) else None,

@@ -21,13 +21,18 @@ class IcebergConfig(HttpConfig):
 
     impl: ClassVar[str] = "iceberg"
 
-    endpoint: str = option(doc="address of the server, such as http://localhost:8181")
+    endpoint: str = option(
+        doc="address of the server, such as http://localhost:8181, with or without /v1"
+    )
     credential: str | None = option(
         default=None,
         secret=True,
         doc="client_id:client_secret of the OAuth2 client-credentials flow",
     )
-    scope: str = option(default="catalog", doc="scope of the token that the flow asks for")
+    scope: str = option(
+        default="catalog",
+        doc="scope of the token that the flow asks for; Apache Polaris wants PRINCIPAL_ROLE:ALL",
+    )
     oauth2_server_uri: str | None = option(
         name="oauth2-server-uri",
         also=("oauth2_server_uri",),

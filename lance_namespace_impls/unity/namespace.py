@@ -79,7 +79,9 @@ class UnityConfig(HttpConfig):
 
     impl: ClassVar[str] = "unity"
 
-    endpoint: str = option(doc="address of the server, such as http://localhost:8080")
+    endpoint: str = option(
+        doc="address of the server, such as http://localhost:8080, with or without the path of the API"
+    )
     catalog: str = option(doc="name of the catalog")
     api_path: str = option(
         default="/api/2.1/unity-catalog", doc="path of the API, which follows the endpoint"

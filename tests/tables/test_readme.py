@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-GUIDE = (ROOT / "docs" / "index.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "guide.md").read_text("utf-8")
 FOLDER = "/tmp/lake"
 
 

@@ -1,0 +1,72 @@
+"""Hooks of mkdocs: adds the generated pages, and fills the marks that pages have for tables.
+
+A mark is a comment of its own line: ``<!-- properties glue -->`` is the table of a backend's
+properties, ``<!-- error-codes -->`` the table of codes. In the page of troubleshooting, what the
+protocol says of a code goes below the heading of that code.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File
+
+from docs._generate.public import backends
+from docs._generate.reference import pages as make_pages
+from docs._generate.tables import error_block, error_name, error_table, properties
+from lance_namespace_client.errors import ErrorCode
+
+pages = cache(make_pages)
+
+MARK = re.compile(r"^<!-- (properties|error-codes)(?: (\w+))? -->$", re.MULTILINE)
+TROUBLESHOOTING = "troubleshooting.md"
+
+
+def on_config(config: Any) -> Any:
+    """List the generated pages of Python names in the navigation."""
+    (reference,) = (entry["Reference"] for entry in config.nav if "Reference" in entry)
+    for title, folder in (("Python", "python"), ("Client", "client")):
+        prefix = f"reference/{folder}/"
+        index, others = f"{prefix}index.md", []
+        for path in pages():
+            if path.startswith(prefix) and path != index:
+                name = path.removeprefix(prefix).removesuffix(".md").replace("/", ".")
+                others.append({name: path})
+        reference.append({title: [index, *others]})
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the generated pages."""
+    for path, text in pages().items():
+        files.append(File.generated(config, path, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill the marks of a page."""
+    if page.file.src_uri == TROUBLESHOOTING:
+        markdown = with_codes(markdown)
+    return MARK.sub(_filled, markdown)
+
+
+def _filled(mark: re.Match[str]) -> str:
+    kind, name = mark.groups()
+    if kind == "error-codes":
+        return error_table()
+    if name not in backends():
+        raise PluginError(f"{mark.group()}: there is no backend of that name")
+    return properties(backends()[name].config_type)
+
+
+def with_codes(markdown: str) -> str:
+    """Put what the protocol says below the heading of each code; none may be missing."""
+    for code in ErrorCode:
+        heading = f"\n### {int(code)} {error_name(code)}\n"
+        if heading not in markdown:
+            raise PluginError(f"{TROUBLESHOOTING} has no heading '{heading.strip()}'")
+        markdown = markdown.replace(heading, f"{heading}\n{error_block(code)}")
+    return markdown

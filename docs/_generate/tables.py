@@ -1,0 +1,98 @@
+"""Tables in Markdown: properties of backends, error codes, exit statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from lance_namespace_client import errors
+from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
+from lance_namespace_impls.cli.failures import status_of
+from lance_namespace_impls.core.config import Config
+
+__all__ = ["cell", "error_block", "error_table", "properties", "table"]
+
+
+def cell(text: str) -> str:
+    """Return text that is no markup and stays within a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("[", "\\[")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def properties(config: type[Config]) -> str:
+    """Return the table of a backend's properties: required ones first, those of all backends last."""
+    shared = {row["key"] for row in Config.describe()}
+    rows = sorted(config.describe(), key=lambda row: (not row["required"], row["key"] in shared))
+    return table(
+        ("Property", "Type", "Default", "What it is"),
+        ((f"`{row['key']}`", _type(row), _default(row), _doc(row)) for row in rows),
+    )
+
+
+def _type(row: dict[str, Any]) -> str:
+    return row["type"] + (f", {row['unit']}" if row["unit"] else "")
+
+
+def _default(row: dict[str, Any]) -> str:
+    if row["required"]:
+        return "**required**"
+    value = row["default"]
+    if value in (None, ""):
+        return ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _doc(row: dict[str, Any]) -> str:
+    also = f"; also `{'`, `'.join(row['also'])}`" if row["also"] else ""
+    return cell(row["doc"]) + also + (" *(secret)*" if row["secret"] else "")
+
+
+def error_classes() -> dict[str, type[LanceNamespaceError]]:
+    """Return the error classes that carry a code, by name."""
+    return {
+        name: each
+        for name in errors.__all__
+        if isinstance(each := getattr(errors, name), type)
+        and issubclass(each, LanceNamespaceError)
+        and each is not LanceNamespaceError
+    }
+
+
+def _classes_of(code: ErrorCode) -> list[type[LanceNamespaceError]]:
+    return [each for each in error_classes().values() if each.code == code]
+
+
+def error_name(code: ErrorCode) -> str:
+    """Return the name of a code as the protocol writes it."""
+    return "".join(part.capitalize() for part in code.name.split("_")).removesuffix("Error")
+
+
+def error_table() -> str:
+    """Return the table of all codes, each linked to its section."""
+    rows = []
+    for code in ErrorCode:
+        for kind in _classes_of(code):
+            anchor = f"#{int(code)}-{error_name(code).lower()}"
+            rows.append(
+                (
+                    f"[{int(code)}]({anchor})",
+                    f"[`{kind.__name__}`][lance_namespace_client.{kind.__name__}]",
+                    str(kind.http_status),
+                    str(status_of(code).value),
+                )
+            )
+    return table(("Code", "Class", "HTTP status", "Exit status of `lance-ns`"), rows)
+
+
+def error_block(code: ErrorCode) -> str:
+    """Return what the protocol says of a code."""
+    kinds = _classes_of(code)
+    said = " ".join(" ".join((kind.__doc__ or "").split()) for kind in kinds[:1])
+    named = ", ".join(f"`{kind.__name__}` (HTTP {kind.http_status})" for kind in kinds)
+    return f"{named}; exit status {status_of(code).value}\n{{ .code-facts }}\n\n{said}\n"
