@@ -28,7 +28,7 @@ from ..core.identifiers import format_identifier
 from ..core.storage import TableStorage
 from ..tables.dataset import exists, open_dataset
 from ..tables.schema import check_columns
-from ..tables.write import commit_onto, delete_data_files
+from ..tables.write import commit_onto, delete_data_files, is_overtaken
 from .columns import check_fits
 from .failures import protocol_error
 
@@ -161,6 +161,9 @@ class WritePlan:
     read_version: int
     """Version that the write builds on; 0 where there is no dataset yet."""
     appends: bool
+    """Whether rows are added to a dataset that was there."""
+    adds: bool
+    """Whether rows are added to whatever rows others have written by the commit."""
     declared: bool
     """Whether this write put the table into the catalog."""
     schema: pa.Schema
@@ -219,6 +222,7 @@ def plan_write(
         location=storage.location,
         read_version=version,
         appends=has_data and mode is not Mode.OVERWRITE,
+        adds=mode is Mode.APPEND,
         declared=declared,
         schema=written,
         rows_per_file=rows_per_file,
@@ -260,20 +264,10 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
     Raises:
         ConcurrentModificationError: code 14, the table went elsewhere meanwhile.
     """
-    from lance.fragment import write_fragments
-
     storage = plan.target.storage_at(plan.location)
-    mode = "append" if plan.appends else "overwrite" if plan.read_version else "create"
     rows = _Rows(plan.schema, batches)
     try:
-        fragments = write_fragments(
-            rows.reader(),
-            storage.location,
-            schema=plan.schema,
-            mode=mode,
-            max_rows_per_file=plan.rows_per_file,
-            storage_options=dict(storage.options) or None,
-        )
+        fragments = _write_fragments(plan, storage, rows)
     except Exception as error:
         # pylance tells of a failure to read the rows in its own words.
         if rows.failure is not None:
@@ -282,20 +276,61 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
     return [fragment.to_json() for fragment in fragments]
 
 
+def _write_fragments(plan: WritePlan, storage: TableStorage, rows: _Rows) -> list[Any]:
+    from lance.fragment import write_fragments
+
+    def write(mode: str) -> list[Any]:
+        fragments: list[Any] = write_fragments(
+            rows.reader(),
+            storage.location,
+            schema=plan.schema,
+            mode=mode,
+            max_rows_per_file=plan.rows_per_file,
+            storage_options=dict(storage.options) or None,
+        )
+        return fragments
+
+    if plan.appends:
+        return write("append")
+    if plan.read_version:
+        return write("overwrite")
+    try:
+        return write("create")
+    except OSError as error:
+        if rows.failure is not None or not is_overtaken(error):
+            raise
+        if not (plan.adds and rows.can_begin_again):
+            raise _overtaken(plan) from error
+        # Files as for a new dataset, which the commit adds to the one that another has made.
+        return write("overwrite")
+
+
 class _Rows:
-    """Hands record batches on and keeps the failure of what makes them."""
+    """Hands record batches on, the first again if need be, and keeps the failure of their maker."""
 
     def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
         self.failure: Exception | None = None
         self._schema = schema
-        self._batches = batches
+        self._batches = iter(batches)
+        self._first: pa.RecordBatch | None = None
+        self._count = 0
+
+    @property
+    def can_begin_again(self) -> bool:
+        """Whether another reader would give all rows."""
+        return self._count < 2
 
     def reader(self) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(self._schema, self._each())
 
     def _each(self) -> Iterator[pa.RecordBatch]:
+        if self._first is not None:
+            yield self._first
         try:
-            yield from self._batches
+            for batch in self._batches:
+                self._count += 1
+                self._first = batch if self._count == 1 else None
+                yield batch
         except Exception as error:
             self.failure = error
             raise
@@ -304,8 +339,8 @@ class _Rows:
 def commit(plan: WritePlan, fragments: Fragments) -> int:
     """Make the table hold the rows that were written; give its new version.
 
-    Rows are added whatever else was added meanwhile. Rows are replaced only where nothing changed
-    since the plan.
+    Rows are added whatever else was added meanwhile, be it the first rows of the table. Rows are
+    replaced only where nothing changed since the plan.
 
     Raises:
         ConcurrentModificationError: code 14, the table was changed meanwhile in a way that this
@@ -318,22 +353,68 @@ def commit(plan: WritePlan, fragments: Fragments) -> int:
     if plan.appends and not found:
         return plan.read_version
     try:
-        if not plan.appends:
-            operation = lance.LanceOperation.Overwrite(plan.schema, found)
+        if plan.appends:
+            return _add(plan, storage, found, plan.read_version)
+        operation = lance.LanceOperation.Overwrite(plan.schema, found)
+        try:
             return commit_onto(storage, lance.Transaction(plan.read_version, operation))
-        dataset = lance.LanceDataset.commit(
-            plan.location,
-            lance.LanceOperation.Append(found),
-            read_version=plan.read_version,
-            storage_options=dict(storage.options) or None,
-            max_retries=COMMIT_RETRIES,
-        )
+        except OSError as error:
+            if plan.adds and is_overtaken(error):
+                return _add_to_new(plan, storage, found)
+            raise
     except Exception as error:
         failure = _commit_failure(plan, storage, error)
         if isinstance(failure, ConcurrentModificationError):
             delete_files(plan, fragments)
         raise failure from error
+
+
+def _add(plan: WritePlan, storage: TableStorage, fragments: list[Any], version: int) -> int:
+    import lance
+
+    dataset = lance.LanceDataset.commit(
+        plan.location,
+        lance.LanceOperation.Append(fragments),
+        read_version=version,
+        storage_options=dict(storage.options) or None,
+        max_retries=COMMIT_RETRIES,
+    )
     return int(dataset.version)
+
+
+def _add_to_new(plan: WritePlan, storage: TableStorage, fragments: list[Any]) -> int:
+    """Add files that were written for a new dataset to one that another has made meanwhile.
+
+    Raises:
+        ConcurrentModificationError: code 14, it is not as the one that was to be made.
+    """
+    dataset = plan.target.open(storage)
+    written_in = {
+        f"{file.file_major_version}.{file.file_minor_version}"
+        for fragment in fragments
+        for file in fragment.files
+    }
+    same = (
+        dataset.schema.equals(plan.schema)
+        and written_in <= {dataset.data_storage_version}
+        and _are_numbered_anew(dataset.lance_schema)
+    )
+    if not same:
+        raise _overtaken(plan)
+    version = int(dataset.version)
+    return _add(plan, storage, fragments, version) if fragments else version
+
+
+def _are_numbered_anew(schema: Any) -> bool:
+    """Return whether columns have the numbers that files for a new dataset have."""
+
+    def numbers(fields: Iterable[Any]) -> Iterator[int]:
+        for field in fields:
+            yield field.id()
+            yield from numbers(field.children())
+
+    found = list(numbers(schema.fields()))
+    return found == list(range(len(found)))
 
 
 def _commit_failure(
@@ -342,12 +423,16 @@ def _commit_failure(
     failure = plan.target.failure(error, "committing to")
     overtaken = plan.read_version == 0 and exists(storage)
     if overtaken or isinstance(failure, ConcurrentModificationError):
-        since = f"version {plan.read_version}" if plan.read_version else "it was found without data"
-        return ConcurrentModificationError(
-            f"{plan.target.name} was changed by someone else since {since}, so nothing was written; "
-            "look at it and try again"
-        )
+        return _overtaken(plan)
     return failure
+
+
+def _overtaken(plan: WritePlan) -> ConcurrentModificationError:
+    since = f"version {plan.read_version}" if plan.read_version else "it was found without data"
+    return ConcurrentModificationError(
+        f"{plan.target.name} was changed by someone else since {since}, so nothing was written; look "
+        "at it and try again"
+    )
 
 
 def abort(plan: WritePlan, fragments: Fragments) -> None:

@@ -26,7 +26,7 @@ from .schema import check_columns
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["RowCount", "commit_onto", "create", "delete_data_files", "insert"]
+__all__ = ["RowCount", "commit_onto", "create", "delete_data_files", "insert", "is_overtaken"]
 
 # What pylance says of a commit onto version 0 where there is a version by now; the second form is
 # that version's manifest, whose name counts up or down.
@@ -118,13 +118,13 @@ def _write_first(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
             storage_options=dict(storage.options) or None,
         )
     except OSError as error:
-        if not _is_overtaken(error):
+        if not is_overtaken(error):
             raise
         raise _made_by_other(storage) from error
     try:
         return commit_onto(storage, transaction)
     except OSError as error:
-        if not _is_overtaken(error):
+        if not is_overtaken(error):
             raise
         if _took_effect(storage, transaction):
             return 1
@@ -153,7 +153,8 @@ def commit_onto(storage: TableStorage, transaction: Any) -> int:
     return int(dataset.version)
 
 
-def _is_overtaken(error: OSError) -> bool:
+def is_overtaken(error: OSError) -> bool:
+    """Return whether a first write or commit failed since another writer was faster."""
     return bool(_OVERTAKEN.search(str(error))) or isinstance(
         from_lance(error, ""), ConcurrentModificationError
     )

@@ -1,0 +1,159 @@
+"""Several that append to a table that is not there yet."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import ConcurrentModificationError
+from lance_namespace_impls.spark import writing
+from lance_namespace_impls.spark.writing import Mode, WritePlan
+from tests.spark.conftest import Lake
+from tests.spark.test_writing import ROWS, planned, target_of, written
+
+NESTED = pa.table(
+    {
+        "s": pa.array([{"x": 1, "y": ["a"]}]),
+        "v": pa.array([[1.0, 2.0]], pa.list_(pa.float32(), 2)),
+        "m": pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
+    }
+)
+
+
+def first_append(lake: Lake, rows: pa.Table = ROWS) -> WritePlan:
+    return planned(target_of(lake), Mode.APPEND, rows, makes_table=True)
+
+
+@pytest.mark.parametrize("rows", [ROWS, NESTED], ids=["flat", "nested"])
+def test_all_first_appends_count(quiet_lake: Lake, rows: pa.Table) -> None:
+    plans = [first_append(quiet_lake, rows) for _ in range(3)]
+    files = [written(plan, rows) for plan in plans[:2]]
+    assert writing.commit(plans[0], files[0]) == 1
+    files.append(written(plans[2], rows))  # there is a dataset by now
+    assert writing.commit(plans[1], files[1]) == 2
+    assert writing.commit(plans[2], files[2]) == 3
+    assert quiet_lake.dataset("t").to_table() == pa.concat_tables([rows] * 3)
+    assert len(quiet_lake.data_files("t")) == 3
+
+
+def test_rows_of_many_batches_are_written_whole_beside_a_new_dataset(quiet_lake: Lake) -> None:
+    plan = first_append(quiet_lake)
+    quiet_lake.put("t", ROWS)
+    many = pa.table({"a": range(10_000)})
+    fragments = writing.write_rows(plan, many.to_batches(max_chunksize=10))
+    assert writing.commit(plan, fragments) == 2
+    assert quiet_lake.dataset("t").to_table()["a"].to_pylist() == [1, 2, 3, *range(10_000)]
+
+
+@pytest.mark.parametrize("rows", [ROWS.slice(0, 0), None])
+def test_no_rows(quiet_lake: Lake, rows: pa.Table | None) -> None:
+    plan = first_append(quiet_lake)
+    quiet_lake.put("t", ROWS)
+    assert writing.commit(plan, written(plan, rows) if rows is not None else []) == 1
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        pa.table({"b": [1]}),
+        pa.table({"a": pa.array([1], pa.int32())}),
+        pa.table({"a": [1], "b": [2]}),
+    ],
+    ids=lambda table: str(table.schema),
+)
+def test_a_first_append_to_what_is_another_table_by_now(
+    quiet_lake: Lake, theirs: pa.Table, late: bool
+) -> None:
+    plan = first_append(quiet_lake)
+    fragments = [] if late else written(plan)
+    quiet_lake.put("t", theirs)
+    files = quiet_lake.data_files("t")
+    if late:
+        fragments = written(plan)
+    with pytest.raises(ConcurrentModificationError, match="table t was changed by someone else"):
+        writing.commit(plan, fragments)
+    assert quiet_lake.dataset("t").to_table() == theirs
+    ours = {file["path"] for fragment in fragments for file in fragment["files"]}
+    assert quiet_lake.data_files("t") == files - ours
+
+
+def test_columns_with_other_numbers(quiet_lake: Lake) -> None:
+    plan = first_append(quiet_lake)
+    fragments = written(plan)
+    dataset = quiet_lake.put("t", pa.table({"gone": [0], "a": [1]}))
+    dataset.drop_columns(["gone"])
+    with pytest.raises(ConcurrentModificationError):
+        writing.commit(plan, fragments)
+    assert quiet_lake.dataset("t").to_table()["a"].to_pylist() == [1]
+
+
+def test_another_version_of_the_format(quiet_lake: Lake) -> None:
+    plan = first_append(quiet_lake)
+    fragments = written(plan)
+    quiet_lake.put("t", ROWS, data_storage_version="2.0")
+    with pytest.raises(ConcurrentModificationError):
+        writing.commit(plan, fragments)
+
+
+@pytest.mark.parametrize("mode", [Mode.CREATE, Mode.EXIST_OK, Mode.OVERWRITE])
+def test_other_first_writes_do_not_add(quiet_lake: Lake, mode: Mode) -> None:
+    plan = planned(target_of(quiet_lake), mode)
+    early = written(plan)
+    quiet_lake.put("t", ROWS)
+    with pytest.raises(ConcurrentModificationError, match="it was found without data"):
+        written(plan)
+    with pytest.raises(ConcurrentModificationError, match="it was found without data"):
+        writing.commit(plan, early)
+    assert quiet_lake.dataset("t").count_rows() == 3
+
+
+def test_many_threads(quiet_lake: Lake) -> None:
+    writers = 8
+    together = threading.Barrier(writers)
+
+    def append(_: int) -> int:
+        plan = first_append(quiet_lake)
+        together.wait(60)
+        fragments = written(plan)
+        return writing.commit(plan, fragments)
+
+    with ThreadPoolExecutor(writers) as threads:
+        versions = sorted(threads.map(append, range(writers)))
+    assert versions == list(range(1, writers + 1))
+    assert lance.dataset(quiet_lake.path("t")).count_rows() == 3 * writers
+    assert len(quiet_lake.data_files("t")) == writers
+
+
+def test_four_dataframes_at_once(lake: Lake, spark: Any) -> None:
+    together = threading.Barrier(4)
+
+    def append(number: int) -> None:
+        # Spark finds the data source by the session of the thread.
+        spark._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
+        frame = spark.range(number * 10, number * 10 + 10)
+        together.wait(60)
+        lake.save(frame, "t")
+
+    from pyspark import InheritableThread
+
+    failures: list[str] = []
+
+    def run(number: int) -> None:
+        try:
+            append(number)
+        except Exception as error:  # noqa: BLE001 shown by the assertion below
+            failures.append(str(error))
+
+    threads = [InheritableThread(target=run, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert sorted(lake.dataset("t").to_table()["id"].to_pylist()) == list(range(40))
