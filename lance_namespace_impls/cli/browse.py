@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +16,9 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from ..core.errors import scrub
 from .failures import UsageError
-from .output import Cell, Output, Styled
+from .output import Cell, Output, Styled, begun
 from .session import Session
 
 if TYPE_CHECKING:
@@ -66,22 +68,26 @@ def ls(
             found = _all_tables(namespace, session.delimiter, not with_data)
             _show_names(session, identifier, None, found)
             return
-        below = None if tables else namespace.iter_namespaces(identifier)
-        inside = namespace.iter_tables(identifier, include_declared=not with_data)
-        if below is not None:
-            inside = _or_none(inside)
-        _show_names(session, identifier, below, None if namespaces else inside)
+        below = None if tables else begun(namespace.iter_namespaces(identifier))
+        inside: Iterator[str] | None = None
+        if not namespaces:
+            inside = namespace.iter_tables(identifier, include_declared=not with_data)
+            if not tables:
+                inside = _unless_refused(session, inside)
+        _show_names(session, identifier, below, inside, both=not (tables or namespaces))
 
 
-def _or_none(tables: Iterator[str]) -> Iterator[str]:
-    """Pass over the tables of a level at which a server refuses to list any.
+def _unless_refused(session: Session, tables: Iterator[str]) -> Iterator[str] | None:
+    """Return the tables; None, with a warning, where a server lists none at that level.
 
-    Whoever asks for tables alone gets to see the refusal.
+    Some refuse above the level that holds tables, whose namespaces are listed all the same.
     """
     try:
-        yield from tables
-    except (InvalidInputError, UnsupportedError):
-        return
+        return begun(tables)
+    except (InvalidInputError, UnsupportedError) as error:
+        message = scrub(error.message, session.report.secrets)
+        warnings.warn(f"tables are not listed here: {message}", stacklevel=1)
+        return None
 
 
 def _show_names(
@@ -89,6 +95,8 @@ def _show_names(
     identifier: Identifier,
     namespaces: Iterator[str] | None,
     tables: Iterator[str] | None,
+    *,
+    both: bool = False,
 ) -> None:
     output = session.output
     if output.as_json:
@@ -99,7 +107,6 @@ def _show_names(
             tables=tables,
         )
         return
-    both = namespaces is not None and tables is not None
     count = 0
     for kind, names in ((NAMESPACE, namespaces), (TABLE, tables)):
         for name in names or ():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["Cell", "Output", "Progress", "Styled", "progress"]
+__all__ = ["Cell", "Output", "Progress", "Styled", "begun", "progress"]
 
 
 class Styled(NamedTuple):
@@ -55,7 +55,7 @@ class Output:
         Nothing is written before the first item of each iterator is known, so that a listing
         that fails at once leaves stdout empty.
         """
-        entries = {k: _begun(v) if isinstance(v, Iterator) else v for k, v in entries.items()}
+        entries = {k: begun(v) if isinstance(v, Iterator) else v for k, v in entries.items()}
         separator = "{"
         for key, value in entries.items():
             sys.stdout.write(f"{separator}\n  {json.dumps(key)}: ")
@@ -126,8 +126,8 @@ def _write_columns(rows: Sequence[Sequence[Cell]]) -> None:
         sys.stdout.write(GAP.join(cells).rstrip() + "\n")
 
 
-def _begun(items: Iterator[Any]) -> Iterator[Any]:
-    """Take the first item now, so that a failure shows before anything is written."""
+def begun(items: Iterator[Any]) -> Iterator[Any]:
+    """Return the items with the first taken now, so that a failure shows before any is written."""
     for first in items:
         return chain([first], items)
     return iter(())

@@ -55,18 +55,20 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
     Raises:
         TableSchemaValidationError: code 20, a column is there already, or cannot have that name.
         UnsupportedError: code 0, a virtual column is asked for.
-        InvalidInputError: code 13, there is no expression.
+        InvalidInputError: code 13, a column has not exactly one of expression, computed and
+            virtual_column, or its expression is empty.
     """
     expressions: dict[str, str] = {}
     for entry in entries:
-        if entry.virtual_column is not None or entry.computed is not None:
+        _require_one_source(entry)
+        if entry.expression is None:
             raise UnsupportedError(
                 f"AlterTableAddColumns: column {entry.name!r}: Lance tables have no computed or virtual "
                 "columns of their own; give an expression"
             )
-        if not entry.expression:
+        if not entry.expression.strip():
             raise InvalidInputError(
-                f"AlterTableAddColumns: the expression of column {entry.name!r} is missing"
+                f"AlterTableAddColumns: the expression of column {entry.name!r} is empty"
             )
         check_column_name(entry.name)
         if entry.name in dataset.schema.names or entry.name in expressions:
@@ -75,6 +77,17 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
     if not expressions:
         raise InvalidInputError("AlterTableAddColumns: there is no column to add")
     dataset.add_columns(expressions)
+
+
+def _require_one_source(entry: AddColumnsEntry) -> None:
+    """Refuse a new column that has not exactly one source of its values (code 13)."""
+    sources = ("expression", "computed", "virtual_column")
+    given = [name for name in sources if getattr(entry, name) is not None]
+    if len(given) != 1:
+        raise InvalidInputError(
+            f"AlterTableAddColumns: column {entry.name!r} has {' and '.join(given) or 'nothing'} to "
+            f"fill it: give exactly one of {', '.join(sources)}"
+        )
 
 
 def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:

@@ -38,7 +38,8 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"[Cc]ommit conflict|[Tt]oo many concurrent writers|Retryable commit conflict|Incompatible transaction",
      ConcurrentModificationError),
     (r"different schema|schema (does not|doesn't|did not) match|fields did not match|"
-     r"Schema mismatch|contained null values even though the field is marked non-null",
+     r"Schema mismatch|contained null values even though the field is marked non-null|"
+     r"cannot be made non-nullable|Cannot cast column|Cast error: ",
      TableSchemaValidationError),
     (r"No field named|column \S+ does not exist|Column \S+ (does not exist|not found)|"
      r"Field \S+ (not found|does not exist)|FTS field path \S+ does not exist|"

@@ -34,6 +34,7 @@ __all__ = [
 
 # A name becomes that of a file, escaped and with an ending; file systems take 255 bytes.
 LONGEST_NAME = 200
+MAIN = "main"
 # pylance takes letters of any script in a tag, and then finds no tag of the table any more.
 _TAG = re.compile(r"[A-Za-z0-9._-]+")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
@@ -225,8 +226,13 @@ def delete_branch(dataset: Any, name: str) -> None:
     """Remove a branch.
 
     Raises:
+        InvalidInputError: code 13, it is the main branch.
         TableBranchNotFoundError: code 22.
     """
+    if name == MAIN:
+        raise InvalidInputError(
+            "DeleteTableBranch: the main branch is the table itself; drop the table to delete it"
+        )
     require_branch(dataset, name)
     dataset.branches.delete(name)
 

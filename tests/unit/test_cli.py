@@ -710,9 +710,9 @@ def test_every_code_has_a_status() -> None:
 def test_every_code_is_one_line_without_secrets(code: ErrorCode) -> None:
     failing = Lake(impl_of(FailingNamespace), code=str(int(code)), api_key=SECRET)
     name = "".join(part.title() for part in code.name.split("_"))
-    line = failing.error("ls", status=status_of(code))
+    line = failing.error("ls", "-t", status=status_of(code))
     assert line == f"error {int(code)} {name}: refused: ***"
-    document = json.loads(failing.error("ls", "--json", status=status_of(code)))
+    document = json.loads(failing.error("ls", "-t", "--json", status=status_of(code)))
     assert document["code"] == int(code)
     assert document["name"] == name
     assert document["status"] == status_of(code)
