@@ -12,6 +12,7 @@ from lance_namespace_client.models import (
 )
 
 from ..core.durations import parse_duration
+from .update import reads_own_columns, update_at_once
 from .write import RowCount
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ __all__ = ["check_merge", "delete", "merge_insert", "require_keys", "update"]
 def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     """Set columns of the rows that fit a predicate; each update is a column and a SQL expression.
 
+    All expressions see the values from before the update.
+
     Raises:
         TableColumnNotFoundError: code 12.
         InvalidInputError: code 13, an expression does not parse, or a column is named twice.
@@ -42,7 +45,11 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
         updates[pair[0]] = pair[1]
     if not updates:
         raise InvalidInputError("UpdateTable: there is nothing to update")
-    result = dataset.update(updates, where=request.predicate or None)
+    where = request.predicate or None
+    if reads_own_columns(updates) and set(updates) <= set(dataset.schema.names):
+        updated, version = update_at_once(dataset, updates, where)
+        return UpdateTableResponse(updated_rows=updated, version=version)
+    result = dataset.update(updates, where=where)
     return UpdateTableResponse(
         updated_rows=result["num_rows_updated"], version=int(dataset.version)
     )
