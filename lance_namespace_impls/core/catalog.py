@@ -1164,11 +1164,25 @@ def with_lance_type(properties: Mapping[str, str]) -> dict[str, str]:
     return {**properties, TABLE_TYPE: LANCE}
 
 
-def not_a_lance_table(identifier: Identifier) -> InvalidInputError:
-    """Build the error for a table of another kind (code 13)."""
-    return InvalidInputError(
-        f"table {format_identifier(identifier)} is not a Lance table: it has no {TABLE_TYPE}={LANCE}"
-    )
+def not_a_lance_table(
+    identifier: Identifier,
+    properties: Mapping[str, str] | None = None,
+    *,
+    kind: tuple[str, str | None, str] | None = None,
+) -> InvalidInputError:
+    """Build the error for a table of another kind (code 13).
+
+    Args:
+        identifier: the table.
+        properties: its properties.
+        kind: what its catalog calls a table's kind, the kind that this one has, and the one that
+            Lance tables have; where its properties are those of a Lance table, that is why.
+    """
+    why = f"it has no {TABLE_TYPE}={LANCE}"
+    if kind is not None and is_lance(properties):
+        name, has, wanted = kind
+        why = f"its {name} is {has}, not {wanted}" if has else f"it has no {name}={wanted}"
+    return InvalidInputError(f"table {format_identifier(identifier)} is not a Lance table: {why}")
 
 
 def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:

@@ -30,7 +30,11 @@ __all__ = ["answers", "code_of", "from_aws", "is_denied", "was_repeated"]
 
 NOT_FOUND = "EntityNotFoundException"
 EXISTS = ("AlreadyExistsException", "FederatedResourceAlreadyExistsException")
-CHANGED = "ConcurrentModificationException"
+CHANGED = (
+    "ConcurrentModificationException",
+    "ConditionCheckFailureException",
+    "VersionMismatchException",
+)
 # What a metastore answers that has the Glue API without catalogs.
 NO_SUCH_CALL = ("UnknownOperationException", "InvalidAction", "NotImplementedException")
 
@@ -110,7 +114,7 @@ _BY_CODE: dict[str, type[LanceNamespaceError]] = {
     **_AWAY,
     **_REFUSED,
     **_INTERNAL,
-    CHANGED: ConcurrentModificationError,
+    **dict.fromkeys(CHANGED, ConcurrentModificationError),
     NOT_FOUND: NamespaceNotFoundError,
 }
 

@@ -44,6 +44,7 @@ __all__ = ["GlueNamespace"]
 
 EXTERNAL_TABLE = "EXTERNAL_TABLE"
 NAMESPACE_TYPE = "glue.namespace-type"
+DESCRIPTION = "description"
 LOCATION = "location"
 PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions
 
@@ -204,7 +205,7 @@ class GlueNamespace(CatalogNamespace):
                 f"caller's default catalog only, and the root is {root}"
             )
         self._glue().create_catalog(
-            Name=identifier[-1], CatalogInput={"Parameters": dict(properties)}
+            Name=identifier[-1], CatalogInput=_with_properties({}, properties)
         )
         return properties
 
@@ -263,10 +264,11 @@ class GlueNamespace(CatalogNamespace):
         found = self._places.look_up(identifier)
         place = found.place
         properties = _changed(_properties(found), changed, removed)
-        kept = {key: value for key, value in found.entry.items() if key != "LocationUri"}
+        members = ("Description", "LocationUri")
+        kept = {key: value for key, value in found.entry.items() if key not in members}
         with answers(missing=namespace_not_found(identifier)):
             if place.database is None:
-                entry = self._as_input("CatalogInput", kept) | {"Parameters": properties}
+                entry = _with_properties(self._as_input("CatalogInput", kept), properties)
                 self._glue().update_catalog(CatalogId=place.catalog_id, CatalogInput=entry)
             else:
                 entry = _with_properties(self._as_input("DatabaseInput", kept), properties)
@@ -507,7 +509,8 @@ def _as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) ->
         InvalidTableStateError: code 19, it has no location.
     """
     if not _is_lance_table(table):
-        raise not_a_lance_table(identifier)
+        kind = ("TableType", table.get("TableType"), EXTERNAL_TABLE)
+        raise not_a_lance_table(identifier, table.get("Parameters"), kind=kind)
     location = table.get("StorageDescriptor", {}).get("Location")
     if not location:
         raise InvalidTableStateError(
@@ -529,18 +532,24 @@ def _glue_table(entry: TableEntry) -> GlueTable:
 
 
 def _properties(found: Found) -> dict[str, str]:
-    """Give a namespace's properties: its parameters, and a database's location."""
+    """Give a namespace's properties: its parameters, its description, a database's location."""
     properties = dict(found.entry.get("Parameters") or {})
+    if found.entry.get("Description") is not None:
+        properties[DESCRIPTION] = found.entry["Description"]
     if found.place.database is not None and found.entry.get("LocationUri"):
         properties[LOCATION] = found.entry["LocationUri"]
     return properties
 
 
 def _with_properties(entry: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, Any]:
-    """Put properties into a database's entry; the location has a member of its own."""
-    plain = {key: value for key, value in properties.items() if key != LOCATION}
+    """Put properties into an entry; the description and a database's location are members of it."""
+    of_database = "Name" in entry
+    members = (DESCRIPTION, LOCATION) if of_database else (DESCRIPTION,)
+    plain = {key: value for key, value in properties.items() if key not in members}
     made = {**entry, "Parameters": plain}
-    if LOCATION in properties:
+    if DESCRIPTION in properties:
+        made["Description"] = properties[DESCRIPTION]
+    if of_database and LOCATION in properties:
         made["LocationUri"] = absolute(properties[LOCATION])
     return made
 

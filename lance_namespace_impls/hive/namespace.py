@@ -49,6 +49,7 @@ from .folders import MadeFirst, is_local, reserve
 from .pool import UnreachableError
 from .records import (
     DESCRIPTION,
+    EXTERNAL_TABLE,
     LOCATION,
     change_database,
     change_table,
@@ -416,7 +417,8 @@ def _required_lance(identifier: Identifier, table: Table | None) -> Table:
     if table is None:
         raise table_not_found(identifier)
     if not is_lance_table(table):
-        raise not_a_lance_table(identifier)
+        kind = ("tableType", table.tableType, EXTERNAL_TABLE)
+        raise not_a_lance_table(identifier, table.parameters, kind=kind)
     return table
 
 

@@ -48,6 +48,7 @@ CATALOG_DESCRIPTION = "catalog.description"
 CATALOG_LOCATION = "catalog.location-uri"
 
 EXTERNAL = "EXTERNAL"
+EXTERNAL_TABLE = "EXTERNAL_TABLE"
 CHANGED = "transient_lastDdlTime"
 # Else the metastore lists a table's folder and keeps the number and size of its files, which nothing
 # brings up to date. It is told so when a table is made, and does not store it.
@@ -263,7 +264,7 @@ def new_table(
         dbName=database,
         tableName=name,
         owner=owner,
-        tableType="EXTERNAL_TABLE",
+        tableType=EXTERNAL_TABLE,
         parameters={**with_lance_type(properties), EXTERNAL: "TRUE", NO_STATISTICS: "true"},
         partitionKeys=[],
         sd=StorageDescriptor(
@@ -285,7 +286,7 @@ def new_table(
 
 def is_lance_table(table: Table) -> bool:
     """Say whether it is an external table with ``table_type=lance``."""
-    return table.tableType == "EXTERNAL_TABLE" and is_lance(table.parameters)
+    return table.tableType == EXTERNAL_TABLE and is_lance(table.parameters)
 
 
 def entry_of(identifier: Identifier, table: Table) -> TableEntry:

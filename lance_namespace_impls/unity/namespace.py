@@ -288,7 +288,8 @@ class UnityNamespace(CatalogNamespace):
         with raising(table_not_found, identifier, when=is_missing):
             table = self._api.get(f"/tables/{_path(identifier)}")
         if not _is_lance_table(table):
-            raise not_a_lance_table(identifier)
+            kind = ("table_type", table.get("table_type"), EXTERNAL)
+            raise not_a_lance_table(identifier, _properties(table), kind=kind)
         return _entry(identifier, table)
 
     def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:

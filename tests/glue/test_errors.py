@@ -131,10 +131,11 @@ def test_throttled_calls_are_repeated_as_configured(
     assert glue.count("GetTable") == 2
 
 
+@pytest.mark.parametrize("name", ["ConcurrentModificationException", "VersionMismatchException"])
 def test_a_change_that_collides_is_code_14(
-    namespace: GlueNamespace, glue: GlueServer, database: str
+    namespace: GlueNamespace, glue: GlueServer, database: str, name: str
 ) -> None:
-    glue.fail("UpdateDatabase", "ConcurrentModificationException")
+    glue.fail("UpdateDatabase", name)
     with pytest.raises(LanceNamespaceError) as caught:
         namespace.alter_namespace({"id": [database], "set_properties": {"a": "1"}})
     assert caught.value.code == 14

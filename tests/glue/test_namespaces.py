@@ -532,7 +532,12 @@ def test_altering_a_database_keeps_all_else(namespace: GlueNamespace, client: An
     answer = namespace.alter_namespace(
         {"id": ["db"], "set_properties": {"c": "3"}, "unset_properties": ["a", "unknown"]}
     )
-    assert answer.properties == {"b": "2", "c": "3", "location": "s3://bucket/db"}
+    assert answer.properties == {
+        "b": "2",
+        "c": "3",
+        "description": "kept",
+        "location": "s3://bucket/db",
+    }
     after = client.get_database(Name="db")["Database"]
     assert after == {**before, "Parameters": {"b": "2", "c": "3"}}
 
@@ -543,6 +548,30 @@ def test_altering_the_location_of_a_database(namespace: GlueNamespace, client: A
     assert client.get_database(Name="db")["Database"]["LocationUri"] == "s3://new/place"
     namespace.alter_namespace({"id": ["db"], "unset_properties": ["location"]})
     assert "LocationUri" not in client.get_database(Name="db")["Database"]
+
+
+@pytest.mark.parametrize("kind", [DATABASE, CATALOG])
+def test_the_description_of_a_namespace(
+    namespace: GlueNamespace, client: Any, kind: dict[str, str]
+) -> None:
+    def stored() -> dict[str, Any]:
+        if kind is DATABASE:
+            found: dict[str, Any] = client.get_database(Name="x")["Database"]
+        else:
+            found = client.get_catalog(CatalogId="x")["Catalog"]
+        return found
+
+    made = make(namespace, "x", properties={"description": "first words", "a": "1", **kind})
+    assert made["description"] == "first words"
+    assert (stored()["Description"], stored()["Parameters"]) == ("first words", {"a": "1"})
+    namespace.alter_namespace({"id": ["x"], "set_properties": {"description": "others"}})
+    assert stored()["Description"] == "others"
+    found = namespace.describe_namespace({"id": ["x"]}).properties
+    assert found is not None
+    assert (found["description"], found["a"]) == ("others", "1")
+    namespace.alter_namespace({"id": ["x"], "unset_properties": ["description"]})
+    assert "Description" not in stored()
+    assert stored()["Parameters"] == {"a": "1"}
 
 
 def test_altering_a_catalog_keeps_all_else(namespace: GlueNamespace, client: Any) -> None:

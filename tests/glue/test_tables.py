@@ -153,6 +153,23 @@ def test_only_lance_tables_are_listed(
     assert namespace.describe_table({"id": [database, "loud"]}).location == "s3://bucket/t"
 
 
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("no_parameters", "it has no table_type=lance"),
+        ("iceberg", "it has no table_type=lance"),
+        ("managed", "its TableType is MANAGED_TABLE, not EXTERNAL_TABLE"),
+        ("no_type", "it has no TableType=EXTERNAL_TABLE"),
+    ],
+)
+def test_the_reason_is_true(
+    namespace: GlueNamespace, database: str, glue: GlueServer, kind: str, why: str
+) -> None:
+    glue.add_tables(database, {kind: OTHERS[kind]})
+    with pytest.raises(InvalidInputError, match=f"not a Lance table: {why}$"):
+        namespace.describe_table({"id": [database, kind]})
+
+
 @pytest.mark.parametrize("kind", OTHERS)
 def test_other_tables_are_code_13(
     namespace: GlueNamespace, database: str, glue: GlueServer, kind: str

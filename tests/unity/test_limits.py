@@ -113,7 +113,7 @@ def test_a_view_is_no_lance_table(main: UnityNamespace, unity: Unity) -> None:
         lambda: main.deregister_table({"id": T}),
         lambda: main.table_exists({"id": T}),
     ):
-        with pytest.raises(InvalidInputError, match="not a Lance table"):
+        with pytest.raises(InvalidInputError, match="its table_type is VIEW, not EXTERNAL"):
             call()
     with pytest.raises(TableAlreadyExistsError):
         main.declare_table({"id": T})
