@@ -11,6 +11,7 @@ from typing import Any
 
 from lance_namespace_client.errors import InvalidInputError
 
+from .core.config import Config
 from .core.namespace import Namespace
 
 __all__ = ["connect", "connect_config", "implementations", "register"]
@@ -106,6 +107,20 @@ def connect(impl: str, properties: Mapping[str, Any] | None = None) -> Namespace
     """
     cls = load(impl)
     return cls.from_properties(properties or {}, sorted(_prefixes(properties or {}) - {impl}))
+
+
+def secrets_among(impl: str, properties: Mapping[str, Any]) -> frozenset[str]:
+    """Return the values that must not be shown among properties that may be wrong.
+
+    Args:
+        impl: as for `connect`; of one that is not known, every value counts as secret.
+        properties: as for `connect`.
+    """
+    try:
+        config = load(impl).config_type
+    except InvalidInputError:
+        config = Config
+    return config.secrets_among(properties)
 
 
 def _prefixes(properties: Mapping[str, Any]) -> set[str]:

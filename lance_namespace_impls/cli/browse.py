@@ -252,7 +252,7 @@ def _count_rows(
 
 
 def _hide_secrets(found: DescribeTableResponse) -> None:
-    from ..core.config import redact
+    from ..core.options import redact
 
     found.storage_options = found.storage_options and redact(found.storage_options)
 

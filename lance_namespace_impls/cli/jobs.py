@@ -21,6 +21,8 @@ from .session import Session, key_values
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from ..core.namespace import Namespace
+
 __all__ = ["import_files", "serve"]
 
 PORT = 2333
@@ -215,7 +217,9 @@ def serve(
             session.output.document({"url": address, "impl": session.impl})
         else:
             where = Styled(address, "bold cyan")
-            session.output.line("Serving ", _shown(session), " on ", where, " (stop with Ctrl-C)")
+            session.output.line(
+                "Serving ", _shown(session, namespace), " on ", where, " (stop with Ctrl-C)"
+            )
         sys.stdout.flush()
 
     run_server(
@@ -229,12 +233,11 @@ def serve(
     )
 
 
-def _shown(session: Session) -> str:
+def _shown(session: Session, namespace: Namespace) -> str:
     """Write which namespace it is, without secrets."""
-    from ..core.config import redact
-
-    given = redact({key: str(value) for key, value in session.properties.items()})
-    return " ".join([session.impl, *(f"{key}={value}" for key, value in given.items())])
+    given = [key.removeprefix(f"{session.impl}.") for key in session.properties]
+    shown = namespace.config.shown()
+    return " ".join([session.impl, *(f"{key}={shown[key]}" for key in given if key in shown)])
 
 
 def _is_loopback(host: str) -> bool:

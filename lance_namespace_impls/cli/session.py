@@ -108,10 +108,9 @@ class Session:
             InvalidInputError: code 13, as `lance_namespace_impls.connect`.
         """
         from lance_namespace_impls import connect
-        from lance_namespace_impls.core.config import is_secret_key
+        from lance_namespace_impls.registry import secrets_among
 
-        given = {str(value) for key, value in self.properties.items() if is_secret_key(key)}
-        self.report.secrets = frozenset(text for text in given if len(text) > 2)
+        self.report.secrets = secrets_among(self.impl, self.properties)
         namespace = connect(self.impl, self.properties)
         self.report.secrets |= namespace.config.secrets()
         return namespace

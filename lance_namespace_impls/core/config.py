@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
@@ -19,34 +18,25 @@ import attrs
 from lance_namespace_client.errors import InvalidInputError
 
 from .durations import UNITS, parse_duration
+from .errors import scrub
 from .location import absolute, absolute_or_current
+from .options import HIDDEN, is_secret_option, redact, secret_parts, shown
 
 __all__ = [
     "Config",
-    "is_secret_key",
     "option",
     "prefix_option",
-    "redact",
     "root_option",
     "timeout_option",
 ]
 
-SECRET_KEY = re.compile(
-    r"secret|token|password|credential|signature|sas|private|api[_.-]?key"
-    r"|(access|account|customer|encryption)[_.-]?key|authorization|cookie",
-    re.IGNORECASE,
-)
-HIDDEN = "***"
+
+def _hidden(value: Any) -> str:
+    return repr(value and HIDDEN)
 
 
-def is_secret_key(key: str) -> bool:
-    """Say whether a property of that name holds something that must not be shown."""
-    return SECRET_KEY.search(key) is not None
-
-
-def redact(properties: Mapping[str, str]) -> dict[str, str]:
-    """Give the properties with every secret value hidden."""
-    return {key: HIDDEN if is_secret_key(key) else value for key, value in properties.items()}
+def _without_access(value: Any) -> str:
+    return repr(shown(value) if isinstance(value, str) else value)
 
 
 def option(
@@ -78,8 +68,7 @@ def option(
         "secret": secret,
         "doc": doc,
     }
-    if secret:
-        more.setdefault("repr", lambda value: repr(value and HIDDEN))
+    more.setdefault("repr", _hidden if secret else _without_access)
     return attrs.field(default=default, metadata=metadata, **more)
 
 
@@ -98,12 +87,21 @@ def timeout_option(
     return option(also=also, default=default, unit=unit, doc=doc, **more)
 
 
-def prefix_option(prefix: str, *, also: Collection[str] = (), doc: str) -> Any:
-    """Declare a group of properties: every key below `prefix`, as a dict without the prefix."""
+def prefix_option(
+    prefix: str, *, also: Collection[str] = (), secret: bool = False, doc: str
+) -> Any:
+    """Declare a group of properties: every key below `prefix`, as a dict without the prefix.
+
+    Args:
+        prefix: what the keys begin with.
+        also: other beginnings of the same group.
+        secret: whether no value of the group may be shown; else those of options of an object
+            store are that are known to be harmless.
+        doc: one line that says what it is.
+    """
+    metadata = {"prefixes": (prefix, *also), "doc": doc, "name": prefix, "secret": secret}
     return attrs.field(
-        factory=dict,
-        metadata={"prefixes": (prefix, *also), "doc": doc, "name": prefix},
-        repr=lambda value: repr(redact(value)),
+        factory=dict, metadata=metadata, repr=lambda value: repr(_shown_group(value, secret))
     )
 
 
@@ -229,16 +227,43 @@ class Config:
                 out[_key(attribute)] = _text(value)
         return out
 
-    def secrets(self) -> frozenset[str]:
-        """Give the values that must not be shown, to take them out of messages."""
-        found: set[str] = set()
+    def shown(self) -> dict[str, str]:
+        """Return the properties with all that is secret hidden.
+
+        Shown is what is known to be harmless: a property that its backend declares without
+        ``secret``, and a known option of an object store. Of URLs, the password and the query are
+        hidden.
+        """
+        secrets = self.secrets()
+        out: dict[str, str] = {}
         for attribute in attrs.fields(type(self)):
-            value = getattr(self, attribute.name)
+            value, hidden = getattr(self, attribute.name), attribute.metadata.get("secret", False)
             if "prefixes" in attribute.metadata:
-                found |= {text for key, text in value.items() if is_secret_key(key)}
-            elif attribute.metadata.get("secret") and value is not None:
-                found.add(str(value))
-        return frozenset(text for text in found if len(text) > 2)
+                prefix = attribute.metadata["prefixes"][0]
+                out |= {prefix + k: text for k, text in _shown_group(value, hidden).items()}
+            elif value is not None and (value != () or attribute.default != ()):
+                out[_key(attribute)] = HIDDEN if hidden else shown(_text(value))
+        return {key: scrub(text, secrets) for key, text in out.items()}
+
+    def secrets(self) -> frozenset[str]:
+        """Return the values that must not be shown, to take them out of messages."""
+        return self.secrets_among(self.to_properties())
+
+    @classmethod
+    def secrets_among(cls, properties: Mapping[str, Any]) -> frozenset[str]:
+        """Return the values that must not be shown among properties, known and unknown ones."""
+        found: set[str] = set()
+        by_key = {key: a for a in attrs.fields(cls) for key in _keys(a)}
+        for full_key, value in properties.items():
+            key = full_key.removeprefix(f"{cls.impl}.")
+            attribute = by_key.get(key)
+            if attribute is None:
+                hidden = _is_secret_in_group(cls, key)
+            else:
+                hidden = attribute.metadata.get("secret", False)
+            text = str(value)
+            found |= {text} if hidden else secret_parts(text)
+        return frozenset(text for text in found if len(text) > 2 and text not in ("true", "false"))
 
     @classmethod
     def describe(cls) -> list[dict[str, Any]]:
@@ -264,6 +289,25 @@ class Config:
                 }
             )
         return rows
+
+
+def _shown_group(values: Mapping[str, str], secret: bool) -> dict[str, str]:
+    return dict.fromkeys(values, HIDDEN) if secret else redact(values)
+
+
+def _is_secret_in_group(cls: type[Config], key: str) -> bool:
+    """Return whether what is below a prefix is secret; a key of no group may be."""
+    for attribute in attrs.fields(cls):
+        for prefix in attribute.metadata.get("prefixes", ()):
+            if key.startswith(prefix):
+                return attribute.metadata["secret"] or is_secret_option(key[len(prefix) :])
+    return True
+
+
+def _keys(attribute: attrs.Attribute[Any]) -> tuple[str, ...]:
+    if "prefixes" in attribute.metadata:
+        return ()
+    return (_key(attribute), *attribute.metadata.get("also", ()))
 
 
 def _key(attribute: attrs.Attribute[Any]) -> str:
@@ -293,10 +337,10 @@ def _parse(
 ) -> Any:
     bare = _bare(hint)
     unit = attribute.metadata.get("unit")
-    shown = HIDDEN if attribute.metadata.get("secret") else repr(value)
+    seen = HIDDEN if attribute.metadata.get("secret") else _without_access(value)
     wanted = _type_name(hint) + (f" ({given_unit or unit})" if unit else "")
     wanted += " or a text such as '10s' or '500ms'" if unit in UNITS else ""
-    refused = InvalidInputError(f"{impl}: property {key!r} must be {wanted}, not {shown}")
+    refused = InvalidInputError(f"{impl}: property {key!r} must be {wanted}, not {seen}")
     if get_origin(bare) in (tuple, list):
         items = value.split(",") if isinstance(value, str) else list(value)
         return tuple(str(item).strip() for item in items if str(item).strip())

@@ -42,7 +42,7 @@ class HttpConfig(Config):
         doc="bearer token, sent as 'Authorization: Bearer ...'",
     )
     headers: dict[str, str] = prefix_option(
-        "headers.", also=("header.",), doc="headers of every request"
+        "headers.", also=("header.",), secret=True, doc="headers of every request"
     )
     connect_timeout: float = timeout_option(
         "connect_timeout", default=10.0, doc="longest wait for a connection"

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 
-from .config import Config, redact
-from .errors import from_system_failure, scrub
+from .config import Config
+from .errors import from_system_failure
 from .identifiers import format_identifier, parse_identifier
 
 if TYPE_CHECKING:
@@ -53,8 +53,7 @@ class Namespace(LanceNamespace):
 
     def namespace_id(self) -> str:
         """Tell this namespace from others: its impl and its properties without the secrets."""
-        secrets = self.config.secrets()
-        shown = {k: scrub(v, secrets) for k, v in redact(self.properties).items()}
+        shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from .config import redact
+from .options import redact
 
 __all__ = ["EXPIRES_AT_MILLIS", "TableStorage"]
 

@@ -12,7 +12,7 @@ from lance_namespace_client._transport import HEADER_NAME, HEADER_PREFIX, HEADER
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import Body, Operation
 
-from ..core.config import is_secret_key
+from ..core.options import redact
 from ..core.storage import EXPIRES_AT_MILLIS
 from .requests import JSON_TYPE, OWN_HEADERS
 
@@ -123,6 +123,6 @@ def _withhold_secrets(data: dict[str, Any]) -> None:
     """Leave out the secrets, and when they expire: the client brings credentials of its own."""
     given = data.pop("storage_options")
     given.pop(EXPIRES_AT_MILLIS, None)
-    kept = {k: v for k, v in given.items() if not is_secret_key(k)}
+    kept = {k: v for k, v in redact(given).items() if v == given[k]}
     if kept:
         data["storage_options"] = kept

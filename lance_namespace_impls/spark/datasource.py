@@ -32,9 +32,8 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 
-from ..core.config import is_secret_key
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
-from ..registry import connect_config
+from ..registry import connect_config, secrets_among
 from .failures import coded
 from .options import known_options, name_list, option, read_options, whole_number
 
@@ -201,7 +200,9 @@ class LanceNamespaceDataSource(DataSource):
         return split_options(self.options)[0]
 
     def _coded(self, doing: str) -> AbstractContextManager[None]:
-        secrets = {value for key, value in self.options.items() if is_secret_key(key)}
+        reader = {*known_options(TableOptions), "impl"}
+        properties = {k: v for k, v in self.options.items() if k.lower() not in reader}
+        secrets = secrets_among(self.options.get("impl", ""), properties)
         return coded(f"{doing} {self.options.get('table') or self.options.get('path')}", secrets)
 
     def _target(self) -> Target:

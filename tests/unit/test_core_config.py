@@ -14,7 +14,8 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect, connect_config, implementations, register
-from lance_namespace_impls.core.config import Config, is_secret_key, option, prefix_option, redact
+from lance_namespace_impls.core.config import Config, option, prefix_option
+from lance_namespace_impls.core.options import is_secret_option, redact
 from lance_namespace_impls.directory import DirectoryNamespace
 
 
@@ -123,7 +124,7 @@ def test_secrets_are_not_shown() -> None:
      ("allow_http", False)],
 )  # fmt: skip
 def test_secret_keys_are_known_by_their_names(key: str, secret: bool) -> None:
-    assert is_secret_key(key) is secret
+    assert is_secret_option(key) is secret
 
 
 # --- the registry

@@ -278,7 +278,7 @@ def test_every_property_is_described():
     keys = {row["key"] for row in RestConfig.describe()}
     assert {"uri", "delimiter", "auth_token", "api_key", "headers.*", "max_retries"} <= keys
     secret = {row["key"] for row in RestConfig.describe() if row["secret"]}
-    assert secret == {"auth_token", "api_key", "proxy"}
+    assert secret == {"auth_token", "api_key", "headers.*", "proxy"}
 
 
 def test_tls_is_checked_unless_told_otherwise(tmp_path):

@@ -343,3 +343,23 @@ def test_a_blob_does_not_bring_a_file_of_the_server(tmp_path: Path) -> None:
             assert "URI" in said(answer)
         assert namespace.count_table_rows({"id": ["t"]}).count == 1
         assert list(namespace.iter_tables()) == ["t"]
+
+
+def test_answers_hold_only_options_that_are_known_to_be_harmless(tmp_path: Path) -> None:
+    storage = {
+        "aws_region": "eu-west-1",
+        "aws_endpoint": f"https://me:{SECRET}@store.example",
+        "azure_storage_master_key": SECRET,
+        "proxy_url": f"http://me:{SECRET}@proxy.example",
+        "an_option_of_tomorrow": SECRET,
+    }
+    with Mixed(MemoryConfig(root=str(tmp_path), storage=storage)) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.declare_table({"id": ["ns", "t"]})
+        with serving(namespace) as address:
+            answer = Caller(address).json("/v1/table/ns$t/describe", {})
+            assert SECRET not in answer.text
+            assert answer.json()["storage_options"] == {"aws_region": "eu-west-1"}
+        with serving(namespace, vend_storage_options=True) as address:
+            answer = Caller(address).json("/v1/table/ns$t/describe", {})
+            assert answer.json()["storage_options"] == storage
