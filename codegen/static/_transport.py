@@ -33,7 +33,8 @@ Response = TypeVar("Response")
 STREAM_TYPE = "application/vnd.apache.arrow.stream"
 HEADER_PREFIX = "header."
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-HEADER_VALUE = re.compile(r"[\t\x20-\x7e]*")
+# A blank at an end would be lost, or refused by a library that shows the value.
+HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
 
 
 def escape(text: str) -> str:
@@ -247,14 +248,21 @@ def _request_headers(request: Any) -> dict[str, str]:
         if request.identity.api_key:
             headers["x-api-key"] = request.identity.api_key
         if request.identity.auth_token:
+            _check_value("Authorization", request.identity.auth_token)
             headers["Authorization"] = f"Bearer {request.identity.auth_token}"
     for name, value in headers.items():
         if HEADER_NAME.fullmatch(name) is None:
             raise InvalidInputError(f"context entry 'header.{name}': that is not a header's name")
-        if HEADER_VALUE.fullmatch(value) is None:
-            # The value may be a secret; what a library says of it would show it.
-            raise InvalidInputError(f"header {name!r}: the value holds more than printable ASCII")
+        _check_value(name, value)
     return headers
+
+
+def _check_value(name: str, value: str) -> None:
+    if HEADER_VALUE.fullmatch(value) is None:
+        # The value may be a secret; what a library says of it would show it.
+        raise InvalidInputError(
+            f"header {name!r}: the value holds more than printable ASCII, or has a blank at its ends"
+        )
 
 
 def _unbroken(operation: Operation[Any, Any], rows: Iterator[bytes]) -> Iterator[bytes]:

@@ -89,6 +89,8 @@ class HttpConfig(Config):
                 raise InvalidInputError(f"{self.impl}: property {name!r} must be above 0")
         if self.max_retries < 0:
             raise InvalidInputError(f"{self.impl}: property 'max_retries' must be 0 or more")
+        if self.auth_token == "":
+            raise InvalidInputError(f"{self.impl}: property 'auth_token' is empty; leave it out")
         sent = {f"headers.{name}": value for name, value in self.headers.items()}
         for key, value in {**sent, "auth_token": self.auth_token or ""}.items():
             self.check_header(key, value)
@@ -108,7 +110,8 @@ class HttpConfig(Config):
             raise InvalidInputError(f"{self.impl}: {key!r} does not end in the name of a header")
         if HEADER_VALUE.fullmatch(value) is None:
             raise InvalidInputError(
-                f"{self.impl}: property {key!r} holds more than printable ASCII"
+                f"{self.impl}: property {key!r} holds more than printable ASCII, or has a blank at "
+                "its ends"
             )
 
 

@@ -1,0 +1,70 @@
+"""A secret that cannot be a header's value is refused at connect, and shown nowhere."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect
+
+SECRET = "hunter2secret"
+ENDS = [f" {SECRET}", f"{SECRET} ", f"{SECRET}\t", f"{SECRET}\n", f"\t{SECRET}", " "]
+PLACES: list[dict[str, str]] = [
+    {"impl": "rest", "uri": "http://127.0.0.1:1"},
+    {"impl": "unity", "endpoint": "http://127.0.0.1:1", "catalog": "c"},
+    {"impl": "iceberg", "endpoint": "http://127.0.0.1:1", "warehouse": "w"},
+]
+
+
+def shown(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
+    return "".join(traceback.format_exception(error)) + caplog.text
+
+
+@pytest.mark.parametrize("value", ENDS, ids=repr)
+@pytest.mark.parametrize("key", ["auth_token", "headers.x-secret", "headers.Authorization"])
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place["impl"])
+def test_a_blank_at_an_end_is_refused_at_connect(
+    place: dict[str, str], key: str, value: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    properties = {k: v for k, v in place.items() if k != "impl"}
+    with pytest.raises(InvalidInputError, match="blank") as caught:
+        connect(place["impl"], {**properties, key: value})
+    assert SECRET not in shown(caught.value, caplog)
+
+
+def test_an_api_key_and_an_empty_token_are_refused_too() -> None:
+    uri = {"uri": "http://127.0.0.1:1"}
+    with pytest.raises(InvalidInputError, match="blank"):
+        connect("rest", {**uri, "api_key": f"{SECRET} "})
+    with pytest.raises(InvalidInputError, match="auth_token"):
+        connect("rest", {**uri, "auth_token": ""})
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"identity": {"auth_token": f" {SECRET}"}},
+        {"identity": {"auth_token": f"{SECRET} "}},
+        {"identity": {"api_key": f"{SECRET}\n"}},
+        {"context": {"header.x-secret": f"{SECRET} "}},
+    ],
+    ids=["token before", "token behind", "key", "context"],
+)
+def test_a_call_s_own_secret_is_refused_before_it_is_sent(
+    request_: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with connect("rest", {"uri": "http://127.0.0.1:1"}) as namespace:
+        with pytest.raises(InvalidInputError, match="blank") as caught:
+            namespace.list_tables(request_)
+        assert SECRET not in shown(caught.value, caplog)
+
+
+def test_a_blank_within_is_fine() -> None:
+    with connect("rest", {"uri": "http://127.0.0.1:1", "headers.x-note": "a b"}) as namespace:
+        assert namespace.properties["headers.x-note"] == "a b"
