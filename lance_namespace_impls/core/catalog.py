@@ -30,7 +30,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import OPERATIONS
 
 from ..tables.operations import TableOperations
-from .concurrent import looked_up
+from .concurrent import alone, looked_up
 from .config import Config
 from .confinement import Confinement, confinement, is_local
 from .errors import from_system_failure, scrub
@@ -1064,24 +1064,28 @@ class CatalogNamespace(TableOperations):
         """Take a table out of the catalog, then delete its data.
 
         A drop that was broken off between the two is gone on with, as long as the table was at its
-        default location and nobody has used the data since.
+        default location and nobody has used the data since. Of several at once one succeeds.
         """
         identifier = parse_identifier(request.id)
-        try:
-            entry = self._find(identifier)
-        except TableNotFoundError:
-            halfway = self._dropped_halfway(identifier)
-            if halfway is None:
-                raise
-            entry = halfway
-            self._folder_of(entry).delete()
-        else:
-            self._drop_table(entry)
+        # A drop under way looks like one that was broken off.
+        with alone((self.namespace_id(), "DropTable", identifier)):
+            entry = self._drop(identifier)
         return models.DropTableResponse(
             id=list(identifier),
             location=entry.location,
             properties=_plain_properties(entry.properties),
         )
+
+    def _drop(self, identifier: Identifier) -> TableEntry:
+        try:
+            entry = self._find(identifier)
+        except TableNotFoundError:
+            halfway = self._dropped_halfway(identifier)
+            if halfway is None or not self._folder_of(halfway).delete():
+                raise
+            return halfway
+        self._drop_table(entry)
+        return entry
 
     @operation
     def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:

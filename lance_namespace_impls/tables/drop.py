@@ -140,10 +140,9 @@ class TableFolder:
         self._write(MARK, json.dumps(content).encode())
         return True
 
-    def unmark(self) -> None:
-        """Take the mark away, where there is one."""
-        if self._files.contains(MARK):
-            self._delete_file(MARK)
+    def unmark(self) -> bool:
+        """Take the mark away; return whether there was one."""
+        return bool(self._files.contains(MARK)) and self._delete_file(MARK)
 
     def is_marked(self, identifier: Identifier) -> bool:
         """Say whether a drop of that table was broken off here and nothing was written since."""
@@ -155,8 +154,11 @@ class TableFolder:
         now = self.state() or _NOTHING
         return now.version <= marked[1].version and now.written <= marked[1].written
 
-    def delete(self) -> None:
+    def delete(self) -> bool:
         """Delete the data, the manifests first and the mark last; what others put there stays.
+
+        Returns:
+            False where the mark went meanwhile: someone else came to the end of the same drop.
 
         Raises:
             ConcurrentModificationError: code 14, someone else deletes it at the same moment.
@@ -173,7 +175,7 @@ class TableFolder:
                 self._delete_folder(folder, theirs[folder])
             for file in filter(is_marker, files - {MARK}):
                 self._delete_file(file)
-            self.unmark()
+            was_marked = self.unmark()
             if self._local is not None:
                 _remove_if_empty(self._local)
         except ConcurrentModificationError:
@@ -183,6 +185,7 @@ class TableFolder:
                 f"the table is out of the catalog, but not all data at {self._storage.location} "
                 f"could be deleted; drop it again to go on: {first_line(error)}"
             ) from error
+        return was_marked
 
     def state(self) -> FolderState | None:
         """Return how far the dataset is; None where none opens, or what is there is damaged."""
@@ -283,13 +286,15 @@ class TableFolder:
                 f"someone else deletes the data at {location} at the same moment; look again"
             ) from error
 
-    def _delete_file(self, name: str) -> None:
-        """Delete a file; another who drops the same table may have been first."""
+    def _delete_file(self, name: str) -> bool:
+        """Delete a file; False where another who drops the same table was first."""
         try:
             self._files.delete_file(name)
         except OSError as error:
             if not _is_missing(error):
                 raise
+            return False
+        return True
 
     def _write(self, name: str, content: bytes) -> None:
         with TemporaryDirectory() as folder:

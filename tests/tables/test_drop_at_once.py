@@ -1,0 +1,96 @@
+"""Of several drops of one table at the same time, one succeeds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import LanceNamespaceError, TableNotFoundError
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.tables.drop import TableFolder
+from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed
+
+ROWS = pa.table({"x": [1, 2]})
+T = {"id": ["t"]}
+
+
+def outcome(call: Callable[..., Any], *args: Any) -> int:
+    try:
+        call(*args)
+    except LanceNamespaceError as error:
+        return int(error.code)
+    return -1
+
+
+@pytest.mark.parametrize("impl", ["dir", "catalog"])
+def test_of_three_one_succeeds(tmp_path: Path, impl: str) -> None:
+    root = str(tmp_path / "lake")
+
+    def opened() -> Namespace:
+        return connect("dir", {"path": root}) if impl == "dir" else Mixed(MemoryConfig(root=root))
+
+    for _ in range(5):
+        places = [opened() for _ in range(3)]
+        places[0].create_table(T, ROWS)
+        start = threading.Barrier(3)
+
+        def drop(namespace: Namespace, start: threading.Barrier = start) -> int:
+            start.wait(30)
+            return outcome(namespace.drop_table, T)
+
+        with ThreadPoolExecutor(3) as pool:
+            assert sorted(pool.map(drop, places)) == [-1, 4, 4]
+        for namespace in places:
+            namespace.close()
+
+
+def test_who_comes_while_data_is_deleted_does_not_go_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (Mixed(MemoryConfig(root=str(tmp_path))) for _ in range(2))
+    first.create_table(T, ROWS)
+    is_out, may_go_on = threading.Event(), threading.Event()
+    delete = TableFolder.delete
+
+    def slowly(folder: TableFolder) -> bool:
+        is_out.set()
+        assert may_go_on.wait(30)
+        return delete(folder)
+
+    monkeypatch.setattr(TableFolder, "delete", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        dropping = pool.submit(outcome, first.drop_table, T)
+        assert is_out.wait(30)
+        late = pool.submit(outcome, second.drop_table, T)
+        with pytest.raises(TimeoutError):
+            late.result(0.3)
+        may_go_on.set()
+        assert (dropping.result(30), late.result(30)) == (-1, 4)
+
+
+def test_a_drop_that_another_process_ended_meanwhile_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = Mixed(MemoryConfig(root=str(tmp_path)))
+    namespace.create_table(T, ROWS)
+    entry = namespace._table(("t",))
+    TableFolder(namespace._storage(entry)).mark(("t",))
+    namespace._remove_table(entry)
+    looked = MemoryNamespace._dropped_halfway
+
+    def and_then_it_ends(self: MemoryNamespace, identifier: Any) -> Any:
+        found = looked(self, identifier)
+        assert found is not None
+        assert TableFolder(self._storage(found)).delete()
+        return found
+
+    monkeypatch.setattr(MemoryNamespace, "_dropped_halfway", and_then_it_ends)
+    with pytest.raises(TableNotFoundError):
+        namespace.drop_table(T)
