@@ -69,16 +69,22 @@ def import_files(
             "--cores",
             metavar="NUMBER",
             min=1,
-            help="Worker processes at once; all cores unless given.",
+            help="Cores to use; all unless given.",
+        ),
+    ] = None,
+    use_spark: Annotated[
+        bool | None,
+        typer.Option(
+            "--spark/--no-spark",
+            help="Whether to start Spark; for 256 MiB and less it is not worth it.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Import files into a table as a Spark job on this machine."""
-    with needs("import", "spark"):
-        import pyspark  # noqa: F401 - the modules below report its absence in their own way
+    """Import files into a table; large ones as a Spark job on this machine."""
+    from ..spark.ingest import SMALL_BYTES
+    from ..spark.ingest import import_files as run_import
 
-        from ..spark.ingest import import_files as run_import
-        from ..spark.session import local_session
     identifier = session.identifier(id)
     name = session.written(identifier)
     chosen = key_values(options, "--option")
@@ -88,12 +94,16 @@ def import_files(
 
         def start() -> SparkSession:
             bar.update(0, None, "starting Spark")
+            with needs("import", "spark"):
+                import pyspark  # noqa: F401 - the module below reports its absence in its own way
+
+                from ..spark.session import local_session
             return running.enter_context(
                 _stopped_at_the_end(local_session, f"lance-ns import {name}", cores)
             )
 
         result = run_import(
-            start,
+            None if use_spark is False else start,
             impl=session.impl,
             properties=properties,
             table=identifier,
@@ -101,6 +111,8 @@ def import_files(
             format=format,
             mode=mode,
             options=chosen,
+            cores=cores,
+            small_bytes=-1 if use_spark else SMALL_BYTES,
             progress=lambda done, total, rows: bar.update(done, total, f"{rows:,} rows"),
         )
     if session.output.as_json:

@@ -1,4 +1,4 @@
-"""Imports files into a Lance table of a namespace, as a Spark job.
+"""Imports files into a Lance table of a namespace, as a Spark job or in this process.
 
 The driver finds the files; workers look at them, each at its own; the driver agrees on one schema
 and divides the files into tasks; workers read their parts with Arrow and write Lance themselves;
@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +33,10 @@ from .failures import protocol_error
 from .files import FORMATS, Format, Look, Piece, SourceFile, find_files
 from .files.numbers import has_mixed
 from .options import read_options
+from .runners import Count, Runner, SparkRunner, ThreadRunner
 from .writing import Mode, Target, WritePlan, abort, check_schema, commit, plan_write, write_rows
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 __all__ = ["ImportResult", "Progress", "import_files"]
@@ -48,8 +47,8 @@ Progress = Callable[[int, int, int], None]
 LEAST_TASK_BYTES = 8 << 20
 MOST_TASK_BYTES = 128 << 20
 FILES_A_LOOK = 256
-_POLL_SECONDS = 0.1
-_WORKER_END_SECONDS = 3  # Spark gives a Python worker 2 seconds to end
+SMALL_BYTES = 256 << 20
+"""Files of so many bytes together are imported sooner by this process than by a Spark to be started."""
 
 
 @frozen(kw_only=True)
@@ -73,7 +72,7 @@ class ImportResult:
 
 
 def import_files(
-    spark: SparkSession | Callable[[], SparkSession],
+    spark: SparkSession | Callable[[], SparkSession] | None,
     *,
     impl: str,
     properties: Mapping[str, str],
@@ -83,6 +82,8 @@ def import_files(
     mode: str = "create",
     options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    cores: int | None = None,
+    small_bytes: int = SMALL_BYTES,
 ) -> ImportResult:
     """Import CSV, JSON (an object a line) or Parquet files into a Lance table of a namespace.
 
@@ -92,8 +93,9 @@ def import_files(
     of values and compressed text. Where anything fails, the table stays as it was.
 
     Args:
-        spark: the session, or what starts it, which is called once it is known that there is
-            something to import.
+        spark: the session; or what starts it, which is called once it is known that there is more
+            to import than `small_bytes`, and less is imported by threads of this process; or None,
+            and all is. The table is the same.
         impl: implementation of the namespace, as for `connect`.
         properties: its properties.
         table: identifier of the table, a list of names.
@@ -107,6 +109,8 @@ def import_files(
             ``rows_per_file``, ``task_bytes``; for CSV also ``header``, ``names``, ``delimiter``,
             ``quote``, ``escape``, ``nulls``, ``encoding``.
         progress: called from this thread, several times a second.
+        cores: threads of this process, where Spark is not used; all cores unless given.
+        small_bytes: size of the files together up to which Spark is not started.
 
     Raises:
         InvalidInputError: code 13, an argument cannot be understood or there is nothing to read.
@@ -131,8 +135,8 @@ def import_files(
         name, files = find_files(sources, format)
         format_type = FORMATS[name]
         given = read_options(format_type.options_type, options or {}, f"{name} import")
-        session = spark() if callable(spark) else spark
-        job = _Import(session, target, format_type(given), progress)
+        runner = _runner(spark, files, cores, small_bytes)
+        job = _Import(runner, target, format_type(given), progress)
         looks = job.look(files)
         appended = present.schema if present is not None and chosen is Mode.APPEND else None
         schema = agree(looks, job.format, appended, target.name)
@@ -149,6 +153,19 @@ def import_files(
             fragments=len(fragments),
             seconds=time.monotonic() - started,
         )
+
+
+def _runner(
+    spark: SparkSession | Callable[[], SparkSession] | None,
+    files: Sequence[SourceFile],
+    cores: int | None,
+    small_bytes: int,
+) -> Runner:
+    """Return what imports files: Spark where it is given or worth its start."""
+    if callable(spark):
+        small = sum(file.size for file in files) <= small_bytes
+        spark = None if small else spark()
+    return ThreadRunner(cores) if spark is None else SparkRunner(spark)
 
 
 def _kept(target: Target, started: float) -> ImportResult:
@@ -271,20 +288,20 @@ def divide(looks: Sequence[Look], most_bytes: int) -> list[list[Piece]]:
 
 
 class _Import:
-    """The Spark jobs of one import.
+    """The jobs of one import.
 
     Args:
-        spark: the session.
+        runner: what runs their tasks.
         target: the table.
         format: how files are read.
         progress: told how far it is.
     """
 
     def __init__(
-        self, spark: SparkSession, target: Target, format: Format, progress: Progress | None
+        self, runner: Runner, target: Target, format: Format, progress: Progress | None
     ) -> None:
         self.format = format
-        self._context = spark.sparkContext
+        self._runner = runner
         self._target = target
         self._progress = progress
         self._done_before = 0
@@ -295,7 +312,7 @@ class _Import:
         Raises:
             TableSchemaValidationError: code 20, a file is not of the format.
         """
-        cores = self._context.defaultParallelism
+        cores = self._runner.cores
         groups: list[list[SourceFile]] = []
         room, most = 0, max(1, sum(file.size for file in files) // (cores * 4))
         for file in files:
@@ -338,13 +355,13 @@ class _Import:
     def _task_bytes(self, looks: Sequence[Look]) -> int:
         if self.format.options.task_bytes:
             return int(self.format.options.task_bytes)
-        share = -(-sum(look.file.size for look in looks) // self._context.defaultParallelism)
+        share = -(-sum(look.file.size for look in looks) // self._runner.cores)
         return min(max(share, LEAST_TASK_BYTES), MOST_TASK_BYTES)
 
     def _run(
         self,
         tasks: Sequence[str],
-        work: Callable[[str, Callable[[int], None]], Mapping[str, Any]],
+        work: Callable[[str, Count], Mapping[str, Any]],
         *,
         expected: int = 0,
     ) -> list[dict[str, Any]]:
@@ -357,77 +374,19 @@ class _Import:
         """
         if not tasks:
             return []
-        done, rows = self._context.accumulator(0), self._context.accumulator(0)
-
-        def task(text: str) -> str:
-            answer = work(text, rows.add)
-            done.add(1)
-            return json.dumps(answer)
-
         total = self._done_before + len(tasks) + expected
-        job = _Job(self._context, f"import into {self._target.name}", tasks, task)
-        for _ in job:
-            self._report(self._done_before + done.value, total, rows.value)
+        answers = self._runner.run(
+            f"import into {self._target.name}",
+            tasks,
+            lambda text, count: json.dumps(work(text, count)),
+            lambda done, rows: self._report(self._done_before + done, total, rows),
+        )
         self._done_before += len(tasks)
-        self._report(self._done_before, total, rows.value)
-        return [json.loads(answer) for answer in job.answers]
+        return [json.loads(answer) for answer in answers]
 
     def _report(self, done: int, total: int, rows: int) -> None:
         if self._progress is not None:
             self._progress(done, total, rows)
-
-
-class _Job:
-    """A Spark job that runs beside this thread, which can look at it and stop it.
-
-    Args:
-        context: the Spark context.
-        name: what Spark shows of it.
-        tasks: one text for each task.
-        work: what a worker makes of it.
-    """
-
-    def __init__(
-        self, context: SparkContext, name: str, tasks: Sequence[str], work: Callable[[str], str]
-    ) -> None:
-        from pyspark import InheritableThread
-
-        self.answers: list[str] = []
-        self._context = context
-        self._name = name
-        self._tasks = tasks
-        self._work = work
-        self._group = uuid.uuid4().hex
-        self._failure: Exception | None = None
-        self._thread = InheritableThread(target=self._collect)
-
-    def _collect(self) -> None:
-        try:
-            self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
-            tasks = self._context.parallelize(self._tasks, len(self._tasks))
-            self.answers = tasks.map(self._work).collect()
-        except Exception as error:  # noqa: BLE001 raised again in the caller's thread
-            self._failure = error
-
-    def __iter__(self) -> Iterator[None]:
-        """Run the job to its end; give the caller a moment now and then.
-
-        Raises:
-            InternalError: code 18, Spark could not run it.
-        """
-        self._thread.start()
-        try:
-            while self._thread.is_alive():
-                yield
-                self._thread.join(_POLL_SECONDS)
-        except BaseException:
-            self._context.cancelJobGroup(self._group)
-            self._thread.join()
-            # Until then a worker may still be writing.
-            time.sleep(_WORKER_END_SECONDS)
-            raise
-        if self._failure is not None:
-            raise protocol_error(self._failure, f"{self._name}: Spark") from self._failure
 
 
 def _look(format: Format, text: str) -> dict[str, Any]:
@@ -439,9 +398,7 @@ def _look(format: Format, text: str) -> dict[str, Any]:
     return {"looks": [_look_to_json(look) for look in looks]}
 
 
-def _write(
-    format: Format, plan: WritePlan, text: str, count: Callable[[int], None]
-) -> dict[str, Any]:
+def _write(format: Format, plan: WritePlan, text: str, count: Count) -> dict[str, Any]:
     """Read pieces of files and write their rows, on a worker."""
     pieces = [Piece(**{**piece, "file": SourceFile(**piece["file"])}) for piece in json.loads(text)]
 

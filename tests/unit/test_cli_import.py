@@ -46,7 +46,7 @@ def test_import_runs_on_spark(tmp_path: Path) -> None:
     for number in (1, 2):
         (tmp_path / f"part{number}.csv").write_text(f"n;name\n{number};a\n{number}0;NA\n")
     options = ("--impl", "dir", "-p", f"path={tmp_path / 'lake'}", "--json")
-    reading = ("--option", "delimiter=;", "--option", "nulls=NA", "--cores", "1")
+    reading = ("--option", "delimiter=;", "--option", "nulls=NA", "--cores", "1", "--spark")
     found = subprocess.run(
         [sys.executable, "-c", MAIN, "import", "t", str(tmp_path / "*.csv"), *reading, *options],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

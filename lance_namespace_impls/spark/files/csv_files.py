@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from .sources import SourceFile
 
 __all__ = ["CsvFormat", "CsvOptions"]
 
+_field_size = threading.Lock()  # Python's limit is one for all threads
 _LINE_BREAK = re.compile(rb"[\r\n]")
 
 
@@ -232,10 +234,10 @@ class CsvFormat(Format):
         """
         options = self.options
         encoding = "utf-8-sig" if options.encoding == "utf-8" else options.encoding
-        limit = csv.field_size_limit(2**31 - 1)
-        try:
-            with refused(file), file.open() as source:
-                text = io.TextIOWrapper(source, encoding, errors="replace", newline="")
+        with _field_size, refused(file), file.open() as source:
+            text = io.TextIOWrapper(source, encoding, errors="replace", newline="")
+            limit = csv.field_size_limit(2**31 - 1)
+            try:
                 rows = csv.reader(
                     text,
                     delimiter=self._delimiter(file),
@@ -244,8 +246,8 @@ class CsvFormat(Format):
                     strict=True,
                 )
                 _read_through(rows)
-        finally:
-            csv.field_size_limit(limit)
+            finally:
+                csv.field_size_limit(limit)
 
     def _delimiter(self, file: SourceFile) -> str:
         return self.options.delimiter or ("\t" if file.ending == ".tsv" else ",")

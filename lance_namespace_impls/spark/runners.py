@@ -1,0 +1,179 @@
+"""What runs the tasks of a job: Spark, or threads of this process where the work is small."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+from .failures import protocol_error
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+__all__ = ["Count", "Runner", "SparkRunner", "ThreadRunner", "Work"]
+
+_POLL_SECONDS = 0.1
+_WORKER_END_SECONDS = 3  # Spark gives a Python worker 2 seconds to end
+
+Count = Callable[[int], None]
+"""Takes rows that a task has written."""
+
+Work = Callable[[str, Count], str]
+"""What is done with the text of a task; it answers with another."""
+
+
+class Runner(ABC):
+    """Runs tasks, several at once, in the order in which they come.
+
+    Attributes:
+        cores: tasks that run at once.
+    """
+
+    cores: int
+
+    @abstractmethod
+    def run(
+        self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
+    ) -> list[str]:
+        """Return the answers of all tasks, in their order.
+
+        Args:
+            name: what the job is, for messages.
+            tasks: one text for each task.
+            work: what is done with it.
+            report: called from this thread, now and then, with the tasks done and the rows written;
+                what it raises stops the tasks and is raised again.
+
+        Raises:
+            InternalError: code 18, a task could not be run.
+        """
+
+
+class ThreadRunner(Runner):
+    """Runs tasks in threads of this process; Arrow and Lance let them run at once.
+
+    Args:
+        cores: threads; as many as the machine has cores unless given.
+    """
+
+    def __init__(self, cores: int | None = None) -> None:
+        self.cores = cores or os.cpu_count() or 1
+
+    def run(
+        self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
+    ) -> list[str]:
+        """Return the answers of all tasks, in their order."""
+        stopped = threading.Event()
+        lock = threading.Lock()
+        rows = 0
+
+        def count(more: int) -> None:
+            nonlocal rows
+            if stopped.is_set():
+                raise InterruptedError(f"{name} was stopped")
+            with lock:
+                rows += more
+
+        with ThreadPoolExecutor(self.cores, "lance-import") as pool:
+            futures = [pool.submit(work, task, count) for task in tasks]
+            try:
+                waiting = set(futures)
+                while waiting:
+                    done, waiting = wait(waiting, _POLL_SECONDS)
+                    for future in done:
+                        future.result()
+                    report(len(futures) - len(waiting), rows)
+            except BaseException:
+                stopped.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+        return [future.result() for future in futures]
+
+
+class SparkRunner(Runner):
+    """Runs tasks on the workers of Spark.
+
+    Args:
+        spark: the session.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
+        self.cores = self._context.defaultParallelism
+
+    def run(
+        self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
+    ) -> list[str]:
+        """Return the answers of all tasks, in their order."""
+        done, rows = self._context.accumulator(0), self._context.accumulator(0)
+
+        def task(text: str) -> str:
+            answer = work(text, rows.add)
+            done.add(1)
+            return answer
+
+        job = _Job(self._context, name, tasks, task)
+        for _ in job:
+            report(done.value, rows.value)
+        report(len(tasks), rows.value)
+        return job.answers
+
+
+class _Job:
+    """A Spark job that runs beside this thread, which can look at it and stop it.
+
+    Args:
+        context: the Spark context.
+        name: what Spark shows of it.
+        tasks: one text for each task.
+        work: what a worker makes of it.
+    """
+
+    def __init__(
+        self, context: SparkContext, name: str, tasks: Sequence[str], work: Callable[[str], str]
+    ) -> None:
+        from pyspark import InheritableThread
+
+        self.answers: list[str] = []
+        self._context = context
+        self._name = name
+        self._tasks = tasks
+        self._work = work
+        self._group = uuid.uuid4().hex
+        self._failure: Exception | None = None
+        self._thread = InheritableThread(target=self._collect)
+
+    def _collect(self) -> None:
+        try:
+            self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
+            tasks = self._context.parallelize(self._tasks, len(self._tasks))
+            self.answers = tasks.map(self._work).collect()
+        except Exception as error:  # noqa: BLE001 raised again in the caller's thread
+            self._failure = error
+
+    def __iter__(self) -> Iterator[None]:
+        """Run the job to its end; give the caller a moment now and then.
+
+        Raises:
+            InternalError: code 18, Spark could not run it.
+        """
+        self._thread.start()
+        try:
+            while self._thread.is_alive():
+                yield
+                self._thread.join(_POLL_SECONDS)
+        except BaseException:
+            self._context.cancelJobGroup(self._group)
+            self._thread.join()
+            # Until then a worker may still be writing.
+            time.sleep(_WORKER_END_SECONDS)
+            raise
+        if self._failure is not None:
+            raise protocol_error(self._failure, f"{self._name}: Spark") from self._failure
