@@ -39,7 +39,6 @@ from .options import known_options, name_list, option, read_options, whole_numbe
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql.datasource import Filter
     from pyspark.sql.types import StructType
 
     from .writing import Target, WritePlan
@@ -69,6 +68,9 @@ class TableOptions:
     tag: str | None = option(doc="tag of the version to read")
     columns: tuple[str, ...] | None = option(
         read=name_list, doc="columns to read, with commas between them, else all"
+    )
+    filter: str | None = option(
+        doc="rows to read, as a condition in Lance's SQL, such as 'price > 9.5', else all"
     )
     batch_rows: int | None = option(
         read=whole_number(1), doc="most rows in one batch on the way to Spark, else up to 8192"
@@ -149,7 +151,7 @@ class LanceNamespaceDataSource(DataSource):
         """Look the table up and give its columns.
 
         Raises:
-            InvalidInputError: code 13, a bad option or property.
+            InvalidInputError: code 13, a bad option, property or filter.
             TableNotFoundError: code 4.
             TableVersionNotFoundError: code 11.
             TableColumnNotFoundError: code 12, one of the option ``columns``.
@@ -225,23 +227,31 @@ class LanceNamespaceDataSource(DataSource):
         storage = target.storage()
         chosen = options.version if options.version is not None else options.tag
         dataset = target.open(storage, chosen)
-        schema = dataset.scanner(
+        scanner = dataset.scanner(
             columns=list(options.columns) if options.columns else None,
+            filter=options.filter,
             blob_handling="all_binary",
-        ).projected_schema
+        )
+        if options.filter is not None:
+            scanner.explain_plan()  # a bad filter fails here, before any task
         return Pinned(
-            target=target, location=storage.location, version=int(dataset.version), schema=schema
+            target=target,
+            location=storage.location,
+            version=int(dataset.version),
+            schema=scanner.projected_schema,
+            filter=options.filter,
         )
 
 
 @frozen(kw_only=True)
 class Pinned:
-    """One version of a table, and the columns of it that are read."""
+    """One version of a table, and the columns and rows of it that are read."""
 
     target: Target
     location: str
     version: int
     schema: pa.Schema
+    filter: str | None
 
     def of_columns(self, wanted: StructType) -> Pinned:
         """Give the columns of a Spark schema alone.
@@ -297,25 +307,13 @@ class FragmentPartition(InputPartition):
         self.batch_rows = batch_rows
 
 
-class _Pushes:
-    """The `pushFilters` of a reader.
-
-    Spark refuses a reader that overrides that method where its setting
-    ``spark.sql.python.filterPushdown.enabled`` is off. This reader does without then, so the
-    method presents itself as the one that is not overridden; where the setting is on, it is called.
-    """
-
-    __func__ = staticmethod(DataSourceReader.pushFilters)
-
-    def __init__(self, reader: LanceReader) -> None:
-        self._reader = reader
-
-    def __call__(self, filters: list[Filter]) -> Iterator[Filter]:
-        return self._reader.push(filters)
-
-
 class LanceReader(DataSourceReader):
     """Reads one version of a table, a group of fragments a task.
+
+    It takes no filters from Spark (`pushFilters`). Spark keeps one planned reader for all queries
+    of a DataFrame and puts it in the place of the one before whenever a query pushes a filter, so
+    queries, and branches of one query, would get the rows that another one asked for. The option
+    ``filter`` belongs to the DataFrame and is the same in all of them.
 
     Args:
         pinned: the version and the columns.
@@ -329,19 +327,6 @@ class LanceReader(DataSourceReader):
         self._pinned = pinned
         self._target_schema = spark_arrow_schema(schema)
         self._options = options
-        self._filters: list[str] = []
-        self.pushFilters = _Pushes(self)  # type: ignore[method-assign]
-
-    def push(self, filters: Sequence[Filter]) -> Iterator[Filter]:
-        """Take the filters that Lance can apply; give back those that Spark must apply."""
-        from .filters import to_lance
-
-        for filter in filters:
-            pushed = to_lance(filter, self._pinned.schema)
-            if pushed is not None:
-                self._filters.append(f"({pushed.sql})")
-            if pushed is None or not pushed.exact:
-                yield filter
 
     def partitions(self) -> Sequence[InputPartition]:
         """Group the fragments: neighbours together, groups of about one size."""
@@ -365,7 +350,7 @@ class LanceReader(DataSourceReader):
             dataset = self._pinned.open()
             scanner = dataset.scanner(
                 columns=self._pinned.schema.names,
-                filter=" AND ".join(self._filters) or None,
+                filter=self._pinned.filter,
                 fragments=[dataset.get_fragment(number) for number in partition.value],
                 batch_size=partition.batch_rows,
                 io_buffer_size=READ_AHEAD_BYTES,

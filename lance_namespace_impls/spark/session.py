@@ -28,7 +28,6 @@ _SETTINGS = {
     # A timestamp with a zone is a moment; shown in UTC it does not depend on the machine.
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.python.filterPushdown.enabled": "true",
     # One machine has few cores: Spark's 200 shuffle partitions would be all overhead.
     "spark.sql.shuffle.partitions": "8",
 }

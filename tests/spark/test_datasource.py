@@ -158,48 +158,6 @@ def test_columns_by_option_and_by_schema(lake: Lake) -> None:
     assert other.code is ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR
 
 
-def plan_of(frame: Any) -> str:
-    return str(frame._jdf.queryExecution().executedPlan().toString())
-
-
-def test_filters_go_to_lance(lake: Lake, spark: Any) -> None:
-    rows = pa.table(
-        {
-            "n": range(1000),
-            "s": [f"row {n}" for n in range(1000)],
-            "x": [n / 8 for n in range(999)] + [float("nan")],
-            "t": pa.array([MOMENT + dt.timedelta(days=n) for n in range(1000)]),
-        }
-    )
-    lake.put("t", rows, max_rows_per_file=300)
-    frame = lake.load("t")
-    found = frame.filter("n >= 100 AND n < 110 AND s LIKE 'row 10%' AND NOT n = 105")
-    assert sorted(row.n for row in found.collect()) == [100, 101, 102, 103, 104, 106, 107, 108, 109]
-    assert "Filter (" not in plan_of(found)
-    by_time = frame.filter(f"t = TIMESTAMP_NTZ '{MOMENT + dt.timedelta(days=5)}'")
-    assert [row.n for row in by_time.collect()] == [5]
-    assert "Filter (" not in plan_of(by_time)
-    # NaN is the largest number in Spark: Lance gives it, and Spark looks again.
-    largest = frame.filter("x > 124.5")
-    assert sorted(row.n for row in largest.collect()) == [997, 998, 999]
-    assert "Filter (" in plan_of(largest)
-    half = frame.filter("n % 500 = 0 AND n > 0")
-    assert [row.n for row in half.collect()] == [500]
-    assert "Filter (" in plan_of(half)
-
-
-def test_filters_stay_with_spark_where_its_setting_is_off(lake: Lake, spark: Any) -> None:
-    lake.put("t", pa.table({"n": range(10)}))
-    setting = "spark.sql.python.filterPushdown.enabled"
-    spark.conf.set(setting, "false")
-    try:
-        frame = lake.load("t").filter("n > 7")
-        assert [row.n for row in frame.collect()] == [8, 9]
-        assert "Filter (" in plan_of(frame)
-    finally:
-        spark.conf.set(setting, "true")
-
-
 def test_fragments_are_grouped_into_tasks(lake: Lake) -> None:
     lake.put("t", pa.table({"n": range(100)}), max_rows_per_file=10)
     assert lake.load("t", splits="3").rdd.getNumPartitions() == 3

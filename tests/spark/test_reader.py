@@ -62,20 +62,16 @@ def test_tasks_are_as_many_as_the_machine_has_cores_or_as_is_said(quiet_lake: La
     assert len(reader_of(quiet_lake, splits="7").partitions()) == 7
 
 
-def test_filters_that_lance_applies_are_not_given_back(quiet_lake: Lake) -> None:
-    quiet_lake.put("t", pa.table({"n": range(10), "x": [n / 2 for n in range(10)]}))
-    reader = reader_of(quiet_lake)
-    exact, inexact = ds.GreaterThan(("n",), 3), ds.LessThan(("x",), 4.0)
-    unknown = ds.EqualTo(("n",), 2**70)
-    assert list(reader.pushFilters([exact, inexact, unknown])) == [inexact, unknown]
+@pytest.mark.parametrize("pushes", [False, True])
+def test_no_filter_of_spark_s_is_taken(quiet_lake: Lake, pushes: bool) -> None:
+    """Spark checks that `pushFilters` is its own, or calls it, as its setting is."""
+    quiet_lake.put("t", pa.table({"n": range(10)}))
+    reader = reader_of(quiet_lake, filter="n > 3")
+    assert reader.pushFilters.__func__ is ds.DataSourceReader.pushFilters  # type: ignore[attr-defined]
+    filters: list[ds.Filter] = [ds.LessThan(("n",), 8)] if pushes else []
+    assert list(reader.pushFilters(filters)) == filters
     rows = pa.Table.from_batches(batches(reader))
-    assert rows["n"].to_pylist() == [4, 5, 6, 7]
-
-
-def test_spark_s_check_for_push_down_passes_without_the_setting(quiet_lake: Lake) -> None:
-    quiet_lake.put("t", pa.table({"n": [1]}))
-    reader: Any = reader_of(quiet_lake)
-    assert reader.pushFilters.__func__ is ds.DataSourceReader.pushFilters
+    assert rows["n"].to_pylist() == [4, 5, 6, 7, 8, 9]
 
 
 def test_the_version_is_fixed_when_the_table_is_loaded(quiet_lake: Lake) -> None:

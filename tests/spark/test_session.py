@@ -24,7 +24,6 @@ def test_the_session_talks_on_this_machine_only_and_in_utc(spark: Any) -> None:
     assert settings["spark.ui.enabled"] == "false"
     assert spark.sparkContext.uiWebUrl is None
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
-    assert spark.conf.get("spark.sql.python.filterPushdown.enabled") == "true"
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
     assert spark.sparkContext.defaultParallelism == 2
 
