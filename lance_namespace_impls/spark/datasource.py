@@ -411,11 +411,12 @@ class LanceWriter(DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFragments:
         """Write the rows of one task, on a worker."""
+        from ..tables.align import aligned
         from .columns import cast_batch
         from .writing import write_rows
 
         with self._coded():
-            batches = (cast_batch(batch, self._plan.schema) for batch in iterator)
+            batches = (cast_batch(aligned(batch), self._plan.schema) for batch in iterator)
             return WrittenFragments(write_rows(self._plan, batches))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:

@@ -19,6 +19,7 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from ..core.modes import InsertMode
 from ..core.storage import TableStorage
+from .align import aligned
 from .dataset import open_dataset
 from .errors import from_lance, plain_message
 from .schema import check_columns
@@ -65,7 +66,7 @@ class RowCount:
         try:
             for batch in self._reader:
                 self.rows += batch.num_rows
-                yield batch
+                yield aligned(batch)
         except (pa.ArrowException, OSError) as error:
             self._failure = InvalidInputError(f"the Arrow data cannot be read: {first_line(error)}")
             self._failure.__cause__ = error

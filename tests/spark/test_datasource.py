@@ -194,6 +194,26 @@ def test_a_table_is_made_added_to_and_replaced(lake: Lake, spark: Any) -> None:
     assert lake.load("t", tag="first").count() == 5
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "CAST(1 AS DECIMAL(10, 2)) d, 'x' s",
+        "'x' s, CAST(1 AS DECIMAL(10, 2)) d",
+        "id, 'x' s, array(CAST(1 AS DECIMAL(10, 2))) l, 'y' t",
+        "id, struct('x' AS s, CAST(1 AS DECIMAL(38, 2)) AS d) st, map('k', CAST(1 AS DECIMAL(5, 1))) m",
+        "'x' s, CAST(18446744073709551615 AS DECIMAL(20, 0)) u, 'y' t, CAST(2 AS DECIMAL(20, 0)) v",
+    ],
+)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_decimals_among_any_columns(lake: Lake, spark: Any, columns: str, rows: int) -> None:
+    spark.range(0, rows, 1, 1).createOrReplaceTempView("numbers")
+    frame = spark.sql(f"SELECT {columns} FROM numbers")
+    types = "u: uint64, v: uint64" if " u," in columns else ""
+    lake.save(frame, "t", **({"types": types} if types else {}))
+    lake.save(frame, "t")
+    assert lake.load("t").collect() == frame.collect() * 2
+
+
 def test_a_new_table_with_vectors(lake: Lake, spark: Any) -> None:
     frame = spark.range(3).selectExpr("id", "array(CAST(id AS DOUBLE), 0.5D) AS v")
     lake.save(frame, "t", types="v: float32[2]", rows_per_file="2")

@@ -1,0 +1,53 @@
+"""Record batches whose buffers lie where pylance can read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["aligned"]
+
+# Bytes. Arrow asks for 8 at least, Rust for the size of the widest value, else it panics.
+_LEAST, _WIDE = 8, 16
+
+
+def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch with those columns copied that pylance could not read where they lie.
+
+    Other writers, Java's among them, pad the buffers of an Arrow stream to 8 bytes. Where a
+    128-bit column ends up in such a stream depends on the columns before it.
+
+    Source: the Arrow columnar format, "Buffer Alignment and Padding".
+    """
+    import pyarrow as pa
+
+    given = batch.columns
+    columns = [_aligned(column) for column in given]
+    if all(new is old for new, old in zip(columns, given, strict=True)):
+        return batch
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _aligned(column: Any) -> Any:
+    import pyarrow as pa
+
+    unit = _WIDE if _is_wide(column.type) else _LEAST
+    if all(buffer is None or buffer.address % unit == 0 for buffer in column.buffers()):
+        return column
+    return pa.concat_arrays([column])
+
+
+def _is_wide(kind: Any) -> bool:
+    """Whether a type has values of 128 bits or more, at any depth."""
+    import pyarrow as pa
+    from pyarrow import types as is_
+
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_wide(kind.storage_type)
+    if is_.is_dictionary(kind):
+        return _is_wide(kind.value_type)
+    if is_.is_nested(kind):
+        return any(_is_wide(kind.field(index).type) for index in range(kind.num_fields))
+    return bool(is_.is_decimal128(kind) or is_.is_decimal256(kind))

@@ -1,0 +1,87 @@
+"""Rows whose buffers lie anywhere can be written."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+from lance_namespace_impls.tables.align import aligned
+
+DECIMAL = pa.decimal128(10, 2)
+COLUMNS: dict[str, pa.Array] = {
+    "decimal": pa.array([Decimal("1.50"), None], DECIMAL),
+    "decimal256": pa.array([Decimal("1.50"), None], pa.decimal256(40, 2)),
+    "list": pa.array([[Decimal("1.50")], None], pa.list_(DECIMAL)),
+    "fixed": pa.array([[Decimal("1.50")] * 2, None], pa.list_(DECIMAL, 2)),
+    "struct": pa.array([{"a": "x", "b": Decimal("1.50")}, None], pa.struct([("a", pa.string()), ("b", DECIMAL)])),
+    "map": pa.array([[("k", Decimal("1.50"))], None], pa.map_(pa.string(), DECIMAL)),
+    "dictionary": pa.array([Decimal("1.50"), None], DECIMAL).dictionary_encode(),
+    "whole": pa.array([2**64 - 1, None], pa.uint64()),
+    "text": pa.array(["x", None]),
+}  # fmt: skip
+
+
+def shifted(rows: pa.Table, address: int) -> pa.Table:
+    """Give the same rows in a stream that starts so many bytes after a multiple of 16."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    stream = np.frombuffer(sink.getvalue(), np.uint8)
+    room = np.zeros(len(stream) + 32, np.uint8)
+    start = (address - room.ctypes.data) % 16
+    room[start : start + len(stream)] = stream
+    return pa.ipc.open_stream(pa.py_buffer(room[start : start + len(stream)])).read_all()
+
+
+@pytest.mark.parametrize("address", [0, 4, 8])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_each_column_ends_up_aligned_with_the_same_values(name: str, address: int) -> None:
+    rows = pa.table({name: COLUMNS[name], "other": [1, 2]})
+    for batch in shifted(rows, address).to_batches():
+        found = aligned(batch)
+        assert found.to_pydict() == rows.to_pydict()
+        assert found.schema == rows.schema
+        unit = 8 if name in ("whole", "text") else 16
+        buffers = [buffer for buffer in found[name].buffers() if buffer is not None]
+        assert {buffer.address % unit for buffer in buffers} == {0}
+        assert aligned(found) is found
+
+
+@pytest.mark.parametrize("name", ["decimal", "list", "struct", "whole", "text"])
+def test_rows_of_any_alignment_are_written(tmp_path: Any, name: str) -> None:
+    rows = pa.table({"s": ["x", "y"], name: COLUMNS[name]})
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        for address in (0, 4, 8):
+            moved = shifted(rows, address)
+            namespace.create_table({"id": [f"t{address}"]}, moved)
+            namespace.insert_into_table({"id": [f"t{address}"]}, moved)
+            namespace.merge_insert_into_table(
+                {"id": [f"t{address}"], "on": ["s"], "when_matched_update_all": True}, moved
+            )
+            stored = lance.dataset(str(tmp_path / f"t{address}.lance"))
+            found = stored.to_table().sort_by("s").to_pylist()
+            assert found == [row for row in rows.to_pylist() for _ in range(2)]
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_a_stream_through_the_server_may_have_its_columns_in_any_order(
+    tmp_path: Any, before: int
+) -> None:
+    """Offsets in a stream depend on the columns before: 8 bytes more for each."""
+    columns = {f"n{n}": pa.array([n], pa.int64()) for n in range(before)}
+    rows = pa.table({**columns, "d": pa.array([Decimal("1.50")], DECIMAL), "s": ["x"]})
+    with (
+        connect("dir", {"path": str(tmp_path)}) as namespace,
+        serving(namespace) as address,
+        connect("rest", {"uri": address}) as remote,
+    ):
+        remote.create_table({"id": ["t"]}, rows)
+        remote.insert_into_table({"id": ["t"]}, rows)
+        assert lance.dataset(str(tmp_path / "t.lance")).to_table() == pa.concat_tables([rows] * 2)
