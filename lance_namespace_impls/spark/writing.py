@@ -7,10 +7,11 @@ hold them all at once (`commit`) or takes them back (`abort`). What travels betw
 from __future__ import annotations
 
 import json
+import uuid
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
@@ -21,21 +22,15 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
     TableNotFoundError,
     TableSchemaValidationError,
-    UnsupportedError,
 )
 
-from ..core.identifiers import format_identifier
 from ..core.storage import TableStorage
-from ..tables.dataset import exists, open_dataset
+from ..tables.dataset import exists
 from ..tables.schema import check_columns
 from ..tables.write import commit_onto, delete_data_files, is_overtaken
+from .attempts import Attempt, Attempts
 from .columns import check_fits
-from .failures import protocol_error
-
-if TYPE_CHECKING:
-    from lance_namespace_client.models import DescribeTableResponse
-
-    from ..core.namespace import Namespace
+from .target import Target
 
 __all__ = [
     "Fragments",
@@ -69,90 +64,6 @@ class Mode(Enum):
 
 
 @frozen(kw_only=True)
-class Target:
-    """A table as a namespace has it; workers look it up again, for credentials of their own."""
-
-    namespace: Namespace
-    table: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The table in messages."""
-        return f"table {format_identifier(self.table)}"
-
-    def look(self) -> tuple[TableStorage, bool]:
-        """Ask the namespace where the table is, and whether it has data or is only declared.
-
-        Raises:
-            TableNotFoundError: code 4.
-            UnsupportedError: code 0, the namespace keeps the table's versions itself.
-        """
-        answer = self._describe(check_declared=True)
-        return self._storage(answer), not answer.is_only_declared
-
-    def storage(self) -> TableStorage:
-        """Ask the namespace where the table is.
-
-        Raises:
-            TableNotFoundError: code 4.
-            UnsupportedError: code 0, the namespace keeps the table's versions itself.
-        """
-        return self._storage(self._describe())
-
-    def storage_at(self, location: str) -> TableStorage:
-        """Ask the namespace how the table is reached, which must be where it was.
-
-        Raises:
-            ConcurrentModificationError: code 14, it is elsewhere now.
-        """
-        storage = self.storage()
-        if storage.location != location:
-            raise ConcurrentModificationError(
-                f"{self.name} moved from {location} to {storage.location} meanwhile; try again"
-            )
-        return storage
-
-    def open(self, storage: TableStorage, version: int | str | None = None) -> Any:
-        """Open the table's dataset at a version, the latest unless given.
-
-        Raises:
-            TableTagNotFoundError: code 8.
-            TableVersionNotFoundError: code 11.
-            InvalidTableStateError: code 19, the table has no data.
-        """
-        try:
-            return open_dataset(storage, version=version)
-        except Exception as error:
-            raise self.failure(error, "opening") from error
-
-    def failure(self, error: Exception, doing: str) -> LanceNamespaceError:
-        """Give the protocol error of a failure, without secrets."""
-        return protocol_error(error, f"{doing} {self.name}", self.namespace.config.secrets())
-
-    def is_there(self) -> TableAlreadyExistsError:
-        """Build the error for a table that should be made and has data already (code 5)."""
-        return TableAlreadyExistsError(
-            f"{self.name} already exists: append to it, overwrite it or take another name"
-        )
-
-    def _describe(self, **more: Any) -> DescribeTableResponse:
-        answer = self.namespace.describe_table({"id": list(self.table), **more})
-        if answer.managed_versioning:
-            raise UnsupportedError(
-                f"{self.name}: its namespace keeps its versions itself, which Spark jobs cannot do yet"
-            )
-        return answer
-
-    def _storage(self, answer: DescribeTableResponse) -> TableStorage:
-        options = {**self.namespace.config.storage, **(answer.storage_options or {})}
-        return TableStorage(
-            location=str(answer.location),
-            options=options,
-            renewed_by=(self.namespace, self.table),
-        )
-
-
-@frozen(kw_only=True)
 class WritePlan:
     """What a write is going to do."""
 
@@ -169,6 +80,8 @@ class WritePlan:
     schema: pa.Schema
     """Schema of the rows as they are written."""
     rows_per_file: int = ROWS_PER_FILE
+    job: str
+    """Unique name of this write."""
 
 
 def plan_write(
@@ -217,6 +130,11 @@ def plan_write(
         if mode is not Mode.OVERWRITE:
             check_fits(schema, dataset.schema, target.name)
             written = dataset.schema
+    job = uuid.uuid4().hex
+    try:
+        Attempts(storage, job).start()
+    except Exception as error:
+        raise target.failure(error, "starting to write") from error
     return WritePlan(
         target=target,
         location=storage.location,
@@ -226,6 +144,7 @@ def plan_write(
         declared=declared,
         schema=written,
         rows_per_file=rows_per_file,
+        job=job,
     )
 
 
@@ -257,26 +176,41 @@ def check_schema(schema: pa.Schema, what: str) -> None:
 def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
     """Write rows to storage; the table does not show them before `commit`.
 
+    Where it fails, for whatever reason, the files are deleted that it has finished.
+
     Args:
         plan: the plan.
         batches: the rows, in the plan's schema.
 
     Raises:
-        ConcurrentModificationError: code 14, the table went elsewhere meanwhile.
+        ConcurrentModificationError: code 14, the table went elsewhere meanwhile, or the write is
+            over and does not need this attempt.
     """
     storage = plan.target.storage_at(plan.location)
+    attempt = Attempt(Attempts(storage, plan.job))
     rows = _Rows(plan.schema, batches)
     try:
-        fragments = _write_fragments(plan, storage, rows)
-    except Exception as error:
+        fragments = _write_fragments(plan, storage, rows, attempt)
+        attempt.finish(fragments)
+        if not attempt.notes.is_open():
+            raise ConcurrentModificationError(
+                f"{plan.target.name}: the write ended before this attempt at a task did"
+            )
+    except BaseException as error:
+        if delete_files(plan, attempt.files):
+            attempt.forget()
         # pylance tells of a failure to read the rows in its own words.
         if rows.failure is not None:
             raise rows.failure from error
-        raise plan.target.failure(error, "writing") from error
+        if isinstance(error, Exception):
+            raise plan.target.failure(error, "writing") from error
+        raise
     return [fragment.to_json() for fragment in fragments]
 
 
-def _write_fragments(plan: WritePlan, storage: TableStorage, rows: _Rows) -> list[Any]:
+def _write_fragments(
+    plan: WritePlan, storage: TableStorage, rows: _Rows, attempt: Attempt
+) -> list[Any]:
     from lance.fragment import write_fragments
 
     def write(mode: str) -> list[Any]:
@@ -286,6 +220,7 @@ def _write_fragments(plan: WritePlan, storage: TableStorage, rows: _Rows) -> lis
             schema=plan.schema,
             mode=mode,
             max_rows_per_file=plan.rows_per_file,
+            progress=attempt,
             storage_options=dict(storage.options) or None,
         )
         return fragments
@@ -350,23 +285,31 @@ def commit(plan: WritePlan, fragments: Fragments) -> int:
 
     found = [lance.FragmentMetadata.from_json(json.dumps(fragment)) for fragment in fragments]
     storage = plan.target.storage_at(plan.location)
-    if plan.appends and not found:
-        return plan.read_version
     try:
-        if plan.appends:
-            return _add(plan, storage, found, plan.read_version)
-        operation = lance.LanceOperation.Overwrite(plan.schema, found)
-        try:
-            return commit_onto(storage, lance.Transaction(plan.read_version, operation))
-        except OSError as error:
-            if plan.adds and is_overtaken(error):
-                return _add_to_new(plan, storage, found)
-            raise
+        version = _commit(plan, storage, found)
     except Exception as error:
         failure = _commit_failure(plan, storage, error)
         if isinstance(failure, ConcurrentModificationError):
-            delete_files(plan, fragments)
+            _delete_rest(plan, fragments, needed=())
         raise failure from error
+    _delete_rest(plan, (), needed={file for each in fragments for file in _files(each)})
+    return version
+
+
+def _commit(plan: WritePlan, storage: TableStorage, fragments: list[Any]) -> int:
+    import lance
+
+    if plan.appends:
+        if not fragments:
+            return plan.read_version
+        return _add(plan, storage, fragments, plan.read_version)
+    operation = lance.LanceOperation.Overwrite(plan.schema, fragments)
+    try:
+        return commit_onto(storage, lance.Transaction(plan.read_version, operation))
+    except OSError as error:
+        if plan.adds and is_overtaken(error):
+            return _add_to_new(plan, storage, fragments)
+        raise
 
 
 def _add(plan: WritePlan, storage: TableStorage, fragments: list[Any], version: int) -> int:
@@ -436,19 +379,38 @@ def _overtaken(plan: WritePlan) -> ConcurrentModificationError:
 
 
 def abort(plan: WritePlan, fragments: Fragments) -> None:
-    """Take back what was written: the data files, and the table if this write declared it.
+    """Take back what was written: the data files of all attempts at all tasks, and the table if this
+    write declared it.
 
     Nothing is deleted that a version of the table holds, should the commit have taken effect
     after all.
     """
     storage = plan.target.storage()
     if exists(storage):
-        held = _files_since(plan, storage)
-        delete_files(plan, [f for f in fragments if held.isdisjoint(_files(f))])
+        _delete_rest(plan, fragments, needed=_files_since(plan, storage))
         return
-    delete_files(plan, fragments)
+    _delete_rest(plan, fragments, needed=())
     if plan.declared:
         plan.target.namespace.drop_table({"id": list(plan.target.table)})
+
+
+def _delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) -> None:
+    """Delete the files of this write that are not needed; a failure is a warning.
+
+    Args:
+        plan: the plan.
+        fragments: what is known to be written, beside what the attempts noted.
+        needed: names of data files to keep.
+    """
+    known = {file for fragment in fragments for file in _files(fragment)}
+    try:
+        attempts = Attempts(plan.target.storage_at(plan.location), plan.job)
+        written = known | attempts.close()
+        if delete_files(plan, written.difference(needed)):
+            attempts.end()
+    except Exception as error:  # noqa: BLE001 what came before is what the caller must see
+        failure = plan.target.failure(error, "looking for unused data files of")
+        warnings.warn(f"{failure.message}; job {plan.job}", stacklevel=3)
 
 
 def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
@@ -461,16 +423,18 @@ def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
     return held
 
 
-def delete_files(plan: WritePlan, fragments: Fragments) -> None:
-    """Delete the data files of fragments that no version holds."""
-    storage = plan.target.storage_at(plan.location)
-    files = [name for fragment in fragments for name in _files(fragment)]
+def delete_files(plan: WritePlan, files: Collection[str]) -> bool:
+    """Delete data files that no version holds; return False, after a warning, if one is left."""
+    if not files:
+        return True
     try:
-        delete_data_files(storage, files)
+        delete_data_files(plan.target.storage_at(plan.location), files)
     except Exception as error:  # noqa: BLE001 what failed before is what the caller must see
         failure = plan.target.failure(error, "deleting unused data files of")
-        left = f"{failure.message}; they are at {plan.location}/data: {', '.join(files)}"
+        left = f"{failure.message}; they are at {plan.location}/data: {', '.join(sorted(files))}"
         warnings.warn(left, stacklevel=2)
+        return False
+    return True
 
 
 def _files(fragment: Mapping[str, Any]) -> list[str]:

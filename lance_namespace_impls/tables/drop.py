@@ -51,7 +51,7 @@ from .layout import (
     is_marker,
 )
 
-__all__ = ["MARK", "FolderState", "TableFolder"]
+__all__ = ["MARK", "FolderState", "TableFolder", "delete_folder"]
 
 MARK = ".lance-dropped"
 DELETES_AT_ONCE = 16
@@ -320,6 +320,16 @@ class TableFolder:
             return tuple(found["id"]), state, named
         except (ValueError, TypeError, KeyError, AttributeError):
             return None
+
+
+def delete_folder(storage: TableStorage, name: str) -> None:
+    """Delete a folder below a location with all that is in it, in bulk.
+
+    Raises:
+        ConcurrentModificationError: code 14, someone else deletes it at the same moment.
+        OSError: it could not be deleted.
+    """
+    TableFolder(storage)._delete_in_bulk(name)
 
 
 def _is_missing(error: OSError) -> bool:

@@ -44,7 +44,8 @@ _FILES = {
     VERSIONS: rf"d?\d{{1,20}}\.manifest(?:-{_UUID})?|latest_version_hint\.json",
     DATA: rf"(?:{_SPREAD}|{_UUID})\.lance|(?:{_SPREAD}|{_UUID})/[01]{{1,64}}\.blob",
     "_deletions": r"\d+-\d+-\d+\.(?:arrow|bin)",
-    "_transactions": rf"\d+-{_UUID}\.txn",
+    # A folder is what Spark's tasks note of the files that they wrote.
+    "_transactions": rf"\d+-{_UUID}\.txn|{_UUID}/(?:open|{re.escape(RESERVED)}|(?:{_SPREAD}|{_UUID})\.lance)",
     "_indices": rf"{_UUID}/(?:[^/]+/)*[^/]+\.(?:lance|idx)",
 }
 _OF_DATASET = "|".join(f"{folder}/(?:{names})" for folder, names in _FILES.items())

@@ -76,7 +76,7 @@ class Asker:
         return f"NOT {self.condition(depth - 1)}" if kind == 2 else self._leaf()
 
     def _leaf(self) -> str:
-        column = self._chance.choice("id i x s b p t n d".split())
+        column = self._chance.choice(["id", "i", "x", "s", "b", "p", "t", "n", "d"])
         literal = self._literal(column)
         operator = self._chance.choice(["=", "<", "<=", ">", ">=", "<>", "<=>"])
         return self._chance.choice(

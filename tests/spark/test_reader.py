@@ -6,7 +6,6 @@ import os
 import pickle
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
 
 import numpy as np
 import pyarrow as pa

@@ -233,7 +233,7 @@ def test_files_that_cannot_be_deleted_are_named(
 
     monkeypatch.setattr("lance.file.LanceFileSession.delete_file", refuse)
     with pytest.warns(UserWarning, match=fragments[0]["files"][0]["path"]):
-        writing.delete_files(plan, fragments)
+        assert not writing.delete_files(plan, [fragments[0]["files"][0]["path"]])
 
 
 def test_a_schema_that_pylance_refuses_is_code_20(quiet_lake: Lake) -> None:

@@ -15,12 +15,13 @@ from lance_namespace_impls.server import serving
 from lance_namespace_impls.tables.align import aligned
 
 DECIMAL = pa.decimal128(10, 2)
+STRUCT = pa.struct([("a", pa.string()), ("b", DECIMAL)])
 COLUMNS: dict[str, pa.Array] = {
     "decimal": pa.array([Decimal("1.50"), None], DECIMAL),
     "decimal256": pa.array([Decimal("1.50"), None], pa.decimal256(40, 2)),
     "list": pa.array([[Decimal("1.50")], None], pa.list_(DECIMAL)),
     "fixed": pa.array([[Decimal("1.50")] * 2, None], pa.list_(DECIMAL, 2)),
-    "struct": pa.array([{"a": "x", "b": Decimal("1.50")}, None], pa.struct([("a", pa.string()), ("b", DECIMAL)])),
+    "struct": pa.array([{"a": "x", "b": Decimal("1.50")}, None], STRUCT),
     "map": pa.array([[("k", Decimal("1.50"))], None], pa.map_(pa.string(), DECIMAL)),
     "dictionary": pa.array([Decimal("1.50"), None], DECIMAL).dictionary_encode(),
     "whole": pa.array([2**64 - 1, None], pa.uint64()),

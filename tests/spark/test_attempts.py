@@ -1,0 +1,244 @@
+"""Tasks that fail, are repeated or lose against another attempt leave no files."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    LanceNamespaceError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import writing
+from lance_namespace_impls.spark.attempts import Attempts
+from lance_namespace_impls.spark.writing import Mode, Target, WritePlan
+from tests.spark.conftest import Lake
+
+ROWS = pa.table({"a": range(10)})
+
+
+def planned(lake: Lake, mode: Mode = Mode.APPEND) -> WritePlan:
+    target = Target(namespace=connect("dir", lake.properties), table=("t",))
+    plan = writing.plan_write(target, ROWS.schema, mode, makes_table=True, rows_per_file=3)
+    assert plan is not None
+    return plan
+
+
+def written(plan: WritePlan) -> list[dict[str, Any]]:
+    return writing.write_rows(plan, ROWS.to_batches())
+
+
+def used(lake: Lake) -> set[str]:
+    fragments = lake.dataset("t").get_fragments()
+    return {file.path for fragment in fragments for file in fragment.data_files()}
+
+
+def notes(lake: Lake) -> list[Path]:
+    return [path for path in Path(lake.path("t"), "_transactions").glob("*") if path.is_dir()]
+
+
+@pytest.mark.parametrize("mode", [Mode.APPEND, Mode.OVERWRITE])
+@pytest.mark.parametrize("there", [True, False])
+def test_the_commit_deletes_the_files_of_attempts_that_lost(
+    quiet_lake: Lake, mode: Mode, there: bool
+) -> None:
+    if there:
+        quiet_lake.put("t", ROWS)
+    before = quiet_lake.data_files("t")
+    plan = planned(quiet_lake, mode)
+    won = [written(plan), written(plan), written(plan)][1]
+    assert len(quiet_lake.data_files("t") - before) == 12
+    writing.commit(plan, won)
+    assert quiet_lake.data_files("t") == before | used(quiet_lake)
+    assert len(used(quiet_lake) - before) == 4
+    assert notes(quiet_lake) == []
+
+
+def test_an_append_without_rows_deletes_what_lost(quiet_lake: Lake) -> None:
+    quiet_lake.put("t", ROWS)
+    plan = planned(quiet_lake)
+    written(plan)
+    assert writing.commit(plan, []) == 1
+    assert quiet_lake.data_files("t") == used(quiet_lake)
+    assert notes(quiet_lake) == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_abort_deletes_what_no_message_names(quiet_lake: Lake, there: bool) -> None:
+    if there:
+        quiet_lake.put("t", ROWS)
+    before = quiet_lake.data_files("t")
+    plan = planned(quiet_lake)
+    written(plan)
+    writing.abort(plan, [])
+    assert quiet_lake.data_files("t") == before
+    assert notes(quiet_lake) == []
+
+
+@pytest.mark.parametrize("end", ["commit", "abort"])
+def test_an_attempt_that_ends_after_the_job_takes_its_files_back(
+    quiet_lake: Lake, end: str
+) -> None:
+    quiet_lake.put("t", ROWS)
+    plan = planned(quiet_lake)
+    won = written(plan)
+
+    def slow() -> Iterator[pa.RecordBatch]:
+        yield from ROWS.to_batches()
+        getattr(writing, end)(plan, won)
+
+    with pytest.raises(ConcurrentModificationError, match="ended before this attempt"):
+        writing.write_rows(plan, slow())
+    assert quiet_lake.data_files("t") == used(quiet_lake)
+    assert quiet_lake.dataset("t").count_rows() == (20 if end == "commit" else 10)
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit, OSError, ValueError])
+def test_a_task_that_fails_after_its_files_deletes_them(
+    quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch, failure: type[BaseException]
+) -> None:
+    quiet_lake.put("t", ROWS)
+    before = quiet_lake.data_files("t")
+    plan = planned(quiet_lake)
+
+    def fail(_: Attempts) -> bool:
+        assert len(quiet_lake.data_files("t") - before) == 4
+        raise failure("no")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Attempts, "is_open", fail)
+        with pytest.raises((failure, LanceNamespaceError)):
+            written(plan)
+    assert quiet_lake.data_files("t") == before
+    writing.commit(plan, [])
+    assert notes(quiet_lake) == []
+
+
+def test_a_note_that_cannot_be_written_fails_the_task(
+    quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet_lake.put("t", ROWS)
+    before = quiet_lake.data_files("t")
+    plan = planned(quiet_lake)
+    real, count = Attempts.note, iter(range(10))
+
+    def fail_third(self: Attempts, file: str) -> None:
+        if next(count) == 2:
+            raise OSError("the disk is full")
+        real(self, file)
+
+    monkeypatch.setattr(Attempts, "note", fail_third)
+    with pytest.raises(InternalError, match="disk is full"):
+        written(plan)
+    assert quiet_lake.data_files("t") == before
+
+
+KILLED = """
+import os, pickle, signal, sys, time
+import pyarrow as pa
+from lance_namespace_impls.spark import writing
+
+def rows():
+    yield from [pa.record_batch({"a": range(10)})] * 3
+    time.sleep(1)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+writing.write_rows(pickle.load(open(sys.argv[1], "rb")), rows())
+"""
+
+
+def test_the_finished_files_of_a_worker_that_was_killed_go(
+    quiet_lake: Lake, tmp_path: Path
+) -> None:
+    quiet_lake.put("t", ROWS)
+    before = quiet_lake.data_files("t")
+    plan = planned(quiet_lake)
+    sent = tmp_path / "plan"
+    sent.write_bytes(pickle.dumps(plan))
+    done = subprocess.run([sys.executable, "-c", KILLED, str(sent)], check=False, timeout=300)
+    assert done.returncode == -signal.SIGKILL
+    assert len(quiet_lake.data_files("t") - before) >= 2
+    writing.commit(plan, written(plan))
+    assert {f for f in quiet_lake.data_files("t") if f.endswith(".lance")} == used(quiet_lake)
+    assert quiet_lake.dataset("t").count_rows() == 20
+
+
+def test_files_of_another_write_in_flight_stay(quiet_lake: Lake) -> None:
+    quiet_lake.put("t", ROWS)
+    ours, theirs = planned(quiet_lake), planned(quiet_lake)
+    files = written(theirs)
+    writing.commit(ours, written(ours))
+    writing.abort(planned(quiet_lake), [])
+    writing.commit(theirs, files)
+    assert quiet_lake.dataset("t").to_table().num_rows == 30
+    assert notes(quiet_lake) == []
+
+
+def test_a_dropped_table_takes_the_notes_along(quiet_lake: Lake) -> None:
+    quiet_lake.put("t", ROWS)
+    plan = planned(quiet_lake)
+    written(plan)
+    plan.target.namespace.drop_table({"id": ["t"]})
+    assert not Path(quiet_lake.path("t")).exists()
+
+
+def failing_once(folder: str) -> Any:
+    """Give a function for mapInArrow: each task of the first attempt fails after all its rows."""
+
+    def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        yield from batches
+        task: Any = TaskContext.get()
+        mark = Path(folder, str(task.partitionId()))
+        if not mark.exists():
+            mark.touch()
+            raise ValueError("the first attempt fails")
+
+    return fail
+
+
+RETRIES = """
+import json, os, sys
+from pathlib import Path
+from lance_namespace_impls.spark import datasource, local_session
+from tests.spark.test_attempts import failing_once
+
+session = local_session("t", settings={"spark.master": "local[2,4]", "spark.sql.shuffle.partitions": "2"})
+rows = session.range(0, 80, 1, 8).mapInArrow(failing_once(sys.argv[2]), "id long")
+writer = rows.write.format("lance_namespace").options(impl="dir", root=sys.argv[1], rows_per_file="4")
+writer.mode("append").save("t")
+session.stop()
+"""
+
+
+def test_spark_s_retries_leave_no_row_twice_and_no_file(quiet_lake: Lake, tmp_path: Path) -> None:
+    """In a session of its own, since only its master says how often a task may fail."""
+    quiet_lake.put("t", pa.table({"id": pa.array([-1])}))
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", RETRIES, str(quiet_lake.root), str(marks)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(list(marks.iterdir())) == 8
+    assert sorted(quiet_lake.dataset("t").to_table()["id"].to_pylist()) == list(range(-1, 80))
+    assert quiet_lake.data_files("t") == used(quiet_lake)
+    assert notes(quiet_lake) == []
