@@ -8,7 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .extra import require_pyspark
 from .java import use_java
@@ -42,6 +42,8 @@ def local_session(
 
     Java is found by `lance_namespace_impls.spark.java`. If a session is running already, it is
     given back with the data source registered and those of the settings applied that can change.
+    Call it in each thread that saves DataFrames: Spark finds a data source for `save` only through
+    the session that is active in the thread.
 
     Args:
         app_name: name of the application, as Spark shows it.
@@ -76,4 +78,11 @@ def local_session(
         warnings.filterwarnings("ignore", message="lance is not fork-safe")
         session = builder.getOrCreate()
     session.dataSource.register(LanceNamespaceDataSource)
+    _make_active(session)
     return session
+
+
+def _make_active(session: SparkSession) -> None:
+    """Make a session this thread's own: Spark looks the format of `save` up in that one alone."""
+    java: Any = session
+    java._jvm.SparkSession.setActiveSession(java._jsparkSession)
