@@ -12,7 +12,7 @@ from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 
 from .failures import Status, UsageError
 from .output import progress
-from .rows import Format, RowFile
+from .rows import Format, RowFile, row_file
 from .session import Session, key_values
 
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def create(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Make a table with the rows of this Arrow, Parquet or CSV file.",
+            allow_dash=True,
+            help="Make a table with the rows of this Arrow, Parquet, CSV or JSON (an object a line) "
+            "file; - is standard input.",
         ),
     ] = None,
     format: Annotated[
@@ -69,7 +71,8 @@ def create(
     request = {"id": list(identifier), "mode": chosen.value, "properties": stored}
     done = "is there" if chosen is CreateMode.EXIST_OK else "created"
     if data is not None:
-        _create_table(session, identifier, request, done, RowFile(data, format))
+        with row_file(data, format) as rows:
+            _create_table(session, identifier, request, done, rows)
     elif format is not None:
         raise UsageError("--format says what --data holds: give --data FILE")
     else:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
 from .failures import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Format", "RowFile"]
+__all__ = ["Format", "RowFile", "row_file"]
 
 
 class Format(StrEnum):
@@ -25,23 +29,17 @@ class Format(StrEnum):
     """Arrow IPC, as a file (Feather) or as a stream."""
     PARQUET = "parquet"
     CSV = "csv"
+    JSON = "json"
+    """An object a line."""
 
 
-_ENDINGS = {
-    ".arrow": Format.ARROW,
-    ".arrows": Format.ARROW,
-    ".feather": Format.ARROW,
-    ".ipc": Format.ARROW,
-    ".parquet": Format.PARQUET,
-    ".pq": Format.PARQUET,
-    ".csv": Format.CSV,
-    ".csv.gz": Format.CSV,
-    ".csv.zst": Format.CSV,
-}
+_ARROW_ENDINGS = (".arrow", ".arrows", ".feather", ".ipc")
 
 
 class RowFile:
     """A file of rows, opened for one pass.
+
+    Columns have the types that ``import`` gives them.
 
     Args:
         path: the file.
@@ -49,7 +47,8 @@ class RowFile:
 
     Raises:
         UsageError: the name does not tell the format.
-        InvalidInputError: code 13, the file cannot be read as that format.
+        InvalidInputError: code 13, the file cannot be read as Arrow.
+        TableSchemaValidationError: code 20, the file cannot be read as the other formats.
     """
 
     def __init__(self, path: Path, format: Format | None) -> None:
@@ -63,7 +62,7 @@ class RowFile:
         """Rows read so far."""
         self.on_rows: Callable[[int], None] | None = None
         """Is called with the number of rows read so far, after each batch."""
-        self.failure: InvalidInputError | None = None
+        self.failure: LanceNamespaceError | None = None
         """What broke the reading off; the reader's consumer may report it as something else."""
         try:
             self._schema, self._batches = self._open()
@@ -77,23 +76,21 @@ class RowFile:
         return pa.RecordBatchReader.from_batches(self._schema, self._counted())
 
     def _open(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        match self.format:
-            case Format.PARQUET:
-                from pyarrow import parquet
+        return _open_arrow(self.path) if self.format is Format.ARROW else self._open_other()
 
-                from lance_namespace_client._ipc import validated
+    def _open_other(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        from ..spark.files import FORMATS, SourceFile
+        from ..spark.ingest import agree
 
-                file = parquet.ParquetFile(self.path)
-                self.total = file.metadata.num_rows
-                # Parquet may hold text that is not UTF-8, which nothing else would notice.
-                return file.schema_arrow, validated(file.iter_batches())
-            case Format.CSV:
-                from pyarrow import csv
-
-                reader = csv.open_csv(self.path)
-                return reader.schema, iter(reader)
-            case Format.ARROW:
-                return _open_arrow(self.path)
+        if self.format is Format.PARQUET:
+            self.total = _rows_of_parquet(self.path)
+        kind = FORMATS[self.format]
+        reader = kind(kind.options_type())
+        file = SourceFile(path=str(self.path.absolute()), size=self.path.stat().st_size)
+        look = reader.look(file)
+        schema = agree([look], reader, None, str(self.path))
+        pieces = look.pieces(max(1, file.size))
+        return schema, (batch for piece in pieces for batch in reader.read(piece, schema))
 
     def _counted(self) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -107,17 +104,53 @@ class RowFile:
         except (pa.ArrowException, OSError) as error:
             self.failure = self._unreadable(error)
             raise
+        except LanceNamespaceError as error:
+            self.failure = error
+            raise
 
     def _unreadable(self, error: Exception) -> InvalidInputError:
         return InvalidInputError(f"{self.path} cannot be read as {self.format}: {error}")
 
 
+@contextmanager
+def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
+    """Open a file of rows; ``-`` is standard input, which is kept in a temporary file meanwhile.
+
+    Raises:
+        UsageError: the format is not given and no name tells it.
+        LanceNamespaceError: as `RowFile`.
+    """
+    if str(path) != "-":
+        yield RowFile(path, format)
+        return
+    if format is None:
+        raise UsageError("--data -: nothing tells the format; give --format")
+    # CSV and JSON are read twice: which types their values have is known only at the end.
+    with NamedTemporaryFile(prefix="standard-input-") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield RowFile(Path(file.name), format)
+
+
 def _format_of(path: Path) -> Format:
-    name = path.name.lower()
-    for ending, format in _ENDINGS.items():
-        if name.endswith(ending):
-            return format
+    from ..spark.files import format_of
+
+    if path.name.lower().endswith(_ARROW_ENDINGS):
+        return Format.ARROW
+    if found := format_of(path.name):
+        return Format(found)
     raise UsageError(f"--data {path}: the name does not tell the format; give --format")
+
+
+def _rows_of_parquet(path: Path) -> int | None:
+    """Return the rows that a file's footer tells; whoever reads it says what is wrong with it."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return int(parquet.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError):
+        return None
 
 
 def _open_arrow(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

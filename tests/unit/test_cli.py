@@ -448,7 +448,7 @@ def test_create_of_a_file_that_is_not_what_its_name_says(lake: Lake, tmp_path: P
     path = tmp_path / "rows.parquet"
     path.write_text("a,b\n1,2\n")
     message = lake.error("create", "t", "--data", str(path), status=Status.INVALID)
-    assert message.startswith(f"error 13 InvalidInput: {path} cannot be read as parquet: ")
+    assert message.startswith(f"error 20 TableSchemaValidationError: {path}: Parquet magic bytes")
     assert lake.run("ls").stdout == ""
 
 

@@ -8,9 +8,9 @@ from .base import Format, Look, Piece
 from .csv_files import CsvFormat
 from .json_files import JsonFormat
 from .parquet_files import ParquetFormat
-from .sources import SourceFile, find_files
+from .sources import SourceFile, find_files, format_of
 
-__all__ = ["FORMATS", "Format", "Look", "Piece", "SourceFile", "find_files"]
+__all__ = ["FORMATS", "Format", "Look", "Piece", "SourceFile", "find_files", "format_of"]
 
 FORMATS: Mapping[str, type[Format]] = {
     "csv": CsvFormat,

@@ -16,7 +16,7 @@ from lance_namespace_client.errors import InvalidInputError
 
 from ...core.errors import first_line
 
-__all__ = ["SourceFile", "find_files"]
+__all__ = ["SourceFile", "find_files", "format_of"]
 
 ENDINGS = {
     "csv": (".csv", ".tsv"),
@@ -111,7 +111,7 @@ def find_files(sources: Sequence[str], format: str | None) -> tuple[str, list[So
             raise InvalidInputError(f"{source}: there is no file to read{hint}")
         files.update(((file.store, file.path), file) for file in found)
     _refuse_partitions(files.values())
-    formats = {format or str(_format_of(file.path)) for file in files.values()}
+    formats = {format or str(format_of(file.path)) for file in files.values()}
     if len(formats) > 1:
         raise InvalidInputError(
             f"files of several formats cannot become one table: {', '.join(sorted(formats))}"
@@ -124,8 +124,8 @@ def _uncompressed(path: str) -> str:
     return next((name.removesuffix(end) for end in COMPRESSED if name.endswith(end)), name)
 
 
-def _format_of(path: str) -> str | None:
-    """Tell a file's format by its ending, or None where there is none for it."""
+def format_of(path: str) -> str | None:
+    """Return the format that the ending of a file's name tells, or None."""
     name = _uncompressed(path)
     return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
 
@@ -137,7 +137,7 @@ def _expand(source: str, format: str | None) -> Iterable[SourceFile]:
         path = os.path.abspath(os.path.expanduser(source))
     info = store.get_file_info(path)
     if info.type == fs.FileType.File:
-        if format is None and _format_of(path) is None:
+        if format is None and format_of(path) is None:
             raise InvalidInputError(
                 f"{source}: the ending does not tell the format; name it ({', '.join(ENDINGS)})"
             )
@@ -157,7 +157,7 @@ def _expand(source: str, format: str | None) -> Iterable[SourceFile]:
     return [
         SourceFile(path=info.path, size=info.size, store=uri)
         for info in sorted(infos, key=lambda info: str(info.path))
-        if format is not None or _format_of(info.path) is not None
+        if format is not None or format_of(info.path) is not None
     ]
 
 
