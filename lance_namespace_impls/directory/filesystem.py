@@ -9,7 +9,7 @@ import shutil
 import time
 import uuid
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from ..core.location import absolute
 __all__ = ["Directory", "directory_path", "store_failure"]
 
 DROPPED = ".dropped-"
+S3_ATTEMPTS = 4
 _DROPPED = re.compile(rf"{re.escape(DROPPED)}[0-9a-f]{{32}}")
 LOOK_AGAIN_SECONDS = 0.02
 
@@ -73,13 +74,24 @@ _STORE_FAILURES: dict[str, type[LanceNamespaceError]] = {
     "INVALID_CLIENT_TOKEN_ID": UnauthenticatedError,
     "SIGNATURE_DOES_NOT_MATCH": UnauthenticatedError,
 }
-_STORE_FAILURE = re.compile(r"AWS Error (\w+)")
+_STORE_FAILURE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (-?\d+)\))?")
+# What pyarrow has no name for: an answer to HEAD has no text, and one without a status was cut.
+_STORE_STATUS: dict[str, type[LanceNamespaceError]] = {
+    "-1": ServiceUnavailableError,
+    "429": ThrottlingError,
+    "500": ServiceUnavailableError,
+    "502": ServiceUnavailableError,
+    "503": ServiceUnavailableError,
+    "504": ServiceUnavailableError,
+}
 
 
 def store_failure(error: Exception) -> type[LanceNamespaceError] | None:
     """Say which error a failure of an object store is; None where pyarrow's text is not known."""
     found = _STORE_FAILURE.search(str(error))
-    return _STORE_FAILURES.get(found[1]) if found is not None else None
+    if found is None:
+        return None
+    return _STORE_FAILURES.get(found[1]) or _STORE_STATUS.get(found[2] or "")
 
 
 # What would not be read as a part of a name in a URI.
@@ -135,8 +147,15 @@ class Directory:
         infos = self._fs.get_file_info([self._path(path) if path else self._base for path in paths])
         return [_KIND.get(info.type, "missing") for info in infos]
 
-    def folders(self) -> list[str]:
+    def is_link(self, folder: str) -> bool:
+        """Return whether a directory of local storage is a symbolic link."""
+        return self.is_local and os.path.islink(self._path(folder))
+
+    def folders(self, unreadable: Callable[[LanceNamespaceError], None]) -> list[str]:
         """List the names of the directories in the root; a missing root has none.
+
+        Args:
+            unreadable: is told of a name that cannot be read, and raises unless it is to be left out.
 
         Raises:
             InvalidInputError: code 13, the root is a file.
@@ -149,12 +168,19 @@ class Directory:
             infos = []
         if not infos:
             self.require_directory()
-        try:
-            return [info.base_name for info in infos if info.type == fs.FileType.Directory]
-        except UnicodeDecodeError as error:
-            raise InvalidTableStateError(
-                f"{self.root} holds a directory whose name is not UTF-8, {error.object!r}: rename it"
-            ) from error
+        found = []
+        for info in infos:
+            try:
+                if info.type == fs.FileType.Directory:
+                    found.append(info.base_name)
+            except UnicodeDecodeError as error:
+                unreadable(
+                    InvalidTableStateError(
+                        f"{self.root} holds a directory whose name is not UTF-8, {error.object!r}: "
+                        "rename it"
+                    )
+                )
+        return found
 
     def require_directory(self) -> None:
         """Refuse a root that is a file (code 13)."""
@@ -254,9 +280,10 @@ class Directory:
 
     def refuse_link(self, folder: str) -> None:
         """Refuse a directory of local storage that is a symbolic link (code 19)."""
-        if self.is_local and os.path.islink(self._path(folder)):
+        if self.is_link(folder):
             raise InvalidTableStateError(
-                f"{self.location(folder)} is a symbolic link: remove it and what it leads to by hand"
+                f"{self.location(folder)} is a symbolic link, and what it leads to is changed at its "
+                "own place only: remove the link by hand"
             )
 
     def put_aside(self, folder: str) -> str:
@@ -401,6 +428,8 @@ def _renamed(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, 
 
 def _s3(options: Mapping[str, str]) -> dict[str, Any]:
     out = _renamed(options, _S3_OPTIONS)
+    # The standard strategy has a quota for the whole process, which one outage uses up for good.
+    out["retry_strategy"] = fs.AwsDefaultS3RetryStrategy(max_attempts=S3_ATTEMPTS)
     if str(out.get("endpoint_override", "")).startswith("http://"):
         out["scheme"] = "http"
     return out

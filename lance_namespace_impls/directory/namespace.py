@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -125,14 +126,34 @@ class DirectoryNamespace(CatalogNamespace):
     def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if parent:
             raise namespace_not_found(parent)
-        folders = [f for f in self._directory.folders() if not f.startswith((".", "_"))]
-        kinds = self._directory.kinds(*(f"{folder}/{DEREGISTERED}" for folder in folders))
-        live = [folder for folder, kind in zip(folders, kinds, strict=True) if kind == "missing"]
+        folders = self._directory.folders(self._unreadable)
+        folders = [folder for folder in folders if not folder.startswith((".", "_"))]
+        deregistered = self._deregistered(folders) if folders else set()
+        live = [folder for folder in folders if folder not in deregistered]
         names = [folder.removesuffix(SUFFIX) for folder in live]
-        twice = sorted({name for name in names if names.count(name) > 1}) if _repeats(names) else []
-        if twice:
-            raise _ambiguous(twice[0])
+        if _repeats(names):
+            for name in sorted({name for name in names if names.count(name) > 1}):
+                self._unreadable(_ambiguous(name))
+                names = [each for each in names if each != name]
         return sorted_after(names, after)
+
+    def _deregistered(self, folders: Sequence[str]) -> set[str]:
+        """Give the directories that are no tables, or cannot be looked at and are left out."""
+        try:
+            kinds = self._directory.kinds(*(f"{folder}/{DEREGISTERED}" for folder in folders))
+        except OSError as error:
+            if len(folders) > 1:  # one of them fails; the others are still to be told
+                return {out for each in folders for out in self._deregistered([each])}
+            what = f"ListTables: table {folders[0].removesuffix(SUFFIX)} cannot be read"
+            self._unreadable(self.translate(error, what))
+            return {*folders}
+        return {f for f, kind in zip(folders, kinds, strict=True) if kind != "missing"}
+
+    def _unreadable(self, error: LanceNamespaceError) -> None:
+        """Raise, or warn where what cannot be read is to be left out of a listing."""
+        if not self.config.skip_unreadable:
+            raise error
+        warnings.warn(f"{error} (left out)", stacklevel=2)
 
     def _live_folder(self, name: str) -> str | None:
         """Find the directory of a table, or None where the name has none.
@@ -223,6 +244,7 @@ class DirectoryNamespace(CatalogNamespace):
             raise InvalidInputError(f"table {name}: there is no directory at {location}")
         if self._live_folder(name) is not None:
             raise table_exists(identifier)
+        self._directory.refuse_link(folder)
         with self._directory.lock(folder):
             if self._directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":
                 raise table_exists(identifier)
@@ -242,6 +264,7 @@ class DirectoryNamespace(CatalogNamespace):
         return None
 
     def _remove_table(self, entry: TableEntry) -> None:
+        self._directory.refuse_link(self._folder(entry))
         try:
             marked = self._directory.mark(f"{self._folder(entry)}/{DEREGISTERED}")
         except FileNotFoundError:
@@ -299,6 +322,7 @@ class DirectoryNamespace(CatalogNamespace):
 
     @contextmanager
     def _filling(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
+        self._directory.refuse_link(self._folder(entry))
         with self._alone(entry, math.inf if wait else 0):
             if self._directory.kinds(self._folder(entry))[0] != "directory":
                 raise ConcurrentModificationError(
@@ -340,6 +364,7 @@ class DirectoryNamespace(CatalogNamespace):
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         folder = self._folder(entry)
+        self._directory.refuse_link(folder)
         try:
             with self._directory.lock(folder):
                 properties = {**self._read_properties(folder), **changed}
@@ -369,7 +394,9 @@ class DirectoryNamespace(CatalogNamespace):
         return self._directory.holds_file(f"{self._folder(entry)}/_versions", ".manifest")
 
     def _data_written(self, entry: TableEntry) -> None:
-        self._directory.unmark(f"{self._folder(entry)}/{DECLARED}")
+        folder = self._folder(entry)
+        if not self._directory.is_link(folder):  # which is not this directory's to mark
+            self._directory.unmark(f"{folder}/{DECLARED}")
 
 
 def _check_name(name: str) -> None:

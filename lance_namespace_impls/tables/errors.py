@@ -22,6 +22,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
     TableTagNotFoundError,
     TableVersionNotFoundError,
+    ThrottlingError,
 )
 
 from ..core.errors import first_line
@@ -46,8 +47,12 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      r"[Cc]olumn \S+ is not in the dataset", TableColumnNotFoundError),
     (r"LanceError\(Schema\)", TableSchemaValidationError),
     (r"Permission ?denied|AccessDenied|Access Denied|\b403\b.*Forbidden|EACCES", PermissionDeniedError),
+    (r"Generic \w+ error\b(?s:.*)(SlowDown|Slow Down|reduce your request rate|TooManyRequests|"
+     r"429 Too Many|[Tt]hrottl|RequestLimitExceeded)", ThrottlingError),
+    (r"Generic \w+ error\b.*(response body|Got invalid list response|before message completed)",
+     ServiceUnavailableError),
     (r"Connection refused|connection error|error sending request|timed? ?out|"
-     r"\b503\b|dns error|Could not resolve host|SlowDown", ServiceUnavailableError),
+     r"\b503\b|dns error|Could not resolve host", ServiceUnavailableError),
     (r"Cleanup error: \d+ tagged version|Not found: .*/data/[^/]*\.lance", InvalidTableStateError),
     (r"Invalid user input|Ref is invalid|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
      r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)|"

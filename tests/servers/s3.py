@@ -18,7 +18,7 @@ from uuid import uuid4
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-__all__ = ["Asked", "GuardedS3"]
+__all__ = ["Asked", "Canned", "GuardedS3"]
 
 _KEY = re.compile(r"Credential=([^/]+)/")
 _REFUSAL = b"<Error><Code>AccessDenied</Code><Message>refused by the test</Message></Error>"
@@ -32,6 +32,16 @@ class Asked(NamedTuple):
     access_key: str | None
     at: float
     """When it came, in seconds since 1970."""
+    query: str
+
+
+class Canned(NamedTuple):
+    """An answer that a test gives in the place of the store's."""
+
+    status: str
+    body: bytes
+    length: int
+    """What the answer says of its length; more than there is means that it is cut."""
 
 
 class GuardedS3:
@@ -42,6 +52,8 @@ class GuardedS3:
         self.asked: list[Asked] = []
         self.refuses: Callable[[Asked], bool] = lambda asked: False
         """Says of a request whether it is answered with 403."""
+        self.answers: Callable[[Asked], Canned | None] = lambda asked: None
+        """Gives the answer to a request; None leaves it to the store."""
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._server = make_server("127.0.0.1", 0, self._gate, threaded=True)
@@ -72,6 +84,7 @@ class GuardedS3:
     def clear(self) -> None:
         """Empty the bucket and the notes, and refuse nothing."""
         self.refuses = lambda asked: False
+        self.answers = lambda asked: None
         client = self._client()
         for key in self.objects():
             client.delete_object(Bucket=self.bucket, Key=key)
@@ -80,13 +93,22 @@ class GuardedS3:
     def _gate(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         found = _KEY.search(environ.get("HTTP_AUTHORIZATION", ""))
         asked = Asked(
-            environ["REQUEST_METHOD"], environ["PATH_INFO"], found and found[1], time.time()
+            environ["REQUEST_METHOD"],
+            environ["PATH_INFO"],
+            found and found[1],
+            time.time(),
+            environ.get("QUERY_STRING", ""),
         )
         self.asked.append(asked)
         if self.refuses(asked):
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
             start_response("403 Forbidden", [("Content-Type", "application/xml")])
             return [_REFUSAL]
+        canned = self.answers(asked)
+        if canned is not None:
+            headers = [("Content-Type", "application/xml"), ("Content-Length", str(canned.length))]
+            start_response(canned.status, headers)
+            return [canned.body]
         answer: Iterable[bytes] = self._moto(environ, start_response)
         return answer
 
