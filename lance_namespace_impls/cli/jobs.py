@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ..core.namespace import Namespace
+    from ..spark.ingest import ImportPreview
 
 __all__ = ["import_files", "serve"]
 
@@ -80,9 +81,15 @@ def import_files(
             show_default=False,
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Read the files, show which columns they make, and change nothing."
+        ),
+    ] = False,
 ) -> None:
     """Import files into a table; large ones as a Spark job on this machine."""
-    from ..spark.ingest import SMALL_BYTES
+    from ..spark.ingest import SMALL_BYTES, preview_files
     from ..spark.ingest import import_files as run_import
 
     identifier = session.identifier(id)
@@ -90,6 +97,21 @@ def import_files(
     chosen = key_values(options, "--option")
     with session.connect() as namespace:  # finds what is wrong with it before Spark starts
         properties = namespace.properties
+    if dry_run:
+        with progress(f"look at {name}") as bar:
+            found = preview_files(
+                impl=session.impl,
+                properties=properties,
+                table=identifier,
+                sources=files,
+                format=format,
+                mode=mode,
+                options=chosen,
+                cores=cores,
+                progress=lambda done, total, _: bar.update(done, total, "files looked at"),
+            )
+        _show_preview(session, name, found)
+        return
     with progress(f"import {name}") as bar, ExitStack() as running:
 
         def start() -> SparkSession:
@@ -137,6 +159,33 @@ def import_files(
             "files read": f"{result.files:,}",
             "fragments": f"{result.fragments:,}",
             "seconds": f"{result.seconds:.1f}",
+        }
+    )
+
+
+def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
+    columns = {column.name: str(column.type) for column in found.schema}
+    if session.output.as_json:
+        session.output.document(
+            {
+                "kind": "import",
+                "id": list(found.table),
+                "format": found.format,
+                "read_with": dict(found.read_with),
+                "files": found.files,
+                "bytes": found.bytes,
+                "columns": columns,
+            }
+        )
+        return
+    session.output.line(f"table {name}: nothing was imported (--dry-run)")
+    session.output.fields(
+        {
+            "files": f"{found.files:,}",
+            "bytes": f"{found.bytes:,}",
+            "format": found.format,
+            **found.read_with,
+            **{f"column {column}": kind for column, kind in columns.items()},
         }
     )
 

@@ -79,8 +79,8 @@ class RowFile:
         return _open_arrow(self.path) if self.format is Format.ARROW else self._open_other()
 
     def _open_other(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+        from ..spark.agreement import agree
         from ..spark.files import FORMATS, SourceFile
-        from ..spark.ingest import agree
 
         if self.format is Format.PARQUET:
             self.total = _rows_of_parquet(self.path)

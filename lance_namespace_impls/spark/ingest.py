@@ -21,25 +21,23 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     LanceNamespaceError,
     TableNotFoundError,
-    TableSchemaValidationError,
     error_for,
 )
 
 from ..core.identifiers import parse_identifier
 from ..core.modes import parse_mode
 from ..registry import connect
-from .columns import with_types
+from .agreement import agree
 from .failures import protocol_error
 from .files import FORMATS, Format, Look, Piece, SourceFile, find_files
-from .files.numbers import has_mixed
 from .options import read_options
 from .runners import Count, Runner, SparkRunner, ThreadRunner
-from .writing import Mode, Target, WritePlan, abort, check_schema, commit, plan_write, write_rows
+from .writing import Mode, Target, WritePlan, abort, commit, plan_write, write_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ImportResult", "Progress", "import_files"]
+__all__ = ["ImportPreview", "ImportResult", "Progress", "import_files", "preview_files"]
 
 Progress = Callable[[int, int, int], None]
 """Called with the tasks done, the tasks in all (as far as known) and the rows written so far."""
@@ -69,6 +67,24 @@ class ImportResult:
     """Fragments written."""
     seconds: float
     """How long it took."""
+
+
+@frozen(kw_only=True)
+class ImportPreview:
+    """What an import would do."""
+
+    table: tuple[str, ...]
+    """Identifier of the table."""
+    format: str
+    """Format of the files."""
+    read_with: Mapping[str, str]
+    """How they are read: for CSV the delimiters, the quote and the texts that stand for null."""
+    files: int
+    """Files to be read."""
+    bytes: int
+    """Their size together."""
+    schema: pa.Schema
+    """Columns that the rows would have."""
 
 
 def import_files(
@@ -132,15 +148,11 @@ def import_files(
         present = _present(target, chosen)
         if present is not None and chosen is Mode.EXIST_OK:
             return _kept(target, started)
-        name, files = find_files(sources, format)
-        format_type = FORMATS[name]
-        given = read_options(format_type.options_type, options or {}, f"{name} import")
-        runner = _runner(spark, files, cores, small_bytes)
-        job = _Import(runner, target, format_type(given), progress)
-        looks = job.look(files)
-        appended = present.schema if present is not None and chosen is Mode.APPEND else None
-        schema = agree(looks, job.format, appended, target.name)
-        plan = plan_write(target, schema, chosen, rows_per_file=given.rows_per_file)
+        inputs = _Inputs.find(sources, format, options)
+        runner = _runner(spark, inputs.files, cores, small_bytes)
+        job = _Import(runner, target, inputs.reader, progress)
+        looks, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+        plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
         if plan is None:
             return _kept(target, started)
         fragments, version = job.write(plan, looks)
@@ -149,10 +161,64 @@ def import_files(
             location=plan.location,
             version=version,
             rows=sum(fragment["physical_rows"] for fragment in fragments),
-            files=len(files),
+            files=len(inputs.files),
             fragments=len(fragments),
             seconds=time.monotonic() - started,
         )
+
+
+def preview_files(
+    *,
+    impl: str,
+    properties: Mapping[str, str],
+    table: Sequence[str],
+    sources: Sequence[str],
+    format: str | None = None,
+    mode: str = "create",
+    options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    cores: int | None = None,
+) -> ImportPreview:
+    """Return what an import would do, and change nothing; the files are read in this process.
+
+    Arguments and errors are those of `import_files`.
+    """
+    chosen = parse_mode(mode, Mode.CREATE)
+    identifier = parse_identifier(table)
+    if not identifier:
+        raise InvalidInputError("import: the identifier of the table is empty")
+    with connect(impl, properties) as namespace:
+        target = Target(namespace=namespace, table=identifier)
+        present = _present(target, chosen)
+        inputs = _Inputs.find(sources, format, options)
+        job = _Import(ThreadRunner(cores), target, inputs.reader, progress)
+        _, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+    return ImportPreview(
+        table=identifier,
+        format=inputs.format,
+        read_with=inputs.reader.described(inputs.files),
+        files=len(inputs.files),
+        bytes=sum(file.size for file in inputs.files),
+        schema=schema,
+    )
+
+
+@frozen(kw_only=True)
+class _Inputs:
+    """The files of an import, and what reads them."""
+
+    format: str
+    files: Sequence[SourceFile]
+    reader: Format
+
+    @classmethod
+    def find(
+        cls, sources: Sequence[str], format: str | None, options: Mapping[str, str] | None
+    ) -> _Inputs:
+        name, files = find_files(sources, format)
+        kind = FORMATS[name]
+        given = read_options(kind.options_type, options or {}, f"{name} import")
+        return cls(format=name, files=files, reader=kind(given))
 
 
 def _runner(
@@ -195,82 +261,6 @@ def _present(target: Target, mode: Mode) -> Any:
     if mode is Mode.CREATE:
         raise target.is_there()
     return target.open(storage)
-
-
-def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: str) -> pa.Schema:
-    """Give the one schema in which all files are read.
-
-    Args:
-        looks: what is in the files.
-        reader: their format, with the options.
-        table: schema of the table that the rows are added to, if it is there.
-        name: the table, for messages.
-
-    Raises:
-        TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
-        TableSchemaValidationError: code 20, a file does not fit; the message names it.
-    """
-    looks = [look for look in looks if look.schema.names]
-    found: dict[str, pa.DataType] = {}
-    for look in looks:
-        for field in look.schema:
-            kind = reader.unify(found.get(field.name, pa.null()), field.type)
-            if kind is None:
-                raise TableSchemaValidationError(
-                    f"{look.file.path}: column {field.name} is {reader.shown(field.type)}, and "
-                    f"{reader.shown(found[field.name])} in the files before it"
-                )
-            found[field.name] = kind
-    if table is None:
-        settled = pa.schema([(column, reader.settled(kind)) for column, kind in found.items()])
-        schema = with_types(settled, reader.options.types)
-        _check_digits(schema, name)
-    elif reader.options.types:
-        raise InvalidInputError(f"{name} is there and has its types: leave out the option 'types'")
-    else:
-        schema = table
-    check_schema(schema, name)
-    by_schema = {look.schema: look for look in reversed(looks)}  # the first file of each schema
-    for look in by_schema.values():
-        _check_look(look, reader, schema, name)
-    return schema
-
-
-def _check_digits(schema: pa.Schema, name: str) -> None:
-    """Refuse a column whose numbers have no type that keeps all of their digits (code 20)."""
-    for field in schema:
-        if has_mixed(field.type):
-            hint = (
-                "write them as text in the files"
-                if pa.types.is_struct(field.type)
-                else "give its type with the option types: a decimal, or double to round them"
-            )
-            raise TableSchemaValidationError(
-                f"{name}: column {field.name} has numbers with more digits than a double keeps; {hint}"
-            )
-
-
-def _check_look(look: Look, reader: Format, schema: pa.Schema, name: str) -> None:
-    """Refuse a file that cannot be read in a schema (code 20)."""
-    lenient = (reader.options.missing or reader.default_missing) == "null"
-    known, given = set(schema.names), set(look.schema.names)
-    for field in look.schema:
-        if field.name not in known:
-            raise TableSchemaValidationError(
-                f"{look.file.path}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
-            )
-        wanted = schema.field(field.name).type
-        if not reader.fits(field.type, wanted):
-            raise TableSchemaValidationError(
-                f"{look.file.path}: column {field.name} is {reader.shown(field.type)}, which "
-                f"cannot be read as {wanted}"
-            )
-    for field in schema:
-        if field.name not in given and not (lenient and field.nullable):
-            hint = "; option missing=null takes null for it" if field.nullable else ""
-            raise TableSchemaValidationError(
-                f"{look.file.path}: column {field.name} is missing{hint}"
-            )
 
 
 def divide(looks: Sequence[Look], most_bytes: int) -> list[list[Piece]]:
@@ -327,6 +317,17 @@ class _Import:
         for answer in answers:
             _raise_failure(answer)
         return [_look_from_json(look) for answer in answers for look in answer["looks"]]
+
+    def agree(self, files: Sequence[SourceFile], table: Any) -> tuple[list[Look], pa.Schema]:
+        """Look at all files, and return what is in them and the one schema to read them in.
+
+        Args:
+            files: the files.
+            table: dataset that the rows are added to, if there is one.
+        """
+        looks = self.look(files)
+        appended = None if table is None else table.schema
+        return looks, agree(looks, self.format, appended, self._target.name)
 
     def write(self, plan: WritePlan, looks: Sequence[Look]) -> tuple[list[Mapping[str, Any]], int]:
         """Write all rows and commit them; give the fragments and the new version.

@@ -92,3 +92,23 @@ def test_what_cannot_be_read_makes_no_table(
         told = lake(tmp_path / "lake", *command, str(tmp_path / name), "--json", status=5)
         assert said in json.loads(told.strip().splitlines()[-1])["error"]
     assert json.loads(lake(tmp_path / "lake", "ls", "--json"))["tables"] == []
+
+
+def test_a_dry_run_shows_what_would_be_and_changes_nothing(tmp_path: Path) -> None:
+    data, root = tmp_path / "a.csv", tmp_path / "lake"
+    data.write_text(CSV)
+    dry = ("import", "t", str(data), "--dry-run", "--option", "nulls=NULL,NA")
+    shown = json.loads(lake(root, *dry, "--json"))
+    assert json.loads(lake(root, "ls", "--json"))["tables"] == []
+    assert not (root / "t.lance").exists()
+    lake(root, "import", "t", str(data), "--option", "nulls=NULL,NA")
+    schema = rows(root, "t").schema
+    assert shown["columns"] == {column.name: str(column.type) for column in schema}
+    assert shown["columns"]["zip"] == "string"
+    assert (shown["files"], shown["bytes"], shown["format"]) == (1, data.stat().st_size, "csv")
+    assert shown["read_with"]["delimiter"] == "','"
+    assert shown["read_with"]["nulls"] == "'', 'NULL', 'NA'"
+    assert "table t already exists" in lake(root, *dry, status=Status.EXISTS)
+    text = lake(root, *dry, "--mode", "append")
+    assert "nothing was imported" in text
+    assert rows(root, "t").num_rows == 2

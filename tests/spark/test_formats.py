@@ -21,6 +21,7 @@ from lance_namespace_client.errors import (
     TableColumnNotFoundError,
     TableSchemaValidationError,
 )
+from lance_namespace_impls.spark.agreement import agree
 from lance_namespace_impls.spark.files import (
     FORMATS,
     Format,
@@ -30,7 +31,7 @@ from lance_namespace_impls.spark.files import (
     find_files,
     lines,
 )
-from lance_namespace_impls.spark.ingest import agree, divide
+from lance_namespace_impls.spark.ingest import divide
 from lance_namespace_impls.spark.options import read_options
 
 

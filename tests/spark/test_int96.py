@@ -58,7 +58,7 @@ def test_nanoseconds_beside_moments_that_they_do_not_reach(tmp_path: Path) -> No
 
 
 def test_files_of_both_kinds_are_not_rounded(tmp_path: Path) -> None:
-    from lance_namespace_impls.spark.ingest import agree
+    from lance_namespace_impls.spark.agreement import agree
 
     reader = format_of("parquet")
     fine = reader.look(

@@ -178,6 +178,10 @@ class Format(ABC):
         """Give the type of a table's column for the type that was found in all files together."""
         return kind
 
+    def described(self, files: Sequence[SourceFile]) -> dict[str, str]:
+        """Return how files are read, for whoever is to check it before an import."""
+        return {}
+
     def shown(self, kind: pa.DataType) -> str:
         """Return the name, for messages, of a type that was found."""
         return str(kind)

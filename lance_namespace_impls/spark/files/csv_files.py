@@ -144,6 +144,17 @@ class CsvFormat(Format):
             return pa.timestamp("us", kind.tz)
         return numbers.settled(kind)
 
+    def described(self, files: Sequence[SourceFile]) -> dict[str, str]:
+        """Return delimiters, quote, header and the texts that stand for null."""
+        options = self.options
+        return {
+            "delimiter": " or ".join(sorted({repr(self._delimiter(file)) for file in files})),
+            "quote": repr(options.quote),
+            "header": "yes" if options.header else "no",
+            "nulls": ", ".join(map(repr, ("", *options.nulls))),
+            "encoding": options.encoding,
+        }
+
     def shown(self, kind: pa.DataType) -> str:
         """Return the name of the type that the column of a table would have."""
         return str(self.settled(kind))

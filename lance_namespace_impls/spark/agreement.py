@@ -1,0 +1,92 @@
+"""The one schema in which all files of an import are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
+
+from .columns import with_types
+from .files import Format, Look
+from .files.numbers import has_mixed
+from .writing import check_schema
+
+__all__ = ["agree"]
+
+
+def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: str) -> pa.Schema:
+    """Give the one schema in which all files are read.
+
+    Args:
+        looks: what is in the files.
+        reader: their format, with the options.
+        table: schema of the table that the rows are added to, if it is there.
+        name: the table, for messages.
+
+    Raises:
+        TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
+        TableSchemaValidationError: code 20, a file does not fit; the message names it.
+    """
+    looks = [look for look in looks if look.schema.names]
+    found: dict[str, pa.DataType] = {}
+    for look in looks:
+        for field in look.schema:
+            kind = reader.unify(found.get(field.name, pa.null()), field.type)
+            if kind is None:
+                raise TableSchemaValidationError(
+                    f"{look.file.path}: column {field.name} is {reader.shown(field.type)}, and "
+                    f"{reader.shown(found[field.name])} in the files before it"
+                )
+            found[field.name] = kind
+    if table is None:
+        settled = pa.schema([(column, reader.settled(kind)) for column, kind in found.items()])
+        schema = with_types(settled, reader.options.types)
+        _check_digits(schema, name)
+    elif reader.options.types:
+        raise InvalidInputError(f"{name} is there and has its types: leave out the option 'types'")
+    else:
+        schema = table
+    check_schema(schema, name)
+    by_schema = {look.schema: look for look in reversed(looks)}  # the first file of each schema
+    for look in by_schema.values():
+        _check_look(look, reader, schema, name)
+    return schema
+
+
+def _check_digits(schema: pa.Schema, name: str) -> None:
+    """Refuse a column whose numbers have no type that keeps all of their digits (code 20)."""
+    for field in schema:
+        if has_mixed(field.type):
+            hint = (
+                "write them as text in the files"
+                if pa.types.is_struct(field.type)
+                else "give its type with the option types: a decimal, or double to round them"
+            )
+            raise TableSchemaValidationError(
+                f"{name}: column {field.name} has numbers with more digits than a double keeps; {hint}"
+            )
+
+
+def _check_look(look: Look, reader: Format, schema: pa.Schema, name: str) -> None:
+    """Refuse a file that cannot be read in a schema (code 20)."""
+    lenient = (reader.options.missing or reader.default_missing) == "null"
+    known, given = set(schema.names), set(look.schema.names)
+    for field in look.schema:
+        if field.name not in known:
+            raise TableSchemaValidationError(
+                f"{look.file.path}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
+            )
+        wanted = schema.field(field.name).type
+        if not reader.fits(field.type, wanted):
+            raise TableSchemaValidationError(
+                f"{look.file.path}: column {field.name} is {reader.shown(field.type)}, which "
+                f"cannot be read as {wanted}"
+            )
+    for field in schema:
+        if field.name not in given and not (lenient and field.nullable):
+            hint = "; option missing=null takes null for it" if field.nullable else ""
+            raise TableSchemaValidationError(
+                f"{look.file.path}: column {field.name} is missing{hint}"
+            )
