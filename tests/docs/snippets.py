@@ -1,0 +1,64 @@
+"""The code blocks of the documentation, and what takes the place of what they only name."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+__all__ = ["NOT_RUN", "PAGES", "ROOT", "Snippet", "read", "snippets"]
+
+ROOT = Path(__file__).parents[2]
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
+)
+FENCE = re.compile(
+    r"(?:^<!-- (?P<mark>[^\n]*) -->\n\n?)?"
+    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+NOT_RUN = "not run: "
+
+
+@frozen
+class Snippet:
+    """A code block of a page."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    mark: str
+    """The comment above it: ``not run: `` and the reason."""
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the block is meant to be run."""
+        return not self.mark.startswith(NOT_RUN)
+
+
+def snippets(*languages: str) -> Iterator[Snippet]:
+    """Walk the code blocks of all pages in some languages."""
+    for page in PAGES:
+        yield from read(page, *languages)
+
+
+def read(page: str, *languages: str) -> list[Snippet]:
+    """Return the code blocks of a page in some languages; in all of them unless given."""
+    text = (ROOT / page).read_text("utf-8")
+    return [
+        Snippet(
+            page,
+            text.count("\n", 0, found.start("language")) + 1,
+            found["language"],
+            textwrap.dedent(found["text"]),
+            found["mark"] or "",
+        )
+        for found in FENCE.finditer(text)
+        if not languages or found["language"] in languages
+    ]

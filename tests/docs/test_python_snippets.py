@@ -1,0 +1,212 @@
+"""Every Python snippet of the documentation runs: a page is one script, in the order it is read.
+
+Folders and addresses are replaced by those of the test; the rest is run as it stands. Where a page
+speaks of a catalog, the script meets the server that the backend's own tests use.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from attrs import field, frozen
+
+from lance_namespace_impls import connect
+from tests.servers.glue import REGION, GlueServer
+from tests.servers.hive import shared
+from tests.servers.iceberg import IcebergFixture
+from tests.servers.ours import server_process
+from tests.servers.unity import UnityDouble
+
+from .snippets import read, snippets
+
+ROWS = "import pyarrow as pa\nrows = pa.table({'id': [1, 2, 3]})\n"
+LETTERS = pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]})
+# The README's snippets have a test of their own.
+PAGES = sorted({each.page for each in snippets("python") if each.is_run} - {"README.md"})
+
+
+@frozen(kw_only=True)
+class Around:
+    """What a page's script needs around it."""
+
+    replaced: Mapping[str, str] = field(factory=dict)
+    before: str = ""
+    after_each: str = ""
+    environment: Mapping[str, str] = field(factory=dict)
+    prints: str = ""
+    """Part of what it prints."""
+
+
+Setting = Callable[[Path], Iterator[Around]]
+SETTINGS: dict[str, Setting] = {}
+
+
+def setting(page: str) -> Callable[[Setting], Setting]:
+    """Register what a page needs."""
+
+    def register(make: Setting) -> Setting:
+        SETTINGS[f"docs/{page}.md"] = make
+        return make
+
+    return register
+
+
+def with_tables(folder: Path, *names: str) -> None:
+    """Make tables in the folder that the snippets call /tmp/lake and /data/lance."""
+    with connect("dir", {"path": str(folder / "lake")}) as namespace:
+        for name in names:
+            namespace.create_table({"id": [name]}, LETTERS)
+
+
+@setting("README")
+def home(folder: Path) -> Iterator[Around]:
+    uri = shared("4.2").uri
+    yield Around(replaced={"thrift://metastore:9083": uri}, prints="['letters']\n3\n")
+
+
+@setting("guide")
+def guide(folder: Path) -> Iterator[Around]:
+    with_tables(folder, "flights")
+    yield Around(before=ROWS, prints="flights\n")
+
+
+@setting("spark")
+def spark(folder: Path) -> Iterator[Around]:
+    with_tables(folder, "flights")
+    data = folder / "data"
+    data.mkdir()
+    (data / "flights-1.csv").write_text("id,name\n1,a\n2,b\n")
+    yield Around(replaced={'table=["flights"]': 'table=["imported"]'})
+
+
+@setting("rest")
+def rest(folder: Path) -> Iterator[Around]:
+    with_tables(folder, "letters")
+    with server_process({"impl": "dir", "path": str(folder / "lake")}) as (_, uri):
+        yield Around(replaced={"http://localhost:2333": uri}, prints="['letters']\n")
+
+
+@setting("glue")
+def glue(folder: Path) -> Iterator[Around]:
+    server = GlueServer().start()
+    try:
+        yield Around(
+            before=ROWS,
+            replaced={"s3://my-bucket/lance": str(folder / "lake"), "eu-west-1": REGION},
+            environment={
+                "AWS_ENDPOINT_URL_GLUE": server.endpoint,
+                "AWS_ACCESS_KEY_ID": "AKIATESTKEY",
+                "AWS_SECRET_ACCESS_KEY": "not-a-real-secret",
+                "AWS_CONFIG_FILE": str(folder / "none"),
+                "AWS_SHARED_CREDENTIALS_FILE": str(folder / "none"),
+            },
+            prints="['orders']\n",
+        )
+    finally:
+        server.stop()
+
+
+@setting("hive")
+def hive(folder: Path) -> Iterator[Around]:
+    metastore = shared("4.2")
+    sales = ["hive", f"sales_{folder.name}"]
+    yield Around(
+        before=ROWS,
+        replaced={
+            "thrift://metastore:9083": metastore.uri,
+            "s3a://lake": str(folder / "lake"),
+            '"sales"': f'"{sales[1]}"',
+        },
+        prints="['orders']\n",
+    )
+
+
+@setting("unity")
+def unity(folder: Path) -> Iterator[Around]:
+    with UnityDouble() as server:
+        server.objects[("main",)] = {"properties": {}}
+        yield Around(
+            before=ROWS, replaced={"http://localhost:8080": server.uri}, prints="['orders']\n"
+        )
+
+
+@setting("iceberg")
+def iceberg(folder: Path) -> Iterator[Around]:
+    with IcebergFixture(folder=folder) as server:
+        yield Around(
+            before=ROWS,
+            replaced={
+                "http://localhost:8181/api": "http://localhost:8181/api",
+                '"http://localhost:8181"': f'"{server.endpoint}"',
+                '# "prefix"': '"prefix"',
+                "s3://bucket/lance": str(folder / "lake"),
+            },
+            after_each="connect('iceberg', properties).close()\n",
+            prints="['orders']\n",
+        )
+
+
+@setting("howto/tls-and-proxies")
+def tls(folder: Path) -> Iterator[Around]:
+    check = "from lance_namespace_impls.rest import RestConfig\n"
+    yield Around(after_each=f"{check}RestConfig.from_properties(properties)\n")
+
+
+@setting("howto/other-tools")
+def other_tools(folder: Path) -> Iterator[Around]:
+    ray = {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    yield Around(environment=ray, prints="3\n")
+
+
+@setting("howto/errors")
+def errors(folder: Path) -> Iterator[Around]:
+    yield Around(prints="TABLE_NOT_FOUND 4 ")
+
+
+@setting("howto/object-stores")
+def object_stores(folder: Path) -> Iterator[Around]:
+    yield Around(prints="storage.secret_access_key=***")
+
+
+@setting("howto/move-tables")
+def move_tables(folder: Path) -> Iterator[Around]:
+    yield Around(prints="3\n")
+
+
+@setting("directory")
+def directory(folder: Path) -> Iterator[Around]:
+    yield Around(prints="['orders']\n")
+
+
+def test_every_page_with_python_has_a_setting() -> None:
+    assert set(PAGES) == SETTINGS.keys()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_snippets_of_a_page_run(page: str, tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        around = stack.enter_context(contextmanager(SETTINGS[page])(tmp_path))
+        blocks = [each.text for each in read(page, "python") if each.is_run]
+        code = "\n".join([around.before, *(block + around.after_each for block in blocks)])
+        lake = str(tmp_path / "lake")
+        for old, new in {"/tmp/lake": lake, "/data/lance": lake, **around.replaced}.items():
+            code = code.replace(old, new)
+        script = tmp_path / "page.py"
+        script.write_text(code)
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=tmp_path,
+            env={**os.environ, **around.environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert around.prints in done.stdout

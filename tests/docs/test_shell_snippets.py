@@ -1,0 +1,235 @@
+"""Every shell snippet of the documentation runs, and a session that is shown prints what it shows.
+
+What installs packages or starts a nox session is not run but held against pyproject.toml and
+noxfile.py. A command that serves is started, asked for its first line, and stopped.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from lance_namespace_impls import connect
+from tests.servers.ours import server_process
+
+from .snippets import ROOT, Snippet, read, snippets
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"].keys()
+# What the documentation may tell someone to install.
+DISTRIBUTIONS = {"lance-namespace-kit", ".", "nox", "lancedb", "lance-ray"}
+SESSIONS = {
+    node.name
+    for node in ast.parse((ROOT / "noxfile.py").read_text("utf-8")).body
+    if isinstance(node, ast.FunctionDef) and node.decorator_list
+}
+# Tables that a page's commands find.
+TABLES = {
+    "README.md": ["letters"],
+    "docs/cli.md": ["sales$orders"],
+    "docs/guide.md": ["letters"],
+}
+MY_PACKAGE = """
+from lance_namespace_impls.core.config import Config
+from lance_namespace_impls.core.namespace import Namespace
+
+
+class MyNamespace(Namespace):
+    config_type = Config
+"""
+
+
+def commands(snippet: Snippet) -> list[str]:
+    """Return the lines of a snippet that are commands."""
+    return [line for line in snippet.text.splitlines() if shlex.split(line, comments=True)]
+
+
+def is_checked_only(command: str) -> bool:
+    return bool(re.match(r"(python -m )?pip |nox ", command))
+
+
+SHELL = [each for each in snippets("sh") if each.is_run]
+SESSION_PAGES = sorted({each.page for each in snippets("console")})
+RUN = [each for each in SHELL if not all(map(is_checked_only, commands(each)))]
+
+
+@pytest.mark.parametrize("command", [c for s in SHELL for c in commands(s) if is_checked_only(c)])
+def test_what_is_installed_or_run_with_nox_exists(command: str) -> None:
+    for extras in re.findall(r"(?:lance-namespace-kit|\.)\[([\w,]+)\]", command):
+        assert set(extras.split(",")) <= EXTRAS
+    for session in re.findall(r"nox -s (\S+)", command):
+        assert session in SESSIONS
+    installed = re.split(r"\bpip install\b", command)[1:]
+    for word in (
+        word for part in installed for word in shlex.split(part.split("&&")[0], comments=True)
+    ):
+        name = re.split(r"[\[=@]", word)[0]
+        assert word.startswith("-") or name in DISTRIBUTIONS, word
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with the files and the package that the commands name."""
+    flights = {"carrier": ["UA", "AA", "B6"], "dep_delay": ["2", "NA", "-1"]}
+    pa.csv.write_csv(pa.table(flights), tmp_path / "flights.csv")
+    (tmp_path / "data").mkdir()
+    shutil.copy(tmp_path / "flights.csv", tmp_path / "data" / "flights-1.csv")
+    names = [f"Airline {number}" for number in range(16)]
+    airlines = {"carrier": [f"A{number}" for number in range(16)], "name": names}
+    pa.csv.write_csv(pa.table(airlines), tmp_path / "airlines.csv")
+    (tmp_path / "my_package.py").write_text(MY_PACKAGE)
+    profiles = tmp_path / ".config" / "lance-ns" / "config.toml"
+    profiles.parent.mkdir(parents=True)
+    profiles.write_text(f'[prod]\nimpl = "dir"\npath = "{tmp_path / "lake"}"\n')
+    return tmp_path
+
+
+def fill(folder: Path, page: str) -> None:
+    """Make the tables that a page's commands find."""
+    with connect("dir", {"path": str(folder / "lake")}) as lake:
+        for name in TABLES.get(page, ()):
+            lake.create_table({"id": [name]}, pa.table({"id": [1, 2, 3]}))
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("LANCE_NS_")}
+    return {**kept, "PATH": path, "PYTHONPATH": str(folder), "HOME": str(folder), **more}
+
+
+def placed(text: str, folder: Path, uri: str) -> str:
+    """Put the test's folder and server in the place of those of a snippet."""
+    lake = str(folder / "lake")
+    for old, new in (
+        ("/tmp/lake", lake),
+        ("/data/lance", lake),
+        ("http://localhost:2333", uri),
+        ("http://127.0.0.1:2333", uri),
+        (" --port 2333", ""),
+        ("lance-ns serve", "lance-ns serve --port 0"),
+        ("'sales$orders'", "'sales$orders' --delimiter ."),
+        ("PYTHONPATH=generated", "PYTHONPATH=generated:$PYTHONPATH"),
+    ):
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[str]:
+    with server_process({"impl": "dir", "path": str(folder / "lake")}) as (_, uri):
+        yield uri
+
+
+def check_serving(command: str, folder: Path, surroundings: dict[str, str]) -> str:
+    """Start a command that serves, and return its first line; it ends well when it is stopped."""
+    process = subprocess.Popen(
+        ["bash", "-c", f"{'exec ' if command.startswith('lance-ns') else ''}{command}"],
+        cwd=folder,
+        env=surroundings,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        line = process.stdout.readline()
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=60)
+    assert line.startswith("Serving ")
+    return line
+
+
+@pytest.mark.parametrize("snippet", RUN, ids=lambda each: f"{each.page}:{each.line}")
+def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path, server: str) -> None:
+    fill(folder, snippet.page)
+    if "python -m codegen" in snippet.text:
+        for name in ("codegen", "generated"):
+            shutil.copytree(ROOT / name, folder / name)
+        shutil.copy(ROOT / "rest.yaml", folder)
+    surroundings = environment(folder)
+    if "--impl" not in snippet.text:
+        properties = {"LANCE_NS_PROPERTIES": f"path={folder / 'lake'}"}
+        surroundings |= {"LANCE_NS_IMPL": "dir", **properties}
+    lines = [
+        placed(line, folder, server) for line in commands(snippet) if not is_checked_only(line)
+    ]
+    script = [line for line in lines if " serve " not in line]
+    done = subprocess.run(
+        ["bash", "-e", "-c", "\n".join(script).replace("curl ", "curl --fail --silent ")],
+        cwd=folder,
+        env=surroundings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    for line in lines:
+        if " serve " in line:
+            check_serving(line, folder, surroundings)
+
+
+def split_session(text: str) -> Iterator[tuple[str, str]]:
+    """Walk the commands of a shown session, each with what it prints."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+@pytest.mark.parametrize("page", SESSION_PAGES)
+def test_a_shown_session_prints_what_is_shown(page: str, folder: Path) -> None:
+    surroundings = environment(
+        folder, LANCE_NS_IMPL="dir", LANCE_NS_PROPERTIES=f"path={folder / 'lake'}"
+    )
+    with connect("dir", {"path": str(folder / "lake")}) as lake:
+        lake.declare_table({"id": ["weather"]})
+    dropped: list[str] = []
+    for snippet in read(page, "console"):
+        for command, shown in split_session(snippet.text):
+            if dropped and "flights" in shown:  # a later block shows the state before the drop
+                with connect("dir", {"path": str(folder / "lake")}) as lake:
+                    lake.declare_table({"id": ["flights"]})
+                dropped.clear()
+            expected = placed(shown, folder, "http://127.0.0.1:2333")
+            command = placed(command, folder, "")
+            if " serve " in command:
+                line = check_serving(command, folder, surroundings)
+                assert line.startswith(f"Serving dir path={folder / 'lake'} on http://127.0.0.1:")
+                continue
+            if " drop " in command:  # the question is asked on a terminal only
+                command, expected = f"{command} --yes", expected.splitlines(keepends=True)[-1]
+                dropped.append(command)
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=folder,
+                env=surroundings,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            if " import " in command:  # the flights of the test are fewer
+                numbers = re.compile(r"\b[\d,.]+$|(?<=: )[\d,]+(?= rows)", re.MULTILINE)
+                expected = numbers.sub("#", expected)
+                assert expected in numbers.sub("#", done.stdout), done.stdout
+            else:
+                assert done.stdout == expected, command
+
+
+def test_every_block_says_what_it_is() -> None:
+    """A block without a language, or with one that no test knows, would be run by nobody."""
+    known = {"python", "sh", "console", "toml", "yaml", "text", "json"}
+    unknown = [f"{each.page}:{each.line}" for each in snippets() if each.language not in known]
+    assert unknown == []
