@@ -240,14 +240,21 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def cast_batch(
-    batch: pa.RecordBatch, target: pa.Schema, *, cut_fractions: bool = False
+    batch: pa.RecordBatch,
+    target: pa.Schema,
+    *,
+    cut_fractions: bool = False,
+    overflow: bool = False,
 ) -> pa.RecordBatch:
     """Give the columns of `target`, by name, with its types; a missing one is null.
 
     Args:
         batch: the rows.
         target: what they are to be.
-        cut_fractions: whether a finer time unit may lose digits; else that is an error.
+        cut_fractions: whether a finer time unit may lose digits (toward zero); else that is an
+            error.
+        overflow: whether a floating-point number too large for its column becomes infinite; else
+            that is an error.
 
     Raises:
         TableSchemaValidationError: code 20, a value does not fit its column.
@@ -257,7 +264,12 @@ def cast_batch(
         index = batch.schema.get_field_index(field.name)
         array = batch.column(index) if index >= 0 else pa.nulls(batch.num_rows, field.type)
         if array.type != field.type:
-            array = _cast(array, field, safe=not cut_fractions)
+            given, array = array, _cast(array, field, safe=not cut_fractions)
+            if not overflow and _infinite(array) > _infinite(given):
+                raise TableSchemaValidationError(
+                    f"column {field.name}: a value of type {given.type} is too large for "
+                    f"{field.type}; the data source's option overflow=infinity makes it infinite"
+                )
         if array.null_count and not field.nullable:
             raise TableSchemaValidationError(
                 f"column {field.name}: the table takes no null there, and the rows have some"
@@ -279,6 +291,21 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
             f"column {field.name}: a value of type {array.type} does not fit {field.type}: "
             f"{first_line(error)}"
         ) from error
+
+
+def _infinite(array: Any) -> int:
+    """Return how many infinite numbers an array holds, at any depth."""
+    import pyarrow.compute as pc
+
+    kind = array.type
+    if is_.is_floating(kind):
+        return pc.sum(pc.is_inf(array)).as_py() or 0
+    if is_.is_map(kind):
+        return _infinite(array.keys) + _infinite(array.items)
+    if is_list(kind) or is_.is_struct(kind):
+        parts = array.flatten() if is_.is_struct(kind) else [array.flatten()]
+        return sum(map(_infinite, parts))
+    return 0
 
 
 def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -35,7 +35,7 @@ from lance_namespace_client.errors import (
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
 from ..registry import connect_config, secrets_among
 from .failures import coded
-from .options import known_options, name_list, option, read_options, whole_number
+from .options import choice, known_options, name_list, option, read_options, whole_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,6 +46,14 @@ if TYPE_CHECKING:
 __all__ = ["LanceNamespaceDataSource", "TableOptions", "split_table_name"]
 
 FORMAT = "lance_namespace"
+_INSTEAD = (
+    "write load('name') or save('name') instead of saveAsTable('name') and CREATE TABLE; in SQL write "
+    f"CREATE TEMPORARY VIEW name USING {FORMAT} OPTIONS (impl '...', table 'name')"
+)
+# A place in an object store with a password before the host, or with a query: a signature.
+_SIGNED = re.compile(
+    r"(?:az|abfss?|wasbs?|adl|s3[an]?|gs|oss|https?)://(?:[^/?#]*:[^/?#]*@|[^?#]*\?)", re.IGNORECASE
+)
 BATCH_ROWS = 8192
 LEAST_BATCH_ROWS = 64
 BATCH_BYTES = 8 << 20
@@ -80,6 +88,11 @@ class TableOptions:
     )
     types: str | None = option(
         doc="Arrow types of columns of a new table, such as 'vector:float32[768]'"
+    )
+    overflow: str = option(
+        "refuse",
+        read=choice("refuse", "infinity"),
+        doc="what a floating-point number too large for its column is: refuse (code 20) or infinity",
     )
     rows_per_file: int = option(1 << 20, read=whole_number(1), doc="most rows in one data file")
 
@@ -116,8 +129,18 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
     it is a property of the namespace.
 
     Raises:
-        InvalidInputError: code 13, there is no table or no impl, or an option has a bad value.
+        InvalidInputError: code 13, there is no table or no impl, an option has a bad value, or a URI
+            holds credentials.
     """
+    for key, value in given.items():
+        if _SIGNED.match(value):
+            raise InvalidInputError(
+                f"{FORMAT}: the URI in the option {key!r} holds credentials, which Spark would show in "
+                "plans and event logs; give the URI without them, and them as options that begin "
+                "with 'storage.'"
+            )
+    if any(key.startswith("option.") for key in given):  # as CREATE TABLE names them
+        raise InvalidInputError(f"{FORMAT}: Spark's catalog does not keep such tables: {_INSTEAD}")
     known = known_options(TableOptions)
     own = {key: value for key, value in given.items() if key in known}
     properties = {key: value for key, value in given.items() if key not in known}
@@ -126,7 +149,7 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
     options = read_options(TableOptions, own, FORMAT)
     if not options.table:
         raise InvalidInputError(
-            f"{FORMAT}: no table is named: write load('name'), or set the option 'table'"
+            f"{FORMAT}: no table is named: {_INSTEAD}, or set the option 'table'"
         )
     if options.version is not None and options.tag is not None:
         raise InvalidInputError(f"{FORMAT}: give one of the options 'version' and 'tag'")
@@ -195,7 +218,7 @@ class LanceNamespaceDataSource(DataSource):
                 rows_per_file=self._options.rows_per_file,
             )
             assert plan is not None  # only EXIST_OK has nothing to do
-            return LanceWriter(plan)
+            return LanceWriter(plan, overflow=self._options.overflow == "infinity")
 
     @property
     def _options(self) -> TableOptions:
@@ -404,10 +427,12 @@ class LanceWriter(DataSourceArrowWriter):
 
     Args:
         plan: what is to be written.
+        overflow: whether floating-point numbers too large for their column become infinite.
     """
 
-    def __init__(self, plan: WritePlan) -> None:
+    def __init__(self, plan: WritePlan, *, overflow: bool = False) -> None:
         self._plan = plan
+        self._overflow = overflow
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFragments:
         """Write the rows of one task, on a worker."""
@@ -416,7 +441,10 @@ class LanceWriter(DataSourceArrowWriter):
         from .writing import write_rows
 
         with self._coded():
-            batches = (cast_batch(aligned(batch), self._plan.schema) for batch in iterator)
+            batches = (
+                cast_batch(aligned(batch), self._plan.schema, overflow=self._overflow)
+                for batch in iterator
+            )
             return WrittenFragments(write_rows(self._plan, batches))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:

@@ -133,3 +133,41 @@ def test_new_tables_take_nulls_and_the_types_that_are_given() -> None:
 def test_a_type_that_lance_lacks_is_refused_with_its_column(kind: DataType) -> None:
     with pytest.raises(UnsupportedError, match="column v: Lance has no type"):
         columns.lance_schema(StructType().add("v", kind))
+
+
+LARGE = [
+    (pa.array([1e300, None]), pa.float32()),
+    (pa.array([-1e300, float("inf")]), pa.float32()),
+    (pa.array([70000.0], pa.float32()), pa.float16()),
+    (pa.array([[1.0, 1e300]]), pa.list_(pa.float32(), 2)),
+    (pa.array([{"a": [1e300]}]), pa.struct([("a", pa.list_(pa.float32()))])),
+    (pa.array([[("k", 1e300)]], pa.map_(pa.string(), pa.float64())), pa.map_(pa.string(), pa.float32())),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "kind"), LARGE, ids=str)
+def test_numbers_too_large_are_refused_unless_they_may_be_infinite(
+    given: pa.Array, kind: pa.DataType
+) -> None:
+    batch, target = pa.record_batch({"x": given}), pa.schema([("x", kind)])
+    with pytest.raises(TableSchemaValidationError, match=r"column x.*too large.*overflow=infinity"):
+        columns.cast_batch(batch, target)
+    assert columns.cast_batch(batch, target, overflow=True).schema == target
+
+
+def test_infinite_numbers_and_nan_stay_what_they_are() -> None:
+    given = pa.record_batch({"x": [float("inf"), float("-inf"), float("nan"), None, 0.5]})
+    found = columns.cast_batch(given, pa.schema([("x", pa.float32())]))
+    assert str(found["x"].to_pylist()) == str(given["x"].to_pylist())
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_nanoseconds_are_rounded_toward_zero(nested: bool) -> None:
+    given = pa.array([-1_999, -1, 1_999, None], pa.timestamp("ns"))
+    kind: pa.DataType = pa.timestamp("us")
+    if nested:
+        given, kind = pa.ListArray.from_arrays([0, 4], given), pa.list_(kind)
+    batch = pa.record_batch({"t": given})
+    found = columns.cast_batch(batch, pa.schema([("t", kind)]), cut_fractions=True)["t"]
+    flat = found.flatten() if nested else found
+    assert flat.cast("int64").to_pylist() == [-1, 0, 1, None]

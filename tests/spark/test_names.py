@@ -95,3 +95,34 @@ def test_types_of_columns() -> None:
 def test_types_that_are_none(text: str) -> None:
     with pytest.raises(InvalidInputError):
         parse_types(text)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "az://c/x?sig=hunter2",
+        "AZ://c/x?sv=1&sig=hunter2",
+        "s3://key:hunter2@bucket/x",
+        "https://account.blob.core.windows.net/c/x?sig=hunter2",
+    ],
+)
+@pytest.mark.parametrize("key", ["root", "dir.path", "path", "table"])
+def test_credentials_in_a_uri_are_refused_and_not_shown(uri: str, key: str) -> None:
+    given = {"impl": "dir", "table": "t", key: uri}
+    with pytest.raises(InvalidInputError, match=f"option '{key}' holds credentials") as caught:
+        split_options(given)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "uri", ["abfss://container@account.dfs.core.windows.net/x", "s3://b/a=1", "/data/what?", "a?b"]
+)
+def test_a_uri_without_credentials_is_taken(uri: str) -> None:
+    assert split_options({"impl": "dir", "table": "t", "root": uri})[1]["root"] == uri
+
+
+@pytest.mark.parametrize("more", [{}, {"option.table": "t", "option.impl": "dir"}])
+def test_a_table_of_spark_s_own_catalog_says_what_to_write_instead(more: dict[str, str]) -> None:
+    with pytest.raises(InvalidInputError, match=r"save\('name'\) instead of saveAsTable") as caught:
+        split_options({"impl": "dir", "root": "/d", **more})
+    assert "CREATE TEMPORARY VIEW name USING lance_namespace" in str(caught.value)
