@@ -258,13 +258,40 @@ def serve(
             "places; may be repeated.",
         ),
     ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="NAME",
+            help="Name that callers reach the server by, beside localhost and --host; may be "
+            "repeated, and * is any.",
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            metavar="NAME=NUMBER",
+            help="A bound of the server, such as queries=8 or query_seconds=60; may be repeated. "
+            "The names are in docs/serving.md.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the namespace over the Lance REST protocol.
 
     Ctrl-C and SIGTERM end it, once the requests under way are answered.
     """
     with needs("serve", "server"):
+        from ..server import Access, Limits, Reach, ServerOptions
         from ..server import serve as run_server
+    options = ServerOptions(
+        vend_storage_options=vend_storage_options,
+        access=Access(allow_hosts=allow_host or ()),
+        reach=Reach(
+            storage_options=allow_storage_option or (), locations=allow_location or ()
+        ),
+        limits=Limits.read(key_values(limit, "--limit")),
+    )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     if not _is_loopback(host):
         sys.stderr.write(
@@ -283,15 +310,7 @@ def serve(
             )
         sys.stdout.flush()
 
-    run_server(
-        namespace,
-        host,
-        port,
-        announce=announce,
-        vend_storage_options=vend_storage_options,
-        allow_storage_options=allow_storage_option or (),
-        allow_locations=allow_location or (),
-    )
+    run_server(namespace, host, port, options=options, announce=announce)
 
 
 def _shown(session: Session, namespace: Namespace) -> str:

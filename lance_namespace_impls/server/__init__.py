@@ -8,7 +8,11 @@ Source: the general specification, "Lance REST Namespace".
 """
 
 try:
+    from .access import Access
     from .app import create_app
+    from .limits import Limits
+    from .options import ServerOptions
+    from .reach import Reach
     from .run import serve, serving
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
@@ -18,4 +22,4 @@ except ModuleNotFoundError as error:
         f"the server needs {package}: pip install 'lance-namespace-kit[server]'", name=package
     ) from error
 
-__all__ = ["create_app", "serve", "serving"]
+__all__ = ["Access", "Limits", "Reach", "ServerOptions", "create_app", "serve", "serving"]

@@ -8,8 +8,8 @@ import io
 import logging
 import traceback
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from importlib import resources
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import quote
@@ -26,18 +26,20 @@ from lance_namespace_client.errors import (
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
+    ServiceUnavailableError,
     UnsupportedError,
 )
 from lance_namespace_client.namespace import LanceNamespace
-from lance_namespace_client.operations import Body
 
 from ..core.errors import scrub
 from ..core.namespace import Namespace
 from ..tables.write import RowCount
+from .access import check_content_type
 from .answers import Reply, error_reply, gather, reply
 from .bodies import ClientGoneError, Incoming, Rows
-from .reach import Reach
-from .requests import Headers, check_content_type, read_request
+from .limits import Meter, Pool, Pools, out_of_time
+from .options import ServerOptions
+from .requests import Headers, read_request
 from .routes import Endpoint, Found, RouteTable
 
 __all__ = ["create_app"]
@@ -47,7 +49,9 @@ logger = logging.getLogger("lance_namespace_impls.server")
 T = TypeVar("T")
 
 FOUND = "lance_namespace.found"
+ABORT = "lance_namespace.abort"
 READ_BYTES = 1 << 20
+SENT_BYTES = 64 << 10
 # What is left of a body when the answer is there already: a little is read before the answer, so
 # that the connection can be used again; more is read after it, so that the client gets to see it.
 LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
@@ -57,33 +61,20 @@ LONGEST_REQUEST_ID = 128
 
 def create_app(
     namespace: LanceNamespace,
-    *,
-    vend_storage_options: bool = False,
-    threads: int = 40,
-    upload_threads: int = 16,
-    max_json_bytes: int = 32 << 20,
-    allow_storage_options: Iterable[str] = (),
-    allow_locations: Iterable[str] = (),
+    options: ServerOptions | None = None,
 ) -> Starlette:
-    """Build the server of a namespace.
+    """Create the server of a namespace.
+
+    Under another server than `serve` starts, the bounds on connections and headers are that one's.
 
     Args:
         namespace: any namespace; it is not closed with the application.
-        vend_storage_options: whether answers carry the secrets among the storage options.
-        threads: operations that run at once.
-        upload_threads: operations that take rows at once, beside those.
-        max_json_bytes: size of the largest JSON body that is read.
-        allow_storage_options: storage options that callers may set, without ``storage.``.
-        allow_locations: paths and URIs below which callers may put tables, beside the namespace's
-            own places.
+        options: how it is served; safe defaults unless given.
 
     Returns:
         a Starlette application, to be run or mounted.
     """
-    reach = Reach(storage_options=allow_storage_options, locations=allow_locations)
-    service = _Service(
-        namespace, vend_storage_options, threads, upload_threads, max_json_bytes, reach
-    )
+    service = _Service(namespace, options or ServerOptions())
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -140,28 +131,17 @@ def _raw_path(scope: Scope) -> str:
 class _Service:
     """Answers requests with a namespace's methods, which run in worker threads."""
 
-    def __init__(
-        self,
-        namespace: LanceNamespace,
-        vend_storage_options: bool,
-        threads: int,
-        upload_threads: int,
-        max_json_bytes: int,
-        reach: Reach,
-    ) -> None:
+    def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
         self.routes = RouteTable()
         self._namespace = namespace
-        self._vend = vend_storage_options
-        self._calls = ThreadPoolExecutor(threads, "lance-ns-call")
-        # An upload holds its thread as long as the client takes; others must not wait for it.
-        self._uploads = ThreadPoolExecutor(upload_threads, "lance-ns-upload")
-        self._max_json_bytes = max_json_bytes
-        self._reach = reach
+        self._options = options
+        self._limits = options.limits
+        self._pools = Pools(options.limits)
+        self._unsent = 0
 
     def close(self) -> None:
         """Let no new operation start; those that run come to their end."""
-        self._calls.shutdown(wait=False, cancel_futures=True)
-        self._uploads.shutdown(wait=False, cancel_futures=True)
+        self._pools.close()
 
     async def handle(self, found: Found, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request to a known path."""
@@ -173,15 +153,24 @@ class _Service:
         if endpoint is None:
             answer = _wrong_method(method, found)
         else:
-            call = _Call(endpoint, found.segments, scope["query_string"], headers)
+            call = _Call(endpoint, found.segments, scope, headers)
             incoming.ended = endpoint.operation.http_method == "GET" and not endpoint.by_name
             try:
-                answer = await self._answer(call, incoming)
+                self._options.access.check(headers)
+                answer = await self._answer(call, incoming, receive)
             except ClientGoneError:
+                call.leave()
                 return
             except LanceNamespaceError as error:
                 answer = self._failed(error, call)
-        await self._send(answer, incoming, receive, send, call)
+            except BaseException:
+                call.leave()
+                raise
+        try:
+            await self._send(answer, incoming, receive, send, call)
+        finally:
+            if call is not None:
+                call.leave()
 
     async def unknown(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request to a path that no operation has.
@@ -198,19 +187,48 @@ class _Service:
         )
         await self._send(error_reply(error), Incoming(receive), receive, send)
 
-    async def _answer(self, call: _Call, incoming: Incoming) -> Reply:
-        if call.endpoint.operation.body is Body.ARROW:
+    async def _answer(self, call: _Call, incoming: Incoming, receive: Receive) -> Reply:
+        pool = self._pools.of(call.endpoint.operation)
+        if pool is self._pools.uploads:
             return await self._take_rows(call, incoming)
-        body = await incoming.read(self._max_json_bytes)
-        return await _in(self._calls, self._perform, call, body)
+        body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
+        if body.strip():
+            check_content_type(call.endpoint, call.headers)
+        await call.enter(pool)
+        if pool is self._pools.metadata:
+            return await _done(call.start(self._perform, call, body))
+        return await self._query(call, body, receive)
+
+    async def _query(self, call: _Call, body: bytes, receive: Receive) -> Reply:
+        """Run what may take long; it is given up at its deadline, or when the client goes."""
+        work = asyncio.wrap_future(call.start(self._perform, call, body))
+        gone = asyncio.create_task(_until_gone(receive))
+        try:
+            await asyncio.wait(
+                (work, gone),
+                timeout=self._limits.query_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            gone.cancel()
+            await asyncio.wait((gone,))
+        if work.done():
+            return work.result()
+        call.give_up()
+        if not gone.cancelled():
+            raise ClientGoneError("the client closed the connection before the answer")
+        raise out_of_time(call.endpoint.operation.name, self._limits.query_seconds)
 
     async def _take_rows(self, call: _Call, incoming: Incoming) -> Reply:
         check_content_type(call.endpoint, call.headers)
-        rows = Rows(incoming)
+        rows = Rows(incoming, self._limits)
         filling = asyncio.create_task(rows.fill())
         try:
+            # A place is for those whose rows are coming in.
+            await rows.begun()
+            await call.enter(self._pools.uploads)
             file = io.BufferedReader(rows, READ_BYTES)
-            return await _in(self._uploads, self._perform, call, b"", file)
+            return await _done(call.start(self._perform, call, b"", file))
         finally:
             filling.cancel()
             await asyncio.wait((filling,))
@@ -222,14 +240,23 @@ class _Service:
             request: Any = read_request(
                 call.endpoint, call.segments, call.query_string, call.headers, body
             )
-            self._reach.check(operation, request, self._namespace)
+            self._options.reach.check(operation, request, self._namespace)
             method = getattr(self._namespace, operation.method_name)
-            with self._reach.bounds():
-                answer = method(request) if rows is None else _with_rows(method, request, rows)
-            vend = self._vend and getattr(request, "vend_credentials", None) is not False
+            with self._options.reach.bounds():
+                if rows is None:
+                    answer = method(request)
+                else:
+                    answer = _with_rows(method, request, rows, self._limits.batch_bytes)
+            vend = (
+                self._options.vend_storage_options
+                and getattr(request, "vend_credentials", None) is not False
+            )
             return reply(operation, answer, vend_secrets=vend)
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
             return self._failed(error, call)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
 
     def _failed(self, error: Exception, call: _Call) -> Reply:
         """Write a failure; what is the server's own fault goes to the log under the request's id."""
@@ -284,39 +311,124 @@ class _Service:
         A failure in the middle can only cut the connection: the answer then lacks its end.
         """
         rest: Any = answer.rest
+        name = call.endpoint.operation.name
         body, more = answer.body, True
         gone = asyncio.create_task(_until_gone(receive))
-        ahead = self._calls.submit(gather, rest)
+        meter = Meter(self._limits.least_rate, self._limits.reader_seconds)
+        left = self._limits.query_seconds - (self._now() - call.started)
+        ahead: asyncio.Future[tuple[bytes, bool]] | None = None
+        held = 0
         try:
-            while True:
-                await send(_part(body, more=True))
-                if not more or gone.done():
-                    break
-                body, more = await asyncio.wrap_future(ahead)
-                if more:
-                    ahead = self._calls.submit(gather, rest)
-            await send(_part(b"", more=False))
+            async with asyncio.timeout(self._limits.answer_seconds):
+                while True:
+                    held = len(body)
+                    self._unsent += held
+                    # Where too much waits for readers already, the next rows are read after these.
+                    if more and self._unsent < self._limits.unsent_bytes:
+                        ahead = asyncio.wrap_future(call.start(gather, rest))
+                    await _send_part(send, body, meter)
+                    self._unsent, held = self._unsent - held, 0
+                    if not more or gone.done():
+                        break
+                    if ahead is None:
+                        ahead = asyncio.wrap_future(call.start(gather, rest))
+                    before = self._now()
+                    await asyncio.wait(
+                        (ahead, gone), timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED
+                    )
+                    left -= self._now() - before
+                    if gone.done():
+                        break
+                    if not ahead.done():
+                        raise out_of_time(name, self._limits.query_seconds)
+                    (body, more), ahead = ahead.result(), None
+            if not gone.done():
+                await send(_part(b"", more=False))
+        except (TimeoutError, ServiceUnavailableError) as error:
+            why = str(error) or "it was not read in time"
+            logger.warning("request %s: %s was cut within its rows: %s", call.id, name, why)
+            call.cut()
         except Exception as error:  # noqa: BLE001 - logged; there is no one to raise it to
-            name = call.endpoint.operation.name
             self._log_cause(error, f"request {call.id}: {name} was cut in the middle of its rows")
         finally:
+            self._unsent -= held
             gone.cancel()
-            ahead.add_done_callback(lambda _: rest.close())
+            call.finally_do(rest.close)
 
 
 class _Call:
-    """One request to an operation."""
+    """One request to an operation, and its place in a pool."""
 
-    __slots__ = ("_id", "endpoint", "headers", "query_string", "segments")
+    __slots__ = (
+        "_abort", "_id", "_pool", "_work", "endpoint", "headers", "query_string", "segments",
+        "started",
+    )  # fmt: skip
 
     def __init__(
-        self, endpoint: Endpoint, segments: tuple[str, ...], query_string: bytes, headers: Headers
+        self, endpoint: Endpoint, segments: tuple[str, ...], scope: Scope, headers: Headers
     ) -> None:
         self.endpoint = endpoint
         self.segments = segments
-        self.query_string = query_string
+        self.query_string: bytes = scope["query_string"]
         self.headers = headers
+        self.started = asyncio.get_running_loop().time()
+        self._abort: Callable[[], None] | None = scope.get(ABORT)
         self._id: str | None = None
+        self._pool: Pool | None = None
+        self._work: Future[Any] | None = None
+
+    async def enter(self, pool: Pool) -> None:
+        """Take a place in a pool; it is held until the answer is sent and no thread works on it.
+
+        Raises:
+            ThrottlingError: code 21, there is none.
+        """
+        await pool.enter()
+        self._pool = pool
+
+    def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Run a function in a thread of the pool."""
+        assert self._pool is not None
+        work = self._pool.start(function, *arguments)
+        self._work = work
+        return work
+
+    def leave(self) -> None:
+        """Give the place back, once the thread has come to its end."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        if self._work is None or self._work.done():
+            pool.leave()
+            return
+        loop = asyncio.get_running_loop()
+        self._work.add_done_callback(lambda _: _call_soon(loop, pool.leave))
+
+    def give_up(self) -> None:
+        """Close what a thread is going to answer, which nobody waits for any more."""
+
+        def close(work: Future[Any]) -> None:
+            if not work.cancelled() and isinstance(work.result(), Reply):
+                rest: Any = work.result().rest
+                if rest is not None:
+                    rest.close()
+
+        assert self._work is not None
+        self._work.add_done_callback(close)
+
+    def finally_do(self, function: Callable[[], None]) -> None:
+        """Call a function once no thread works on the call."""
+        if self._work is None:
+            function()
+        else:
+            self._work.add_done_callback(lambda _: function())
+
+    def cut(self) -> None:
+        """Close the connection without its answer's end, whatever waits to be sent."""
+        if self._abort is not None:
+            self._abort()
+        else:
+            raise ClientGoneError("the answer was cut")
 
     @property
     def id(self) -> str:
@@ -336,9 +448,11 @@ class _WrongMethodError(InvalidInputError):
     http_status = 405
 
 
-def _with_rows(method: Callable[..., Any], request: Any, file: BinaryIO) -> Any:
+def _with_rows(
+    method: Callable[..., Any], request: Any, file: BinaryIO, max_batch_bytes: int
+) -> Any:
     """Call an operation that takes rows; whatever becomes of a broken stream, it is code 13."""
-    rows = RowCount(to_reader(file))
+    rows = RowCount(to_reader(file, max_batch_bytes=max_batch_bytes))
     with rows.blaming_stream():
         return method(request, rows.reader())
 
@@ -354,8 +468,22 @@ def _part(body: bytes, *, more: bool) -> Message:
     return {"type": "http.response.body", "body": body, "more_body": more}
 
 
-async def _in(pool: ThreadPoolExecutor, function: Callable[..., T], *arguments: Any) -> T:
-    return await asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+async def _send_part(send: Send, body: bytes, meter: Meter) -> None:
+    """Send a part of an answer, in pieces that a slow reader takes in time."""
+    for at in range(0, len(body), SENT_BYTES):
+        piece = body[at : at + SENT_BYTES] if len(body) > SENT_BYTES else body
+        async with meter.waiting():
+            await send(_part(piece, more=True))
+        meter.moved(len(piece))
+
+
+async def _done(work: Future[T]) -> T:
+    return await asyncio.wrap_future(work)
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the server has stopped meanwhile
+        loop.call_soon_threadsafe(function)
 
 
 async def _until_gone(receive: Receive) -> None:

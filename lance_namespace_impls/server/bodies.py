@@ -12,10 +12,13 @@ from starlette.types import Receive
 
 from lance_namespace_client.errors import InvalidInputError
 
+from .limits import Limits, Meter, TooSlowError
+
 __all__ = ["BodyTooLargeError", "ClientGoneError", "Incoming", "Rows"]
 
+# A body's beginning is held until an upload has its turn, more once it is read.
+READY_BYTES = 64 << 10
 HELD_BYTES = 4 << 20
-IDLE_SECONDS = 60.0
 
 
 class ClientGoneError(ConnectionError):
@@ -56,22 +59,28 @@ class Incoming:
         part: bytes = message.get("body", b"")
         return part
 
-    async def read(self, limit: int) -> bytes:
+    async def read(self, limit: int, seconds: float) -> bytes:
         """Read the whole body.
 
         Args:
             limit: most bytes that are taken.
+            seconds: most time that it may take.
 
         Raises:
             BodyTooLargeError: code 13, there are more.
+            TooSlowError: code 13, it takes longer.
             ClientGoneError: there is no client any more.
         """
         body = b""
-        while not self.ended:
-            part = await self.part()
-            body = body + part if body else part
-            if len(body) > limit:
-                raise BodyTooLargeError(f"the body is larger than {limit} bytes")
+        try:
+            async with asyncio.timeout(seconds):
+                while not self.ended:
+                    part = await self.part()
+                    body = body + part if body else part
+                    if len(body) > limit:
+                        raise BodyTooLargeError(f"the body is larger than {limit} bytes")
+        except TimeoutError:
+            raise TooSlowError(f"the body did not come in {seconds:g} seconds") from None
         return body
 
     async def drain(self, limit: int, seconds: float) -> bool:
@@ -99,33 +108,62 @@ class Rows(io.RawIOBase):
 
     Args:
         incoming: the body.
+        limits: how fast it must come, and in what time.
     """
 
-    def __init__(self, incoming: Incoming) -> None:
+    def __init__(self, incoming: Incoming, limits: Limits) -> None:
         self._incoming = incoming
+        self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._room = asyncio.Event()
+        self._begun = asyncio.Event()
         self._changed = threading.Condition()
         # What follows is shared by both threads, under the condition's lock.
         self._parts: deque[memoryview] = deque()
         self._held = 0
+        self._most = READY_BYTES
         self._failure: Exception | None = None
         self._ended = False
 
     async def fill(self) -> None:
         """Receive the body; runs on the event loop until the end, or until it is cancelled."""
         failure: Exception | None = ClientGoneError("the server gave the request up")
+        meter = Meter(self._limits.least_rate, self._limits.upload_window_seconds)
+        seconds = self._limits.upload_seconds
         try:
-            while not self._incoming.ended:
-                self._put(await self._incoming.part())
-                while self._held > HELD_BYTES:
-                    self._room.clear()
-                    await self._room.wait()
+            async with asyncio.timeout(seconds):
+                while not self._incoming.ended:
+                    async with meter.waiting():
+                        part = await self._incoming.part()
+                    self._put(part)
+                    if not self._incoming.ended:
+                        meter.moved(len(part))
+                    while self._held > self._most:
+                        self._begun.set()
+                        self._room.clear()
+                        await self._room.wait()
             failure = None
-        except ClientGoneError as error:
+        except (ClientGoneError, TooSlowError) as error:
             failure = error
+        except TimeoutError:
+            failure = TooSlowError(f"the upload was not whole after {seconds:g} seconds")
         finally:
             self._end(failure)
+            self._begun.set()
+
+    async def begun(self) -> None:
+        """Wait for as much of the body as shows that it is coming in.
+
+        Raises:
+            ClientGoneError: there is no client any more.
+            TooSlowError: code 13, it does not come in.
+        """
+        await self._begun.wait()
+        if self._failure is not None:
+            raise self._failure
+        with self._changed:
+            self._most = HELD_BYTES
+        self._room.set()
 
     def _put(self, part: bytes) -> None:
         with self._changed:
@@ -148,7 +186,7 @@ class Rows(io.RawIOBase):
 
         Raises:
             ClientGoneError: the body broke off.
-            TimeoutError: nothing came for a minute.
+            TooSlowError: code 13, it did not come fast enough.
         """
         with self._changed:
             while not self._parts:
@@ -156,16 +194,15 @@ class Rows(io.RawIOBase):
                     raise self._failure
                 if self._ended:
                     return 0
-                if not self._changed.wait(IDLE_SECONDS):
-                    raise TimeoutError(f"no more of the body came for {IDLE_SECONDS:.0f} seconds")
+                self._changed.wait()
             part = self._parts.popleft()
             count = min(len(buffer), len(part))
             buffer[:count] = part[:count]
             if count < len(part):
                 self._parts.appendleft(part[count:])
-            full = self._held > HELD_BYTES
+            full = self._held > self._most
             self._held -= count
-            has_room = full and self._held <= HELD_BYTES
+            has_room = full and self._held <= self._most
         if has_room:
             self._loop.call_soon_threadsafe(self._room.set)
         return count

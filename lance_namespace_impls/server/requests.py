@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, unquote_plus
 
 from lance_namespace_client._model import Model
-from lance_namespace_client._transport import HEADER_PREFIX, STREAM_TYPE
+from lance_namespace_client._transport import HEADER_PREFIX
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.operations import Body, Operation, Parameter
 
@@ -21,7 +21,7 @@ from ..core.identifiers import (
 )
 from .routes import Endpoint, decode
 
-__all__ = ["Headers", "check_content_type", "read_request"]
+__all__ = ["Headers", "read_request"]
 
 JSON_TYPE = "application/json"
 PROPERTIES_HEADER = "x-lance-table-properties"
@@ -84,23 +84,6 @@ class Headers(dict[str, str]):
         return {HEADER_PREFIX + k: v for k, v in self.items() if k not in OWN_HEADERS}
 
 
-def check_content_type(endpoint: Endpoint, headers: Headers) -> None:
-    """Refuse a body of another kind than the operation takes; a missing type is the right one.
-
-    Raises:
-        InvalidInputError: code 13.
-    """
-    given = headers.get("content-type")
-    if not given:
-        return
-    wanted = STREAM_TYPE if endpoint.operation.body is Body.ARROW else JSON_TYPE
-    if given.partition(";")[0].strip().lower() != wanted:
-        raise InvalidInputError(
-            f"{endpoint.operation.name}: the body must be {wanted}, not {given!r}: "
-            "set the header Content-Type"
-        )
-
-
 def read_request(
     endpoint: Endpoint,
     segments: tuple[str, ...],
@@ -122,7 +105,7 @@ def read_request(
             different values.
     """
     operation = endpoint.operation
-    values = _from_body(endpoint, headers, body)
+    values = _from_body(endpoint, body)
     query = _from_query(operation, query_string)
     delimiter = query.pop("delimiter", None)
     _take_path(endpoint, segments, query, delimiter or DEFAULT_DELIMITER, values)
@@ -149,11 +132,10 @@ def read_request(
     return request
 
 
-def _from_body(endpoint: Endpoint, headers: Headers, body: bytes) -> dict[str, Any]:
+def _from_body(endpoint: Endpoint, body: bytes) -> dict[str, Any]:
     operation = endpoint.operation
     if not body.strip():
         return {}
-    check_content_type(endpoint, headers)
     try:
         data = json.loads(body)
     except (ValueError, RecursionError) as error:

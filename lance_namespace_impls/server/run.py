@@ -9,17 +9,19 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
 
+import attrs
 import uvicorn
-from starlette.applications import Starlette
 
 from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 from lance_namespace_client.namespace import LanceNamespace
 
 from ..core.errors import first_line
 from ..core.namespace import Namespace
+from .access import is_wildcard
 from .app import create_app
+from .connections import bounded_protocol
+from .options import ServerOptions
 
 __all__ = ["serve", "serving"]
 
@@ -34,8 +36,8 @@ def serve(
     host: str = "127.0.0.1",
     port: int = DEFAULT_PORT,
     *,
+    options: ServerOptions | None = None,
     announce: Callable[[str], None] | None = None,
-    **options: Any,
 ) -> None:
     """Serve a namespace until SIGINT or SIGTERM, then close it.
 
@@ -45,9 +47,10 @@ def serve(
         namespace: any namespace.
         host: address to listen on; only this machine reaches the default one.
         port: TCP port; 0 takes a free one.
+        options: how it is served; callers may reach it by the name in `host`, too, unless that
+            is every address.
         announce: is told the server's address once it listens; one line on standard output
             unless given.
-        options: as `create_app` has them.
 
     Raises:
         InvalidInputError: code 13, it cannot listen on that address.
@@ -55,7 +58,8 @@ def serve(
     say = announce if announce is not None else _print_address
     try:
         with _listen(host, port) as listener, _signals_stop_quietly():
-            server = _Server(create_app(namespace, **options), lambda: say(_address(listener)))
+            options = _named(options or ServerOptions(), host)
+            server = _Server(namespace, options, lambda: say(_address(listener)))
             server.run([listener])
     finally:
         if isinstance(namespace, Namespace):
@@ -63,14 +67,14 @@ def serve(
 
 
 @contextlib.contextmanager
-def serving(namespace: LanceNamespace, **options: Any) -> Iterator[str]:
+def serving(namespace: LanceNamespace, options: ServerOptions | None = None) -> Iterator[str]:
     """Serve a namespace from a background thread on a free port of this machine.
 
     The namespace is not closed.
 
     Args:
         namespace: any namespace.
-        options: as `create_app` has them.
+        options: how it is served.
 
     Yields:
         The server's address.
@@ -80,7 +84,7 @@ def serving(namespace: LanceNamespace, **options: Any) -> Iterator[str]:
     """
     started = threading.Event()
     with _listen("127.0.0.1", 0) as listener:
-        server = _Server(create_app(namespace, **options), started.set)
+        server = _Server(namespace, options or ServerOptions(), started.set)
         thread = threading.Thread(target=server.run, args=([listener],), name="lance-ns-server")
         thread.start()
         try:
@@ -93,11 +97,16 @@ def serving(namespace: LanceNamespace, **options: Any) -> Iterator[str]:
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, app: Starlette, on_started: Callable[[], None]) -> None:
+    def __init__(
+        self, namespace: LanceNamespace, options: ServerOptions, on_started: Callable[[], None]
+    ) -> None:
         self._on_started = on_started
         super().__init__(
             uvicorn.Config(
-                app,
+                create_app(namespace, options),
+                http=bounded_protocol(options.limits),
+                ws="none",
+                proxy_headers=False,
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -109,6 +118,15 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._on_started()
+
+
+def _named(options: ServerOptions, host: str) -> ServerOptions:
+    """Let callers use the name that the server listens by."""
+    if is_wildcard(host):
+        return options
+    access = options.access
+    own = attrs.evolve(access, allow_hosts=access.allow_hosts | {host})
+    return attrs.evolve(options, access=own)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -19,7 +19,7 @@ from lance_namespace_impls.core.catalog import TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.core.storage import EXPIRES_AT_MILLIS, TableStorage
 from lance_namespace_impls.interop import OfficialNamespace
-from lance_namespace_impls.server import serving
+from lance_namespace_impls.server import ServerOptions, serving
 from lance_namespace_impls.spark.writing import Target
 from lance_namespace_impls.tables.dataset import open_dataset
 from tests.behaviour.memory import MemoryConfig, Mixed
@@ -104,7 +104,7 @@ def _the_official_interface(namespace: Vending) -> Iterator[Any]:
 @contextmanager
 def _through_a_server(namespace: Vending) -> Iterator[Any]:
     with (
-        serving(namespace, vend_storage_options=True) as uri,
+        serving(namespace, ServerOptions(vend_storage_options=True)) as uri,
         connect("rest", {"uri": uri}) as rest,
     ):
         yield rest.open_table(T)
@@ -175,7 +175,10 @@ def test_without_a_time_it_cannot(
 def test_a_server_that_keeps_its_keys_does_not_say_when_they_expire(
     vending: Vending, vends: bool
 ) -> None:
-    with serving(vending, vend_storage_options=vends) as uri, connect("rest", {"uri": uri}) as rest:
+    with (
+        serving(vending, ServerOptions(vend_storage_options=vends)) as uri,
+        connect("rest", {"uri": uri}) as rest,
+    ):
         options = rest.describe_table({"id": list(T)}).storage_options or {}
     assert ("aws_secret_access_key" in options) is (EXPIRES_AT_MILLIS in options) is vends
 

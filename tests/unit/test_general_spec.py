@@ -42,6 +42,7 @@ from lance_namespace_impls.core.namespace import Namespace
 from lance_namespace_impls.registry import implementations, load
 from lance_namespace_impls.server import serving
 from tests.behaviour.memory import LEVELS, catalog
+from tests.servers.http_client import http_client
 from tests.servers.s3 import GuardedS3
 
 CATALOG = "tests.behaviour.memory:Mixed"
@@ -290,7 +291,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Clien
     with (
         connect(CATALOG, {"root": str(root)}) as served,
         serving(served) as uri,
-        httpx.Client(base_url=uri, timeout=60) as client,
+        http_client(uri, timeout=60) as client,
     ):
         yield client, root
 

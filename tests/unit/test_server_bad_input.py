@@ -15,6 +15,7 @@ import pytest
 from lance_namespace_impls import connect
 from lance_namespace_impls.directory import DirectoryNamespace
 from lance_namespace_impls.server import serving
+from tests.servers.http_client import http_client
 
 ROWS = pa.table({"a": pa.array(range(100_000), pa.int64())})
 
@@ -24,7 +25,7 @@ def client_of(root):
     with (
         connect("dir", {"path": root}) as namespace,
         serving(namespace) as uri,
-        httpx.Client(base_url=uri) as client,
+        http_client(uri) as client,
     ):
         namespace.create_table({"id": ["t"]}, pa.table({"a": pa.array([1, 2], pa.int64())}))
         yield client
@@ -116,7 +117,7 @@ def test_a_connection_that_ends_within_the_rows_changes_nothing(tmp_path):
     whole = ipc()
     namespace = Watched.from_properties({"path": tmp_path})
     with serving(namespace) as uri, pytest.raises(ConnectionError):
-        httpx.post(f"{uri}/v1/table/new/create", content=broken())
+        http_client(uri).post("/v1/table/new/create", content=broken())
     assert ended.wait(10)
     assert files(tmp_path) == {}
     assert list(namespace.iter_tables()) == []
@@ -178,7 +179,7 @@ def test_a_root_that_is_a_file(tmp_path):
     path.write_text("not a directory")
     with connect("dir", {"path": path}) as namespace, serving(namespace) as uri:
         assert failure(httpx.get(f"{uri}/v1/table")) == (400, 13)
-        assert failure(httpx.post(f"{uri}/v1/table/t/create", content=ipc())) == (400, 13)
+        assert failure(http_client(uri).post("/v1/table/t/create", content=ipc())) == (400, 13)
     assert path.read_text() == "not a directory"
 
 

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from lance_namespace_client.models import DescribeTableRequest
 from lance_namespace_impls import connect
-from lance_namespace_impls.server import create_app, serving
+from lance_namespace_impls.server import Limits, ServerOptions, create_app, serving
 from tests.servers.echo import EchoNamespace, large_rows
+from tests.servers.http_client import http_client
 
 STREAM = "application/vnd.apache.arrow.stream"
 
@@ -31,13 +32,13 @@ def echo():
 
 @pytest.fixture(scope="module")
 def uri(echo):
-    with serving(echo, max_json_bytes=1 << 16) as address:
+    with serving(echo, ServerOptions(limits=Limits(json_bytes=1 << 16))) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
 def http(uri):
-    with httpx.Client(base_url=uri) as client:
+    with http_client(uri) as client:
         yield client
 
 
@@ -216,7 +217,7 @@ def test_an_empty_body_is_an_empty_request(http, echo, content):
 @pytest.mark.parametrize(
     ("content_type", "status"),
     [
-        (None, 200),
+        (None, 400),
         ("application/json", 200),
         ("Application/JSON; charset=utf-8", 200),
         ("text/plain", 400),
@@ -224,18 +225,18 @@ def test_an_empty_body_is_an_empty_request(http, echo, content):
         (STREAM, 400),
     ],
 )
-def test_content_type_of_json(http, content_type, status):
+def test_content_type_of_json(uri, content_type, status):
     headers = {"Content-Type": content_type} if content_type else {}
-    response = http.post("/v1/table/t/describe", content=b"{}", headers=headers)
+    response = httpx.post(f"{uri}/v1/table/t/describe", content=b"{}", headers=headers)
     assert response.status_code == status
 
 
 @pytest.mark.parametrize(
-    ("content_type", "status"), [(None, 200), (STREAM, 200), ("application/json", 400)]
+    ("content_type", "status"), [(None, 400), (STREAM, 200), ("application/json", 400)]
 )
-def test_content_type_of_rows(http, content_type, status):
+def test_content_type_of_rows(uri, content_type, status):
     headers = {"Content-Type": content_type} if content_type else {}
-    response = http.post("/v1/table/t/create", content=ipc(), headers=headers)
+    response = httpx.post(f"{uri}/v1/table/t/create", content=ipc(), headers=headers)
     assert response.status_code == status
     assert status == 200 or response.json()["code"] == 13
 
@@ -419,7 +420,7 @@ def test_health_and_document(http):
     [(False, None, False), (False, True, False), (True, None, True), (True, False, False)],
 )
 def test_storage_secrets_leave_only_where_the_server_vends_them(vends, asks, secret):
-    with serving(EchoNamespace(), vend_storage_options=vends) as uri:
+    with serving(EchoNamespace(), ServerOptions(vend_storage_options=vends)) as uri:
         options = httpx.post(f"{uri}/v1/table/t/describe", json={"vend_credentials": asks}).json()[
             "storage_options"
         ]
@@ -439,7 +440,7 @@ def test_rows_are_not_awaited_where_the_call_is_refused(uri, echo):
             yield b"\0" * (1 << 20)
 
     started = time.monotonic()
-    with httpx.Client(base_url=uri, timeout=30) as client:
+    with http_client(uri, timeout=30) as client:
         response = client.post("/v1/table/t/create?mode=refuse", content=endless())
         assert (response.status_code, response.json()["code"]) == (400, 13)
         assert response.headers["connection"] == "close"
@@ -457,7 +458,7 @@ def test_a_client_that_asks_first_is_told_no_without_sending(uri):
     host, port = uri.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         connection.sendall(
-            b"POST /v1/table/t/create?limit=1&delimiter= HTTP/1.1\r\nHost: x\r\n"
+            b"POST /v1/table/t/create?limit=1&delimiter= HTTP/1.1\r\nHost: localhost\r\n"
             b"Content-Type: text/plain\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n"
         )
         first = connection.recv(1000)
@@ -475,8 +476,9 @@ def test_a_client_that_leaves_within_its_rows_frees_the_server(uri, echo):
     host, port = uri.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=10) as connection:
         connection.sendall(
-            b"POST /v1/table/left/create HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
-            + ipc(1000, 3)[:5000]
+            b"POST /v1/table/left/create HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/vnd.apache.arrow.stream\r\n"
+            b"Content-Length: 1000000\r\n\r\n" + ipc(30_000, 3)[:400_000]
         )
         wait_until(lambda: echo.requests and echo.last().id == ["left"])
     wait_until(lambda: not any(_reads_rows(t) for t in threading.enumerate()))
@@ -591,7 +593,9 @@ def test_below_another_application():
 
     async def ask():
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://x/lance/v2") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://localhost/lance/v2"
+        ) as client:
             found = await client.post("/v1/table/a%2Fb/describe")
             missing = await client.get("/v1/nothing")
             return found.status_code, missing.status_code

@@ -1,0 +1,129 @@
+"""Which requests are looked at at all, before any of them reaches the namespace.
+
+A page in a browser can make its reader's browser send requests to a server that only this machine
+or network reaches. It cannot choose the headers that are looked at here: where a request comes
+from (``Origin``, ``Sec-Fetch-Site``), which name it was sent to (``Host``), and what its body is
+(``Content-Type``), of which a page sends three kinds without asking first.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+import attrs
+
+from lance_namespace_client._transport import STREAM_TYPE
+from lance_namespace_client.errors import InvalidInputError, PermissionDeniedError
+from lance_namespace_client.operations import Body
+
+from .requests import JSON_TYPE, Headers
+from .routes import Endpoint
+
+__all__ = ["ANY_HOST", "Access", "check_content_type", "is_loopback", "is_wildcard"]
+
+ANY_HOST = "*"
+# What a page may send anywhere without asking; no client of the protocol does.
+FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
+
+
+def _names(hosts: Iterable[str]) -> frozenset[str]:
+    return frozenset(_plain(host) for host in hosts)
+
+
+@attrs.frozen(kw_only=True)
+class Access:
+    """Which requests a server takes.
+
+    Args:
+        allow_hosts: names, without port, that callers may reach it by, beside those of this
+            machine (``localhost``, ``127.0.0.1``, ``::1``); ``*`` is any.
+    """
+
+    allow_hosts: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
+
+    def check(self, headers: Headers) -> None:
+        """Refuse what a page in a browser may have sent on its own.
+
+        Raises:
+            PermissionDeniedError: code 15, it comes from another site, or was sent to a name that
+                is none of the server's.
+            InvalidInputError: code 13, its type is one of a form.
+        """
+        host = headers.get("host")
+        if host is not None and not self._is_own(host):
+            raise PermissionDeniedError(
+                f"the server is not reached by the name {host[:100]!r}; start it with "
+                "--allow-host NAME for each name that callers use"
+            )
+        site = headers.get("sec-fetch-site", "none").lower()
+        origin = headers.get("origin")
+        if site not in ("none", "same-origin") or (origin is not None and not _same(origin, host)):
+            shown = f" ({origin[:100]})" if origin is not None else ""
+            raise PermissionDeniedError(f"pages of other sites{shown} may not call this server")
+        given = media_type(headers)
+        if given in FORM_TYPES:
+            raise InvalidInputError(
+                f"a body of type {given} is not taken: set the header Content-Type to {JSON_TYPE} "
+                f"or {STREAM_TYPE}"
+            )
+
+    def _is_own(self, host: str) -> bool:
+        if ANY_HOST in self.allow_hosts:
+            return True
+        try:
+            name = _plain(urlsplit(f"//{host}").hostname or "")
+        except ValueError:
+            return False
+        return name in self.allow_hosts or is_loopback(name)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host's name or address is one of this machine alone."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def is_wildcard(host: str) -> bool:
+    """Return whether an address to listen on stands for every network."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return host == ""
+
+
+def _plain(host: str) -> str:
+    return host.lower().strip("[]").rstrip(".")
+
+
+def _same(origin: str, host: str | None) -> bool:
+    """Return whether a page's origin is the server itself, by the name that it was asked by.
+
+    The scheme may differ: a proxy in front may speak TLS.
+    """
+    _, separator, place = origin.partition("://")
+    return bool(separator) and host is not None and place.lower() == host.lower()
+
+
+def media_type(headers: Headers) -> str:
+    """Return the type of a body without its parameters; ``""`` where none is named."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def check_content_type(endpoint: Endpoint, headers: Headers) -> None:
+    """Refuse a body of another kind than the operation takes, or of none.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    wanted = STREAM_TYPE if endpoint.operation.body is Body.ARROW else JSON_TYPE
+    if media_type(headers) != wanted:
+        given = headers.get("content-type")
+        shown = f"not {given[:100]!r}" if given else "and say so"
+        raise InvalidInputError(
+            f"{endpoint.operation.name}: the body must be {wanted}, {shown}: "
+            "set the header Content-Type"
+        )

@@ -1,0 +1,229 @@
+"""How much of the server its callers can use, at once and in all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Self, TypeVar
+
+import attrs
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    ServiceUnavailableError,
+    ThrottlingError,
+)
+from lance_namespace_client.operations import Body, Operation
+
+__all__ = ["Limits", "Meter", "Pool", "Pools", "TooSlowError", "out_of_time"]
+
+T = TypeVar("T")
+
+# Parts of the protocol whose operations read or write the rows of a table.
+HEAVY_TAGS = frozenset({"Column", "Data", "Index", "MaterializedView"})
+RETRY_SECONDS = 1.0
+
+
+def _limit(default: float, doc: str, *, unit: str | None = None) -> Any:
+    def positive(instance: object, attribute: attrs.Attribute[Any], value: float) -> None:
+        if not 0 < value < math.inf:
+            raise InvalidInputError(f"{attribute.name} must be more than 0, not {value}")
+
+    metadata = {"doc": doc, "unit": unit}
+    return attrs.field(default=default, validator=positive, metadata=metadata)
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """Bounds of a server; each is more than 0 (code 13).
+
+    The defaults suit a machine of a few cores and 4 GiB.
+    """
+
+    connections: int = _limit(1024, "open connections")
+    header_bytes: int = _limit(64 << 10, "size of a request's headers", unit="bytes")
+    header_seconds: float = _limit(10, "time for a request's headers", unit="seconds")
+    json_bytes: int = _limit(4 << 20, "size of a JSON body", unit="bytes")
+    json_seconds: float = _limit(30, "time for a JSON body to come in", unit="seconds")
+    metadata_calls: int = _limit(40, "operations on metadata that run at once")
+    queries: int = _limit(16, "queries, and other operations on rows, that are open at once")
+    query_seconds: float = _limit(300, "time that a query may work", unit="seconds")
+    answer_seconds: float = _limit(
+        3600, "time for the rows of an answer to be read", unit="seconds"
+    )
+    reader_seconds: float = _limit(
+        60, "time over which the speed of an answer's reader is taken", unit="seconds"
+    )
+    uploads: int = _limit(16, "operations that take rows, at once")
+    upload_seconds: float = _limit(3600, "time for an upload", unit="seconds")
+    upload_window_seconds: float = _limit(
+        5, "time over which the speed of an upload is taken", unit="seconds"
+    )
+    batch_bytes: int = _limit(1 << 30, "size of a batch in an upload", unit="bytes")
+    least_rate: int = _limit(
+        16 << 10, "speed of an upload, and of the reader of an answer", unit="bytes/second"
+    )
+    unsent_bytes: int = _limit(
+        256 << 20, "rows of all answers together that wait for slow readers", unit="bytes"
+    )
+    waiting: int = _limit(64, "calls that wait for a place, of each kind")
+    waiting_seconds: float = _limit(10, "time that a call waits for a place", unit="seconds")
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> Self:
+        """Create limits from text, as a command line has them.
+
+        Raises:
+            InvalidInputError: code 13, there is no such limit, or it is no number above 0.
+        """
+        fields = attrs.fields_dict(cls)
+        values: dict[str, Any] = {}
+        for name, text in given.items():
+            if name not in fields:
+                near = difflib.get_close_matches(name, fields, 1)
+                advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
+                raise InvalidInputError(f"there is no limit {name!r}; {advice}")
+            kind = int if fields[name].type in (int, "int") else float
+            try:
+                values[name] = kind(text)
+            except ValueError:
+                raise InvalidInputError(
+                    f"{name} must be a {'whole ' if kind is int else ''}number, not {text[:40]!r}"
+                ) from None
+        return cls(**values)
+
+
+class TooSlowError(InvalidInputError, TimeoutError):
+    """The client takes too long to send its request (code 13, HTTP status 408)."""
+
+    http_status = 408
+
+
+class Meter:
+    """Judges the speed of a client by the time that it is waited for.
+
+    Args:
+        least_rate: bytes a second that are expected, on average over `seconds`.
+        seconds: how long it is watched before it is judged.
+    """
+
+    def __init__(self, least_rate: int, seconds: float) -> None:
+        self._least = least_rate
+        self._window = seconds
+        self._waited = 0.0
+        self._bytes = 0
+
+    @contextlib.asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """Bound the wait for the client in the block.
+
+        Raises:
+            TooSlowError: code 13, it is slower than it may be.
+        """
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(max(0.0, self._window - self._waited)):
+                yield
+        except TimeoutError:
+            raise self._too_slow() from None
+        self._waited += time.monotonic() - started
+
+    def moved(self, count: int) -> None:
+        """Note that so many bytes came or went.
+
+        Raises:
+            TooSlowError: code 13, they were fewer than they may be.
+        """
+        self._bytes += count
+        if self._bytes >= self._least * self._window:
+            self._waited, self._bytes = 0.0, 0
+        elif self._waited >= self._window:
+            raise self._too_slow()
+
+    def _too_slow(self) -> TooSlowError:
+        return TooSlowError(
+            f"the connection moves fewer than {self._least} bytes a second; the server gave it up"
+        )
+
+
+class Pool:
+    """Threads for one kind of work, and how many calls may wait for one.
+
+    Args:
+        kind: what the calls are, for messages.
+        size: calls that have a place at once.
+        limits: how many may wait, and how long.
+    """
+
+    def __init__(self, kind: str, size: int, limits: Limits) -> None:
+        self.threads = ThreadPoolExecutor(size, f"lance-ns-{kind}")
+        self._kind = kind
+        self._places = asyncio.Semaphore(size)
+        self._limits = limits
+        self._waiting = 0
+
+    async def enter(self) -> None:
+        """Take a place; whoever has one gives it back with `leave`.
+
+        Raises:
+            ThrottlingError: code 21, all are taken and stay so.
+        """
+        if not self._places.locked():
+            await self._places.acquire()
+            return
+        if self._waiting >= self._limits.waiting:
+            raise self._full()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(self._limits.waiting_seconds):
+                await self._places.acquire()
+        except TimeoutError:
+            raise self._full() from None
+        finally:
+            self._waiting -= 1
+
+    def leave(self) -> None:
+        """Give a place back."""
+        self._places.release()
+
+    def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Run a function in one of the threads."""
+        return self.threads.submit(function, *arguments)
+
+    def _full(self) -> ThrottlingError:
+        return ThrottlingError(
+            f"the server has as many {self._kind} under way as it takes; try again later",
+            retry_after=RETRY_SECONDS,
+        )
+
+
+class Pools:
+    """The threads of a server, apart for each kind of work, so that none starves another."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.metadata = Pool("calls", limits.metadata_calls, limits)
+        self.queries = Pool("queries", limits.queries, limits)
+        self.uploads = Pool("uploads", limits.uploads, limits)
+
+    def of(self, operation: Operation[Any, Any]) -> Pool:
+        """Return the pool that an operation runs in."""
+        if operation.body is Body.ARROW:
+            return self.uploads
+        return self.queries if operation.tag in HEAVY_TAGS else self.metadata
+
+    def close(self) -> None:
+        """Let no new operation start; those that run come to their end."""
+        for pool in (self.metadata, self.queries, self.uploads):
+            pool.threads.shutdown(wait=False, cancel_futures=True)
+
+
+def out_of_time(name: str, seconds: float) -> ServiceUnavailableError:
+    """Return the failure of an operation that ran too long (code 17)."""
+    return ServiceUnavailableError(
+        f"{name} was given up after {seconds:g} seconds; ask for fewer rows, or for less of them"
+    )

@@ -1,0 +1,164 @@
+"""Requests that a page in somebody's browser can send: none of them reaches the namespace."""
+
+from __future__ import annotations
+
+import http.client
+import io
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import Access, ServerOptions, serving
+from tests.server.attacks.hostile_arrow import good, stream_of
+
+STREAM = "application/vnd.apache.arrow.stream"
+
+
+@pytest.fixture
+def served(tmp_path):
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table({"id": ["t"]}, pa.Table.from_batches([good()]))
+        with serving(namespace) as uri:
+            yield namespace, uri
+
+
+def ask(uri, path, headers, body=None, method="POST"):
+    """Send exactly these headers, and ``Host`` where they do not say otherwise."""
+    connection = http.client.HTTPConnection(uri.removeprefix("http://"), timeout=30)
+    connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    if body is not None or method == "POST":
+        connection.putheader("Content-Length", str(len(body or b"")))
+    connection.endheaders(body)
+    with connection.getresponse() as response:
+        return response.status, httpx.Response(200, content=response.read()).json()
+
+
+def refused(served, headers, body=None, *, code, path="/v1/table/t/drop"):
+    namespace, uri = served
+    status, answer = ask(uri, path, headers, body)
+    assert (status, answer["code"]) == ({13: 400, 15: 403}[code], code), answer
+    assert list(namespace.iter_tables()) == ["t"]
+    return answer["error"]
+
+
+FORMS = {
+    "application/x-www-form-urlencoded": b"a=b",
+    "application/x-www-form-urlencoded; charset=UTF-8": b"a=b",
+    "multipart/form-data; boundary=x": b"--x--\r\n",
+    "text/plain": b'{"id": ["t"]}',
+    "TEXT/PLAIN;charset=UTF-8": b'{"id": ["t"]}',
+}
+
+
+@pytest.mark.parametrize("kind", FORMS)
+@pytest.mark.parametrize("empty", [True, False])
+@pytest.mark.parametrize("path", ["/v1/table/t/drop", "/DropTable?x=1", "/v1/table/u/create"])
+def test_a_form_changes_nothing_whatever_its_body(served, kind, empty, path):
+    body = b"" if empty else FORMS[kind]
+    assert "Content-Type" in refused(served, {"Content-Type": kind}, body, code=13, path=path)
+
+
+@pytest.mark.parametrize("path", ["/v1/table/t/drop", "/DropTable", "/v1/table/u/create"])
+@pytest.mark.parametrize("kind", [None, "", "application/octet-stream", "image/png"])
+def test_a_body_says_what_it_is(served, path, kind):
+    body = stream_of(good()) if path.endswith("create") else b'{"id": ["t"]}'
+    headers = {} if kind is None else {"Content-Type": kind}
+    assert "Content-Type" in refused(served, headers, body, code=13, path=path)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://localhost:8000"},
+        {"Origin": "http://127.0.0.1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example", "Content-Type": "application/json"},
+        {"Sec-Fetch-Site": "cross-site", "Content-Type": "application/json"},
+    ],
+)
+@pytest.mark.parametrize("body", [None, b"{}"])
+def test_another_site_is_denied(served, headers, body):
+    assert "other sites" in refused(served, headers, body, code=15)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:2333",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "localhost@evil.example",
+        "[::1",
+        "",
+    ],
+)
+def test_a_name_that_is_made_to_lead_here_is_denied(served, host):
+    """DNS rebinding: the page's own name resolves to this machine."""
+    assert "--allow-host" in refused(served, {"Host": host}, code=15)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80", "127.8.8.8:2", "a.localhost"]
+)
+def test_names_of_this_machine(served, host):
+    _, uri = served
+    assert ask(uri, "/v1/table", {"Host": host}, method="GET")[0] == 200
+
+
+def test_names_that_are_allowed(tmp_path):
+    options = ServerOptions(access=Access(allow_hosts=["Lake.example.com", "10.0.0.1"]))
+    with connect("dir", {"path": str(tmp_path)}) as namespace, serving(namespace, options) as uri:
+        for host in ("lake.example.com", "lake.example.com.:443", "10.0.0.1:1", "localhost"):
+            assert ask(uri, "/v1/table", {"Host": host}, method="GET")[0] == 200
+        assert ask(uri, "/v1/table", {"Host": "x.lake.example.com"}, method="GET")[0] == 403
+    options = ServerOptions(access=Access(allow_hosts=["*"]))
+    with connect("dir", {"path": str(tmp_path)}) as namespace, serving(namespace, options) as uri:
+        assert ask(uri, "/v1/table", {"Host": "any.example"}, method="GET")[0] == 200
+
+
+def test_a_page_of_the_server_itself_may_call(served):
+    _, uri = served
+    host = uri.removeprefix("http://")
+    for origin in (uri, f"https://{host}"):
+        headers = {"Origin": origin, "Sec-Fetch-Site": "same-origin"}
+        assert ask(uri, "/v1/table/t/describe", headers)[0] == 200
+    assert ask(uri, "/v1/table", {"Sec-Fetch-Site": "none"}, method="GET")[0] == 200
+
+
+def test_no_page_is_told_that_it_may(served):
+    _, uri = served
+    answer = httpx.options(
+        f"{uri}/v1/table/t/drop",
+        headers={
+            "Origin": "https://evil.example",
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "content-type",
+        },
+    )
+    assert answer.status_code == 405
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_clients_that_post_nothing_and_name_no_type_go_on_working(served):
+    namespace, uri = served
+    assert ask(uri, "/v1/table/t/tags/list", {})[0] == 200
+    assert ask(uri, "/v1/table/t/version/list", {})[0] == 200
+    assert ask(uri, "/v1/table/t/drop", {})[0] == 200
+    assert list(namespace.iter_tables()) == []
+
+
+def test_what_names_its_type_goes_on_working(served):
+    namespace, uri = served
+    body = io.BytesIO(stream_of(good())).getvalue()
+    assert ask(uri, "/v1/table/u/create", {"Content-Type": STREAM}, body)[0] == 200
+    assert ask(uri, "/v1/table/u/drop", {"Content-Type": "application/json"}, b"{}")[0] == 200
+    assert list(namespace.iter_tables()) == ["t"]
