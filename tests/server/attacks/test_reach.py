@@ -15,7 +15,7 @@ import pytest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.catalog import TableEntry
-from lance_namespace_impls.server import serving
+from lance_namespace_impls.server import Reach, ServerOptions, serving
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
 
 ROWS = pa.table({"x": [1, 2, 3]})
@@ -129,7 +129,7 @@ def test_a_caller_names_no_storage_option(namespace: MemoryNamespace, way: str) 
 
 
 def test_the_operator_names_the_options_that_callers_may_set(namespace: MemoryNamespace) -> None:
-    with serving(namespace, allow_storage_options=["aws_region"]) as address:
+    with serving(namespace, ServerOptions(reach=Reach(storage_options=["aws_region"]))) as address:
         caller = Caller(address)
         body = {"properties": {"storage.aws_region": "eu-west-1"}}
         assert caller.json("/v1/table/ns$a/declare", body).status_code == 200
@@ -138,7 +138,9 @@ def test_the_operator_names_the_options_that_callers_may_set(namespace: MemoryNa
 
 
 def test_an_allowed_endpoint_takes_no_credentials_along(namespace: MemoryNamespace) -> None:
-    with serving(namespace, allow_storage_options=THEFT, vend_storage_options=True) as address:
+    with serving(
+        namespace, ServerOptions(reach=Reach(storage_options=THEFT), vend_storage_options=True)
+    ) as address:
         caller = Caller(address)
         said(caller.json("/v1/table/ns$a/declare", {"properties": STOLEN}))
         body = {"properties": {**STOLEN, "storage.skip_signature": "true"}}
@@ -218,7 +220,7 @@ def test_the_operator_names_more_places(outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     with (
         Mixed(MemoryConfig(root=str(root))) as namespace,
-        serving(namespace, allow_locations=[str(outside), "s3://shared/tables/"]) as address,
+        serving(namespace, ServerOptions(reach=Reach(locations=[str(outside), "s3://shared/tables/"]))) as address,
     ):
         namespace.create_namespace({"id": ["ns"]})
         caller = Caller(address)
@@ -246,7 +248,7 @@ def test_a_table_that_the_catalog_has_on_the_servers_disk_is_out_of_reach(
             said(caller.rows("/v1/table/ns$t/insert"), 15)
             said(caller.rows("/v1/table/ns$t/create", params={"mode": "Overwrite"}), 15)
         assert contents(outside) == before
-        with serving(namespace, allow_locations=[str(outside)]) as address:
+        with serving(namespace, ServerOptions(reach=Reach(locations=[str(outside)]))) as address:
             assert Caller(address).json("/v1/table/ns$t/count_rows", {}).json() == 3
 
 
@@ -302,7 +304,7 @@ def test_of_a_namespace_of_another_make_no_place_is_known(outside: Path) -> None
             return {"location": request.location}
 
     foreign: Any = Foreign()
-    with serving(foreign, allow_locations=["s3://shared/x"]) as address:
+    with serving(foreign, ServerOptions(reach=Reach(locations=["s3://shared/x"]))) as address:
         caller = Caller(address)
         said(caller.json("/v1/table/t/declare", {"location": f"{outside}/victim"}))
         assert (

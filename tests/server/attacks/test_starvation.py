@@ -1,0 +1,295 @@
+"""Callers that take all there is to take: the others are still answered."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import attrs
+import httpx
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_impls.server import Limits, ServerOptions, serving
+from tests.servers.echo import EchoNamespace
+from tests.servers.http_client import http_client
+
+from .hostile_arrow import good, stream_of
+
+PATIENCE = 60.0
+HEAD = (
+    b"POST /v1/table/t/create HTTP/1.1\r\nHost: localhost\r\n"
+    b"Content-Type: application/vnd.apache.arrow.stream\r\nContent-Length: 1000000\r\n\r\n"
+)
+
+
+class Slow(EchoNamespace):
+    """Queries wait until they are released."""
+
+    def __init__(self):
+        super().__init__()
+        self.running = 0
+        self.most = 0
+        self._lock = threading.Lock()
+
+    def query_table(self, request):
+        with self._lock:
+            self.running += 1
+            self.most = max(self.most, self.running)
+        try:
+            assert self.released.wait(PATIENCE)
+        finally:
+            with self._lock:
+                self.running -= 1
+        return super().query_table(request)
+
+
+@contextlib.contextmanager
+def served(namespace, **limits):
+    options = ServerOptions(limits=Limits(**limits))
+    with serving(namespace, options) as uri, http_client(uri, timeout=PATIENCE) as client:
+        try:
+            yield uri, client
+        finally:
+            namespace.released.set()
+
+
+def open_connection(uri, data=b""):
+    host, port = uri.removeprefix("http://").split(":")
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    connection.sendall(data)
+    return connection
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+QUERY = {"k": 1, "vector": {}}
+
+
+def test_queries_leave_room_for_metadata_and_are_bounded():
+    namespace = Slow()
+    with (
+        served(namespace, queries=2, waiting=2, waiting_seconds=0.5) as (_, client),
+        ThreadPoolExecutor(12) as threads,
+    ):
+        asked = [threads.submit(client.post, "/v1/table/t/query", json=QUERY) for _ in range(12)]
+        wait_until(lambda: sum(call.done() for call in asked) == 10)
+        for _ in range(20):
+            assert client.post("/v1/table/t/describe").status_code == 200
+        namespace.released.set()
+        answers = [call.result() for call in asked]
+    assert namespace.most == 2
+    full = [answer for answer in answers if answer.status_code == 429]
+    assert len(full) == 10
+    for answer in full:
+        assert answer.json()["code"] == 21
+        assert int(answer.headers["retry-after"]) >= 1
+    assert [answer.status_code for answer in answers].count(200) == 2
+
+
+def test_a_query_has_a_deadline_and_keeps_its_place_until_it_ends():
+    namespace = Slow()
+    with served(namespace, queries=1, query_seconds=0.3, waiting_seconds=0.3) as (_, client):
+        answer = client.post("/v1/table/t/query", json=QUERY)
+        assert (answer.status_code, answer.json()["code"]) == (503, 17)
+        assert client.post("/v1/table/t/query", json=QUERY).status_code == 429
+        namespace.released.set()
+        wait_until(lambda: client.post("/v1/table/t/query", json=QUERY).status_code == 200)
+
+
+def test_a_query_whose_client_has_gone_frees_its_place():
+    namespace = Slow()
+    closed = threading.Event()
+
+    def batches():
+        try:
+            while True:
+                yield pa.record_batch({"a": list(range(1 << 17))})
+        finally:
+            closed.set()
+
+    namespace.reader = lambda: pa.RecordBatchReader.from_batches(
+        pa.schema([("a", pa.int64())]), batches()
+    )
+    with served(namespace, queries=1) as (uri, client):
+        with contextlib.suppress(httpx.ReadTimeout):
+            httpx.post(f"{uri}/v1/table/t/query", json=QUERY, timeout=0.5)
+        assert namespace.running == 1
+        namespace.released.set()
+        assert closed.wait(PATIENCE)
+        namespace.reader = lambda: pa.table({"a": [1]}).to_reader()
+        assert client.post("/v1/table/t/query", json=QUERY).status_code == 200
+
+
+def test_a_reader_that_reads_nothing_is_cut():
+    namespace = EchoNamespace()
+    made = 0
+
+    def batches():
+        nonlocal made
+        while True:
+            made += 1
+            yield pa.record_batch({"a": list(range(1 << 17))})
+
+    namespace.reader = lambda: pa.RecordBatchReader.from_batches(
+        pa.schema([("a", pa.int64())]), batches()
+    )
+    body = b'{"k": 1, "vector": {}}'
+    request = (
+        b"POST /v1/table/t/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: %d\r\n\r\n" % len(body)
+    )
+    with served(namespace, queries=1, reader_seconds=0.5) as (uri, client):
+        with open_connection(uri, request + body) as connection:
+            wait_until(lambda: made)
+            namespace_reader = lambda: pa.table({"a": [1]}).to_reader()  # noqa: E731
+            namespace.reader = namespace_reader
+            # Its place becomes free although it never closes its connection.
+            wait_until(lambda: client.post("/v1/table/t/query", json=QUERY).status_code == 200)
+            assert made < 40
+            connection.settimeout(PATIENCE)
+            with contextlib.suppress(ConnectionError):
+                while connection.recv(1 << 20):
+                    pass
+
+
+def test_uploads_that_trickle_hold_up_no_other():
+    namespace = EchoNamespace()
+    with (
+        served(namespace, uploads=2, upload_window_seconds=1) as (uri, client),
+        contextlib.ExitStack() as stack,
+    ):
+        slow = [
+            stack.enter_context(open_connection(uri, HEAD + stream_of(good())[:100]))
+            for _ in range(100)
+        ]
+        started = time.monotonic()
+        assert client.post("/v1/table/t/create", content=stream_of(good())).status_code == 200
+        assert time.monotonic() - started < PATIENCE / 2
+        for connection in slow:
+            answer = connection.recv(1 << 16)
+            assert answer.startswith(b"HTTP/1.1 408 "), answer
+            assert b'"code":13' in answer
+
+
+def test_an_upload_that_stops_after_its_beginning_gives_its_place_back():
+    namespace = EchoNamespace()
+    large = stream_of(pa.record_batch({"a": list(range(60_000))}))
+    with (
+        served(namespace, uploads=1, upload_window_seconds=0.5) as (uri, client),
+        open_connection(uri, HEAD + large[:200_000]),
+    ):
+        wait_until(lambda: namespace.requests)
+        answer = client.post("/v1/table/t/create", content=stream_of(good()))
+        assert answer.status_code == 200, answer.text
+
+
+def test_an_upload_has_a_total_deadline():
+    namespace = EchoNamespace()
+    with served(namespace, upload_seconds=0.5) as (_, client):
+
+        def forever():
+            while True:
+                yield b"\xff\xff\xff\xff"
+                time.sleep(0.1)
+
+        answer = client.post("/v1/table/t/create", content=forever())
+        assert (answer.status_code, answer.json()["code"]) in ((400, 13), (408, 13))
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"POST /v1/table/t", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nx-a: "]
+)
+def test_half_a_request_has_a_deadline(sent):
+    namespace = EchoNamespace()
+    with served(namespace, header_seconds=0.5) as (uri, client):
+        with open_connection(uri, sent) as connection:
+            answer = connection.recv(1 << 16)
+            assert answer.startswith(b"HTTP/1.1 408 ")
+            assert connection.recv(1) == b""
+        assert client.get("/healthz").status_code == 200
+
+
+def test_a_json_body_has_a_deadline():
+    head = (
+        b"POST /v1/table/t/describe HTTP/1.1\r\nHost: localhost\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    with (
+        served(EchoNamespace(), json_seconds=0.5) as (uri, _),
+        open_connection(uri, head) as connection,
+    ):
+        answer = connection.recv(1 << 16)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("form", ["one", "many", "endless"])
+def test_headers_have_a_limit(form):
+    with served(EchoNamespace(), header_bytes=4096) as (uri, client):
+        lines = {
+            "one": b"x-a: " + b"a" * 10_000 + b"\r\n\r\n",
+            "many": b"x-a: a\r\n" * 2_000 + b"\r\n",
+            "endless": b"x-a: " + b"a" * 10_000,
+        }[form]
+        with open_connection(uri, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + lines) as sent:
+            assert sent.recv(1 << 16)[:12] in (b"HTTP/1.1 400", b"HTTP/1.1 431")
+        assert client.get("/healthz").status_code == 200
+
+
+def test_connections_have_a_limit():
+    with served(EchoNamespace(), connections=5) as (uri, _), contextlib.ExitStack() as stack:
+        held = [stack.enter_context(open_connection(uri)) for _ in range(5)]
+        time.sleep(0.2)
+        with open_connection(uri) as more:
+            answer = more.recv(1 << 16)
+        assert answer.startswith(b"HTTP/1.1 429 ")
+        assert b"retry-after: 1" in answer
+        assert b'"code":21' in answer
+        for connection in held:
+            connection.close()
+        wait_until(lambda: httpx.get(f"{uri}/healthz").status_code == 200)
+
+
+def test_json_of_32_mib_is_not_the_default():
+    assert Limits().json_bytes < 32 << 20
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "x", ""])
+def test_a_limit_is_a_number_above_0(text):
+    for name in ("queries", "query_seconds"):
+        with pytest.raises(InvalidInputError):
+            Limits.read({name: text})
+
+
+def test_a_limit_that_is_mistyped():
+    with pytest.raises(InvalidInputError, match="'queries'"):
+        Limits.read({"querys": "1"})
+
+
+def test_the_limits_are_documented():
+    text = Path(__file__).parents[3].joinpath("docs", "serving.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
+    assert rows == {f.name: f"{f.default:.0f}" for f in attrs.fields(Limits)}
+
+
+def test_every_operation_on_rows_is_apart_from_metadata():
+    from lance_namespace_impls.server.limits import Pools
+
+    pools = Pools(Limits())
+    kinds = {name: pools.of(row) for name, row in OPERATIONS.items()}
+    pools.close()
+    assert kinds["DescribeTable"] is kinds["ListTables"] is pools.metadata
+    assert kinds["QueryTable"] is kinds["CountTableRows"] is kinds["UpdateTable"] is pools.queries
+    assert kinds["CreateTable"] is kinds["InsertIntoTable"] is pools.uploads
