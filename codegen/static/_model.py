@@ -25,7 +25,10 @@ RequestLike: TypeAlias = Mapping[str, Any] | SupportsModelDump
 
 
 def _invalid(where: str, wanted: str, value: Any) -> Exception:
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except RecursionError:
+        shown = "something of very many levels"
     if len(shown) > 60:
         shown = shown[:57] + "..."
     return _refused(f"{where} must be {wanted}, not {shown}")
@@ -231,9 +234,18 @@ class Model:
             where: what to call the object in messages; its class name unless given.
 
         Raises:
-            InvalidInputError: code 13, a field is missing or of the wrong type.
+            InvalidInputError: code 13, a field is missing or of the wrong type, or fields lie too
+                many levels deep.
         """
-        where = where or cls.__name__
+        if where is not None:
+            return cls._decoded(data, where)
+        try:
+            return cls._decoded(data, cls.__name__)
+        except RecursionError:
+            raise _refused(f"{cls.__name__} is nested too deeply; take levels out") from None
+
+    @classmethod
+    def _decoded(cls, data: Mapping[str, Any], where: str) -> Self:
         if not isinstance(data, Mapping):
             raise _invalid(where, "an object", data)
         values: dict[str, Any] = {}

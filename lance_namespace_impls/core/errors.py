@@ -15,12 +15,22 @@ from lance_namespace_client.errors import (
     ServiceUnavailableError,
 )
 
-__all__ = ["first_line", "from_system_failure", "scrub"]
+__all__ = ["excerpt", "first_line", "from_system_failure", "scrub"]
+
+
+def excerpt(text: str, ends: int = 1000) -> str:
+    """Return a text whole, or the two ends of one that is longer than both, for patterns to read.
+
+    Args:
+        text: a message, which may repeat what a caller sent.
+        ends: characters kept of each end.
+    """
+    return text if len(text) <= 2 * ends else f"{text[:ends]} ... {text[-ends:]}"
 
 
 def first_line(error: BaseException, limit: int = 300) -> str:
     """Give the message of an exception on one line."""
-    text = " ".join(str(error).split())
+    text = " ".join(excerpt(str(error), 10 * limit).split())
     return (text[: limit - 3] + "...") if len(text) > limit else text or type(error).__name__
 
 

@@ -25,7 +25,7 @@ from lance_namespace_client.errors import (
     ThrottlingError,
 )
 
-from ..core.errors import first_line
+from ..core.errors import excerpt, first_line
 
 __all__ = ["from_lance", "plain_message"]
 
@@ -76,11 +76,17 @@ def plain_message(error: BaseException) -> str:
 
 
 def _said(error: BaseException) -> str:
-    """Give the message of an exception; pylance gives some in two parts, which show as a tuple."""
+    """Return the message of an exception, without the middle of one that is very long.
+
+    It repeats what the caller sent, and most patterns here take time that grows with the square of
+    a text. pylance gives some messages in two parts, which show as a tuple.
+    """
     parts = error.args
     if isinstance(error, TypeError) and len(parts) > 1 and all(isinstance(p, str) for p in parts):
-        return "".join(parts)
-    return str(error)
+        text = "".join(parts)
+    else:
+        text = str(error)
+    return excerpt(text)
 
 
 def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:

@@ -20,6 +20,8 @@ __all__ = ["scan", "scanner"]
 READ_AHEAD_BYTES = 32 << 20
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 << 20
+# Lance works through a full-text query by recursion, on a stack that ends the process.
+DEEPEST_QUERY = 32
 
 
 def scanner(dataset: Any, request: Query) -> Any:
@@ -173,8 +175,12 @@ def _full_text(request: Query) -> Any:
     raise InvalidInputError("QueryTable: give one of string_query and structured_query")
 
 
-def _structured(query: Any) -> Any:
+def _structured(query: Any, depth: int = 1) -> Any:
     """Build pylance's query object for one node of a structured full-text query."""
+    if depth > DEEPEST_QUERY:
+        raise InvalidInputError(
+            f"QueryTable: a full-text query has at most {DEEPEST_QUERY} levels; take some out"
+        )
     from lance.query import (
         BooleanQuery,
         BoostQuery,
@@ -198,8 +204,8 @@ def _structured(query: Any) -> Any:
             return PhraseQuery(node.terms, _needs(node, "column"), slop=node.slop or 0)
         case "boost":
             return BoostQuery(
-                _structured(node.positive),
-                _structured(node.negative),
+                _structured(node.positive, depth + 1),
+                _structured(node.negative, depth + 1),
                 negative_boost=node.negative_boost,
             )
         case "multi_match":
@@ -213,7 +219,7 @@ def _structured(query: Any) -> Any:
             clauses = [(Occur.MUST, part) for part in node.must]
             clauses += [(Occur.MUST_NOT, part) for part in node.must_not]
             clauses += [(Occur.SHOULD, part) for part in node.should]
-            return BooleanQuery([(occur, _structured(part)) for occur, part in clauses])
+            return BooleanQuery([(occur, _structured(part, depth + 1)) for occur, part in clauses])
 
 
 def _match(match_query: Any, node: Any) -> Any:
