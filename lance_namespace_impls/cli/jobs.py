@@ -287,9 +287,7 @@ def serve(
     options = ServerOptions(
         vend_storage_options=vend_storage_options,
         access=Access(allow_hosts=allow_host or ()),
-        reach=Reach(
-            storage_options=allow_storage_option or (), locations=allow_location or ()
-        ),
+        reach=Reach(storage_options=allow_storage_option or (), locations=allow_location or ()),
         limits=Limits.read(key_values(limit, "--limit")),
     )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")

@@ -15,6 +15,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.server.routes import RouteTable
 from tests.servers.echo import EchoNamespace
+from tests.servers.http_client import http_client
 
 ROWS = pa.table({"x": [1]})
 JSON = {"content-type": "application/json"}
@@ -27,7 +28,7 @@ def echo() -> EchoNamespace:
 
 @pytest.fixture(scope="module")
 def http(echo: EchoNamespace) -> Iterator[httpx.Client]:
-    with serving(echo) as uri, httpx.Client(base_url=uri) as client:
+    with serving(echo) as uri, http_client(uri) as client:
         yield client
 
 

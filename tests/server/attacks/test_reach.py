@@ -17,6 +17,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.core.catalog import TableEntry
 from lance_namespace_impls.server import Reach, ServerOptions, serving
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
+from tests.servers.http_client import http_client
 
 ROWS = pa.table({"x": [1, 2, 3]})
 ARROW = "application/vnd.apache.arrow.stream"
@@ -60,7 +61,7 @@ class Caller:
     """Somebody who reaches the server."""
 
     def __init__(self, address: str) -> None:
-        self._client = httpx.Client(base_url=address, timeout=60)
+        self._client = http_client(address, timeout=60)
 
     def json(self, path: str, body: dict[str, Any], **more: Any) -> httpx.Response:
         return self._client.post(path, json=body, **more)
@@ -220,7 +221,9 @@ def test_the_operator_names_more_places(outside: Path, tmp_path: Path) -> None:
     root = tmp_path / "lake"
     with (
         Mixed(MemoryConfig(root=str(root))) as namespace,
-        serving(namespace, ServerOptions(reach=Reach(locations=[str(outside), "s3://shared/tables/"]))) as address,
+        serving(
+            namespace, ServerOptions(reach=Reach(locations=[str(outside), "s3://shared/tables/"]))
+        ) as address,
     ):
         namespace.create_namespace({"id": ["ns"]})
         caller = Caller(address)
@@ -362,6 +365,6 @@ def test_answers_hold_only_options_that_are_known_to_be_harmless(tmp_path: Path)
             answer = Caller(address).json("/v1/table/ns$t/describe", {})
             assert SECRET not in answer.text
             assert answer.json()["storage_options"] == {"aws_region": "eu-west-1"}
-        with serving(namespace, vend_storage_options=True) as address:
+        with serving(namespace, ServerOptions(vend_storage_options=True)) as address:
             answer = Caller(address).json("/v1/table/ns$t/describe", {})
             assert answer.json()["storage_options"] == storage

@@ -151,18 +151,19 @@ def test_a_reader_that_reads_nothing_is_cut():
         b"POST /v1/table/t/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         b"Content-Length: %d\r\n\r\n" % len(body)
     )
-    with served(namespace, queries=1, reader_seconds=0.5) as (uri, client):
-        with open_connection(uri, request + body) as connection:
-            wait_until(lambda: made)
-            namespace_reader = lambda: pa.table({"a": [1]}).to_reader()  # noqa: E731
-            namespace.reader = namespace_reader
-            # Its place becomes free although it never closes its connection.
-            wait_until(lambda: client.post("/v1/table/t/query", json=QUERY).status_code == 200)
-            assert made < 40
-            connection.settimeout(PATIENCE)
-            with contextlib.suppress(ConnectionError):
-                while connection.recv(1 << 20):
-                    pass
+    with (
+        served(namespace, queries=1, reader_seconds=0.5) as (uri, client),
+        open_connection(uri, request + body) as connection,
+    ):
+        wait_until(lambda: made)
+        namespace.reader = lambda: pa.table({"a": [1]}).to_reader()
+        # Its place becomes free although it never closes its connection.
+        wait_until(lambda: client.post("/v1/table/t/query", json=QUERY).status_code == 200)
+        assert made < 40
+        connection.settimeout(PATIENCE)
+        with contextlib.suppress(ConnectionError):
+            while connection.recv(1 << 20):
+                pass
 
 
 def test_uploads_that_trickle_hold_up_no_other():
