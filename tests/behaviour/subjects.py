@@ -19,7 +19,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.directory import DirectoryNamespace
 
-from ..iceberg.subject import iceberg_subject, nessie_subject
+from ..iceberg.subject import iceberg_subject, nessie_subject, polaris_subject
 from ..unity.subject import unity_server_subject, unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
 from .subject import Identifier, Subject
@@ -195,3 +195,4 @@ backend("unity", runs=60)(unity_subject)
 backend("unity-server", runs=40, needs="unity")(unity_server_subject)
 backend("iceberg", runs=30)(iceberg_subject)
 backend("nessie", runs=20)(nessie_subject)
+backend("polaris", runs=6, needs="polaris")(polaris_subject)

@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.behaviour.subject import NAMES, Identifier, Subject
+from tests.servers import real
 from tests.servers.iceberg import IcebergFixture, Nessie
 from tests.servers.s3 import GuardedS3
 
-__all__ = ["WAREHOUSE", "BareApi", "iceberg_subject", "nessie_subject"]
+__all__ = ["WAREHOUSE", "BareApi", "iceberg_subject", "nessie_subject", "polaris_subject"]
 
 WAREHOUSE = "wh"
 DUMMY = {
@@ -157,6 +158,53 @@ def nessie_subject(folder: Path) -> Iterator[Subject]:
             storage_options=s3.options(),
             rows_in_storage=lambda location: rows_in_storage(location, s3.options()),
             refused_names=st.sampled_from(("a\x1fb", "del\x7f")),
+        )
+
+
+@contextmanager
+def polaris_subject(folder: Path) -> Iterator[Subject]:
+    """Apache Polaris, whose warehouse ``lake`` is the tests' own."""
+    server = real.running("polaris")
+    given = {key: server.settings[key] for key in ("credential", "scope", "warehouse")}
+    properties = {"endpoint": server.uri, **given, "root": str(folder / "unused")}
+    token = Path(server.settings["token_file"]).read_text().strip()
+    lake = Path(server.settings["root"].removeprefix("file://"), given["warehouse"])
+    with httpx.Client(
+        base_url=server.uri, headers={"Authorization": f"Bearer {token}"}, timeout=60
+    ) as client:
+        api = BareApi(client, f"/v1/{given['warehouse']}", "\x1f")
+
+        def reset() -> Mapping[Identifier, Mapping[str, str]]:
+            api.clear()
+            shutil.rmtree(lake, ignore_errors=True)
+            return {(given["warehouse"],): {}}
+
+        def add(identifier: Identifier, properties: Mapping[str, str]) -> str:
+            location = (lake / Path(*identifier[1:-1]) / f"past-{identifier[-1]}").as_posix()
+            api.add_table(identifier[1:-1], identifier[-1], location, properties)
+            return location
+
+        yield Subject(
+            name="polaris",
+            connect=lambda: IcebergNamespace.from_properties(properties),
+            reset=reset,
+            capabilities=IcebergNamespace.capabilities,
+            # Below the namespace's own location, which has the names as they are.
+            location=lambda identifier, properties: str(lake.joinpath(*identifier[1:])),
+            # It takes none outside the table's namespace, and none at another table's.
+            shared_locations=False,
+            # It puts the names of namespaces into locations, which must be URIs. Those that a form
+            # decodes otherwise are in test_polaris.
+            names=NAMES.filter(
+                lambda name: (
+                    not set(name) & set('"#%+<>?[\\]^`{|}')
+                    and not any(each.isspace() for each in name)
+                )
+            ),
+            shown_namespace_properties=_shown,
+            shown_table_properties=_shown,
+            add_table=lambda identifier: add(identifier, {"table_type": "LANCE"}),
+            add_other_table=lambda identifier: add(identifier, {}) and None,
         )
 
 
