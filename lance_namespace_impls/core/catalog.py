@@ -43,6 +43,7 @@ from .identifiers import (
     parse_identifier,
     split_identifier,
 )
+from .location import fresh_location
 from .modes import CreateMode, DropBehavior, DropMode, RegisterMode, parse_mode
 from .operation import operation
 from .options import joined_options
@@ -91,7 +92,7 @@ if TYPE_CHECKING:
         TableExistsResponse,
     )
 
-    from ..tables.drop import FolderState, TableFolder
+    from ..tables.drop import TableFolder
     from .capabilities import Capabilities
 
 __all__ = ["CatalogNamespace", "TableEntry"]
@@ -110,6 +111,16 @@ class TableEntry:
     """Root of the dataset: a path or URI, without a trailing slash."""
     properties: Mapping[str, str]
     """The table's parameters in the catalog, ``storage.*`` among them."""
+
+
+@frozen(kw_only=True)
+class NewPlace:
+    """Where a new table goes."""
+
+    location: str | None = None
+    """None is its usual location."""
+    has_remains: bool = False
+    """Whether a broken-off drop of the table left something there."""
 
 
 class CatalogNamespace(TableOperations):
@@ -232,10 +243,14 @@ class CatalogNamespace(TableOperations):
         """
 
     def _add_table_for(
-        self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema
+        self,
+        identifier: Identifier,
+        location: str | None,
+        properties: Mapping[str, str],
+        schema: pa.Schema,
     ) -> TableEntry:
         """Put a table into the catalog whose first rows, of that schema, are about to be written."""
-        return self._add_table(identifier, None, properties)
+        return self._add_table(identifier, location, properties)
 
     def _adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
@@ -446,42 +461,68 @@ class CatalogNamespace(TableOperations):
                 continue  # it went between listing and loading
         return False
 
-    def _data_before(
-        self, identifier: Identifier, properties: Mapping[str, str]
-    ) -> FolderState | None:
-        """Look at the data where a table would go that is about to be added; None: there is none."""
-        if self.capabilities.storage_only:
-            return None
-        try:
-            location = self._usual_location(identifier)
-            if location is None:
-                return None
-            folder = self._folder_of(
-                TableEntry(id=identifier, location=location, properties=properties)
-            )
-            return None if folder.is_empty else folder.state()
-        except Exception:  # noqa: BLE001 adding the table and writing to it say what is wrong
-            return None
+    # --- places of new tables
 
-    def _is_occupied(self, entry: TableEntry, before: FolderState | None) -> bool:
-        """Say whether the data of another table is where a new one went.
+    def _place_of(
+        self, identifier: Identifier, properties: Mapping[str, str], *, declaring: bool
+    ) -> NewPlace:
+        """Return where a table goes that no location is asked for.
 
-        What a drop left is deleted. Data that was not there before the table was added is its own:
-        somebody else was faster at writing it.
-
-        Args:
-            entry: the new table.
-            before: what was there before it was added.
+        Whatever is at its usual location is not this table's, which is not in the catalog: it was
+        deregistered or renamed, or another tool dropped its entry. It stays, and the new table goes
+        beside it. What a broken-off drop of this very table left is no hindrance.
         """
         if self.capabilities.storage_only:
-            return False
+            return NewPlace()
+        try:
+            location = self._usual_location(identifier)
+        except (NamespaceNotFoundError, InvalidInputError):
+            return NewPlace()  # adding the table says what is wrong
+        if location is None:
+            return NewPlace()
+        # Whoever only declares a table may have no way to its storage, and is not to wait for long.
+        patience = {f"{STORAGE_PREFIX}client_max_retries": "2"} if declaring else {}
+        usual = TableEntry(id=identifier, location=location, properties={**patience, **properties})
+        try:
+            folder = self._folder_of(usual)
+            if not folder.is_occupied:
+                return NewPlace()
+            if folder.is_marked(identifier) and not self._is_used_by_other(usual):
+                return NewPlace(has_remains=True)
+        except (OSError, RuntimeError, ValueError) as error:
+            if declaring:  # writing rows says what is wrong
+                warnings.warn(
+                    f"{location} cannot be looked at: rows that are there already will be those of "
+                    f"{format_identifier(identifier)}: {self.translate(error, 'storage').message}",
+                    stacklevel=2,
+                )
+            return NewPlace()
+        return NewPlace(location=fresh_location(location))
+
+    def _clear_place(self, entry: TableEntry) -> None:
+        """Delete what a broken-off drop left at a new table's location, unless it was used since."""
         folder = self._folder_of(entry)
-        if folder.is_empty:
-            return False
         if folder.is_marked(entry.id) and not self._is_used_by_other(entry):
             folder.delete()
-            return False
-        return before is not None and folder.state() == before
+
+    def _keep_place(self, entry: TableEntry) -> None:
+        """Mark the place of a table without data that goes on under another name.
+
+        Otherwise the next table of the old name would have the same place, and the same rows.
+        """
+        if self.capabilities.storage_only:
+            return
+        try:
+            folder = self._folder_of(entry)
+            if not folder.is_occupied:
+                folder.reserve()
+        except (OSError, RuntimeError, ValueError) as error:
+            warnings.warn(
+                f"{entry.location} cannot be written to: a new table "
+                f"{format_identifier(entry.id)} could get the same place: "
+                f"{self.translate(error, 'storage').message}",
+                stacklevel=2,
+            )
 
     # --- looking tables up
 
@@ -835,7 +876,12 @@ class CatalogNamespace(TableOperations):
         properties = request.properties or {}
         self._refuse_outside("DeclareTable", identifier, request.location)
         self._refuse_properties("DeclareTable", identifier, properties)
-        entry = self._add_table(identifier, request.location, properties)
+        place = NewPlace(location=request.location)
+        if request.location is None:
+            place = self._place_of(identifier, properties, declaring=True)
+        entry = self._add_table(identifier, place.location, properties)
+        if place.has_remains:
+            self._clear_place(entry)
         return models.DeclareTableResponse(
             location=entry.location,
             storage_options=dict(self._storage(entry).options) or None,
@@ -902,12 +948,12 @@ class CatalogNamespace(TableOperations):
         self._refuse_properties("CreateTable", identifier, properties)
         reader = to_reader(data)
         check_columns(reader.schema)
-        before = self._data_before(identifier, properties)
+        place = self._place_of(identifier, properties, declaring=False)
         added = held = False
         changed: Mapping[str, str] = {}
         gone: Sequence[str] = ()
         try:
-            entry = self._add_table_for(identifier, properties, reader.schema)
+            entry = self._add_table_for(identifier, place.location, properties, reader.schema)
             added = True
         except TableAlreadyExistsError:
             entry = self._table_in_the_way(identifier)
@@ -926,8 +972,8 @@ class CatalogNamespace(TableOperations):
             self._taking_back(entry) if added else nullcontext(),
         ):
             _refuse_other_location(entry, request)
-            if added:
-                self._refuse_occupied_place(entry, before)
+            if added and place.has_remains:
+                self._clear_place(entry)
             overwrite = mode is CreateMode.OVERWRITE
             try:
                 version = create(self._storage(entry), reader, overwrite=overwrite)
@@ -965,17 +1011,6 @@ class CatalogNamespace(TableOperations):
                 f"{format_identifier(entry.id)} ({', '.join(sorted(keys))}); give those that it has, "
                 "or drop it first"
             )
-
-    def _refuse_occupied_place(self, entry: TableEntry, before: FolderState | None) -> None:
-        """Take a new table back where it went to another's data (code 5)."""
-        if not self._is_occupied(entry, before):
-            return
-        self._withdraw_table(entry)
-        raise TableAlreadyExistsError(
-            f"table {format_identifier(entry.id)} cannot be created: {entry.location} "
-            "holds the data of a table that was renamed or deregistered; register that "
-            "data, or declare the table at another location first"
-        )
 
     @contextmanager
     def _taking_back(self, entry: TableEntry) -> Iterator[None]:
@@ -1112,6 +1147,7 @@ class CatalogNamespace(TableOperations):
         if new == identifier:
             raise TableAlreadyExistsError(f"table {format_identifier(new)} has that name already")
         self._take_mark_away(entry)
+        self._keep_place(entry)
         self._rename_table(entry, new)
         return models.RenameTableResponse()
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Sequence
 from urllib.parse import quote
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["absolute", "absolute_or_current", "as_address", "default_location"]
+__all__ = ["absolute", "absolute_or_current", "as_address", "default_location", "fresh_location"]
 
 # What servers refuse that parse a location as a URI; letters of any language are fine with them.
 _ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}]|%(?![0-9A-Fa-f]{2})')
@@ -71,3 +72,8 @@ def default_location(root: str, names: Sequence[str]) -> str:
     if "://" in root:
         encoded = [quote(text) if "%2F" in text or "%25" in text else text for text in encoded]
     return "/".join([root.rstrip("/"), *encoded])
+
+
+def fresh_location(location: str) -> str:
+    """Return a place beside one that is occupied: ``<location>-<8 hex digits>``."""
+    return f"{location.rstrip('/')}-{secrets.token_hex(4)}"

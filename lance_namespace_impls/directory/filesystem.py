@@ -182,6 +182,20 @@ class Directory:
                 )
         return found
 
+    def starting_with(
+        self, prefix: str, unreadable: Callable[[LanceNamespaceError], None]
+    ) -> list[str]:
+        """List the names of the directories in the root that start so; see `folders`."""
+        if not self.is_local:
+            return [name for name in self.folders(unreadable) if name.startswith(prefix)]
+        try:
+            names = os.listdir(self._base)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        found = [name for name in names if name.startswith(prefix)]
+        kinds = self.kinds(*found)
+        return [name for name, kind in zip(found, kinds, strict=True) if kind == "directory"]
+
     def require_directory(self) -> None:
         """Refuse a root that is a file (code 13)."""
         if self.kinds("")[0] == "file":

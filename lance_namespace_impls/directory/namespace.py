@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ from ..core.catalog import (
 from ..core.config import Config, option
 from ..core.errors import first_line, scrub
 from ..core.identifiers import Identifier
+from ..core.location import fresh_location
 from ..core.paging import sorted_after
 from .filesystem import Directory, directory_path, store_failure
 
@@ -42,12 +44,16 @@ SUFFIX = ".lance"
 DECLARED = ".lance-reserved"
 DEREGISTERED = ".lance-deregistered"
 PROPERTIES = ".lance-properties"
+# In a table's directory whose name is `_BESIDE`'s: the one that its name stands for is occupied.
+BESIDE = ".lance-beside"
 DATA = "data"
 # Beside the table directories, while the first rows of one are written.
 FILLING = ".filling-"
 # How long DropTable and RenameTable wait for whoever is writing a table's first rows.
 PATIENCE_SECONDS = 10.0
-LONGEST_NAME = 255 - len(SUFFIX)
+LONGEST_FOLDER = 255
+LONGEST_NAME = LONGEST_FOLDER - len(SUFFIX)
+_BESIDE = re.compile(rf"(.+)-[0-9a-f]{{8}}{re.escape(SUFFIX)}")
 
 
 @attrs.define(kw_only=True)
@@ -130,8 +136,8 @@ class DirectoryNamespace(CatalogNamespace):
         folders = [folder for folder in folders if not folder.startswith((".", "_"))]
         deregistered = self._deregistered(folders) if folders else set()
         live = [folder for folder in folders if folder not in deregistered]
-        names = [folder.removesuffix(SUFFIX) for folder in live]
-        if _repeats(names):
+        names = self._names_of(live)
+        if len(set(names)) != len(names):
             for name in sorted({name for name in names if names.count(name) > 1}):
                 self._unreadable(_ambiguous(name))
                 names = [each for each in names if each != name]
@@ -161,16 +167,44 @@ class DirectoryNamespace(CatalogNamespace):
         Raises:
             InvalidTableStateError: code 19, there are two.
         """
-        folders = (f"{name}{SUFFIX}", name)
-        kinds = self._directory.kinds(*folders, *(f"{folder}/{DEREGISTERED}" for folder in folders))
-        live = [
-            folder
-            for folder, kind, marker in zip(folders, kinds[:2], kinds[2:], strict=True)
-            if kind == "directory" and marker != "file"
-        ]
+        live: Sequence[str] = self._live((f"{name}{SUFFIX}", name))
+        if not [folder for folder in live if self._names_of([folder]) == [name]]:
+            live = self._beside(name)
         if len(live) > 1:
             raise _ambiguous(name)
         return live[0] if live else None
+
+    def _live(self, folders: Sequence[str]) -> list[str]:
+        """Return those of some directories that are there and not deregistered."""
+        markers = (f"{folder}/{DEREGISTERED}" for folder in folders)
+        kinds = self._directory.kinds(*folders, *markers)
+        return [
+            folder
+            for folder, kind, marker in zip(
+                folders, kinds[: len(folders)], kinds[len(folders) :], strict=True
+            )
+            if kind == "directory" and marker != "file"
+        ]
+
+    def _names_of(self, folders: Sequence[str]) -> list[str]:
+        """Return the tables' names of directories."""
+        shaped = [folder for folder in folders if _BESIDE.fullmatch(folder)]
+        kinds = self._directory.kinds(*(f"{folder}/{BESIDE}" for folder in shaped))
+        beside = {f for f, kind in zip(shaped, kinds, strict=True) if kind == "file"}
+        return [
+            folder.removesuffix(SUFFIX)[:-9] if folder in beside else folder.removesuffix(SUFFIX)
+            for folder in folders
+        ]
+
+    def _beside(self, name: str) -> list[str]:
+        """Return the live directories of a table whose own directory is, or was, occupied."""
+        shaped = [
+            folder
+            for folder in self._directory.starting_with(f"{name}-", self._unreadable)
+            if (shape := _BESIDE.fullmatch(folder)) is not None and shape[1] == name
+        ]
+        live = self._live(shaped)
+        return [f for f, of in zip(live, self._names_of(live), strict=True) if of == name]
 
     def _table(self, identifier: Identifier) -> TableEntry:
         folder = self._live_folder(identifier[-1])
@@ -192,34 +226,50 @@ class DirectoryNamespace(CatalogNamespace):
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         name = identifier[-1]
-        folder = f"{name}{SUFFIX}"
-        if location is not None and self._named_folder(name, location) != folder:
+        own = f"{name}{SUFFIX}"
+        if location is not None and self._named_folder(name, location) != own:
             raise InvalidInputError(
                 f"table {name}: a new table of this directory is at "
-                f"{self._directory.location(folder)}; leave the location out"
+                f"{self._directory.location(own)}; leave the location out"
             )
         self._directory.require_directory()
-        self._refuse_occupied(identifier)
+        self._refuse_taken(identifier)
         files = {DECLARED: b""}
         if properties:
             files[PROPERTIES] = _dump(properties)
-        if not self._directory.add(folder, files):
-            raise table_exists(identifier)
+        if self._directory.add(own, files):
+            return self._entry(identifier, own, properties)
+        with self._beside_occupied(identifier) as folder:
+            if location is not None:
+                raise _occupied(name, self._directory.location(own))
+            if not self._directory.add(folder, {**files, BESIDE: b""}):
+                raise table_exists(identifier)
         return self._entry(identifier, folder, properties)
 
-    def _refuse_occupied(self, identifier: Identifier) -> None:
-        """Refuse a name that has a directory, live or deregistered, or a file (code 5)."""
+    @contextmanager
+    def _beside_occupied(self, identifier: Identifier) -> Iterator[str]:
+        """Give the name of a directory beside an occupied one, on local storage to one at a time."""
+        own = f"{identifier[-1]}{SUFFIX}"
+        folder = f"{fresh_location(identifier[-1])}{SUFFIX}"
+        if len(folder.encode()) > LONGEST_FOLDER:
+            raise _occupied(identifier[-1], self._directory.location(own))
+        try:
+            with self._directory.lock(own):
+                self._refuse_taken(identifier)
+                yield folder
+        except FileNotFoundError as error:
+            raise TableAlreadyExistsError(
+                f"table {identifier[-1]} cannot be made: {self._directory.location(own)} leads nowhere, "
+                "or has gone meanwhile; try again, or remove it"
+            ) from error
+
+    def _refuse_taken(self, identifier: Identifier) -> None:
+        """Refuse a name that has a live directory, or a file (code 5)."""
         name = identifier[-1]
         if self._live_folder(name) is not None:
             raise table_exists(identifier)
-        for folder, kind in zip(
-            (f"{name}{SUFFIX}", name), self._directory.kinds(f"{name}{SUFFIX}", name), strict=True
-        ):
-            if kind == "directory":
-                raise TableAlreadyExistsError(
-                    f"table {name} was deregistered and its data is still at "
-                    f"{self._directory.location(folder)}: register it, or delete that directory"
-                )
+        folders = (f"{name}{SUFFIX}", name)
+        for folder, kind in zip(folders, self._directory.kinds(*folders), strict=True):
             if kind == "file":
                 raise TableAlreadyExistsError(
                     f"table {name} cannot be made: {self._directory.location(folder)} is a file"
@@ -242,10 +292,11 @@ class DirectoryNamespace(CatalogNamespace):
             )
         if self._directory.kinds(folder)[0] != "directory":
             raise InvalidInputError(f"table {name}: there is no directory at {location}")
-        if self._live_folder(name) is not None:
-            raise table_exists(identifier)
         self._directory.refuse_link(folder)
-        with self._directory.lock(folder):
+        own = f"{name}{SUFFIX}"
+        with self._directory.lock(own if self._directory.kinds(own)[0] == "directory" else folder):
+            if self._live_folder(name) is not None:
+                raise table_exists(identifier)
             if self._directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":
                 raise table_exists(identifier)
             if properties:
@@ -257,7 +308,11 @@ class DirectoryNamespace(CatalogNamespace):
 
     def _named_folder(self, name: str, location: str) -> str | None:
         """Give the directory that a location names, if it is one of the table's own."""
-        for folder in (f"{name}{SUFFIX}", name):
+        last = self._directory.folder(f"/{location.rstrip('/')}")
+        beside: Sequence[str] = (
+            (last,) if _BESIDE.fullmatch(last) and self._names_of([last]) == [name] else ()
+        )
+        for folder in (f"{name}{SUFFIX}", name, *beside):
             own = self._directory.location(folder)
             if location.rstrip("/") in (own, own.removeprefix("file://"), f"file://{own}", folder):
                 return folder
@@ -349,14 +404,18 @@ class DirectoryNamespace(CatalogNamespace):
         self._delete(entry, self._put_aside(entry))
 
     def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
-        self._refuse_occupied(new)
+        self._refuse_taken(new)
         old = self._folder(entry)
         folder = new[-1] + (SUFFIX if old.endswith(SUFFIX) else "")
         try:
             with self._alone(entry, PATIENCE_SECONDS):
-                moved = self._directory.move(old, folder)
-            if not moved:
-                raise table_exists(new)
+                if self._directory.move(old, folder):
+                    self._directory.unmark(f"{folder}/{BESIDE}")
+                    return
+                with self._beside_occupied(new) as beside:
+                    self._directory.mark(f"{old}/{BESIDE}")
+                    if not self._directory.move(old, beside):
+                        raise table_exists(new)
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
 
@@ -423,13 +482,16 @@ def _check_name(name: str) -> None:
         raise InvalidInputError(f"table name {name[:40]!r}... is longer than {LONGEST_NAME} bytes")
 
 
-def _repeats(names: list[str]) -> bool:
-    return len(set(names)) != len(names)
-
-
 def _ambiguous(name: str) -> InvalidTableStateError:
     return InvalidTableStateError(
         f"table {name} has two directories, {name}/ and {name}{SUFFIX}/: rename or remove one"
+    )
+
+
+def _occupied(name: str, location: str) -> TableAlreadyExistsError:
+    return TableAlreadyExistsError(
+        f"table {name} was deregistered and its data is still at {location}: register it, or delete "
+        "that directory"
     )
 
 

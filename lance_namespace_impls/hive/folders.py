@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
 
 from attrs import define, field
 from pymetastore.hive_metastore.ttypes import InvalidObjectException
 
-from ..core.storage import TableStorage
-from ..tables.layout import RESERVED
 from .records import plain_location
 
-__all__ = ["MadeFirst", "reserve"]
+__all__ = ["MadeFirst", "is_local"]
 
 
 @define
@@ -57,17 +54,6 @@ class MadeFirst:
 def is_local(location: str) -> bool:
     """Say whether a location is on local storage."""
     return plain_location(location).startswith("/")
-
-
-def reserve(storage: TableStorage) -> None:
-    """Put an empty file where rows are about to go, which makes it a folder on an object store."""
-    from lance.file import LanceFileSession
-
-    files = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
-    with TemporaryDirectory() as folder:
-        empty = Path(folder, RESERVED)
-        empty.touch()
-        files.upload_file(empty, RESERVED)
 
 
 def _make(folder: Path) -> list[Path]:

@@ -45,7 +45,7 @@ from ..core.paging import sorted_after
 from .client import Metastore
 from .config import Hive2Config, Hive3Config, HiveConfig
 from .errors import from_metastore, said
-from .folders import MadeFirst, is_local, reserve
+from .folders import MadeFirst, is_local
 from .pool import UnreachableError
 from .records import (
     DESCRIPTION,
@@ -300,12 +300,16 @@ class HiveNamespace(CatalogNamespace):
         return entry_of(identifier, table)
 
     def _add_table_for(
-        self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema
+        self,
+        identifier: Identifier,
+        location: str | None,
+        properties: Mapping[str, str],
+        schema: pa.Schema,
     ) -> TableEntry:
-        table = self._new_table(identifier, None, properties)
+        table = self._new_table(identifier, location, properties)
         entry = entry_of(identifier, table)
         if not is_local(table.sd.location):
-            reserve(self._storage(entry))
+            self._folder_of(entry).reserve()
         self._store_table(identifier, table)
         return entry
 

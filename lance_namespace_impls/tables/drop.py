@@ -120,6 +120,12 @@ class TableFolder:
         folders, files = self._entries
         return not (folders & FOLDERS or any(map(is_marker, files)))
 
+    @property
+    def is_occupied(self) -> bool:
+        """Whether a table is there, or a place is kept for one; files that none names do not count."""
+        folders, files = self._entries
+        return VERSIONS in folders or any(map(is_marker, files))
+
     def first_foreign(self) -> str | None:
         """Return the path of something there that Lance did not write; None where all is Lance's."""
         folders, files = self._entries
@@ -139,6 +145,10 @@ class TableFolder:
         content = {"id": list(identifier), **attrs.asdict(state), "named": sorted(self._named)}
         self._write(MARK, json.dumps(content).encode())
         return True
+
+    def reserve(self) -> None:
+        """Put an empty file there, which makes it a folder on an object store, and not an empty one."""
+        self._write(RESERVED, b"")
 
     def unmark(self) -> bool:
         """Take the mark away; return whether there was one."""

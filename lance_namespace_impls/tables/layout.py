@@ -33,7 +33,14 @@ FOLDERS = frozenset(
 )
 """What a dataset has at its root; ``tree`` holds its branches."""
 MARKERS = frozenset(
-    {RESERVED, ".lance-deregistered", ".lance-dropped", ".lance-properties", "_latest.manifest"}
+    {
+        RESERVED,
+        ".lance-deregistered",
+        ".lance-dropped",
+        ".lance-beside",
+        ".lance-properties",
+        "_latest.manifest",
+    }
 )
 """What is beside them: pylance's markers, and those of this package."""
 

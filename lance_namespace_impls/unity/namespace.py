@@ -301,7 +301,7 @@ class UnityNamespace(CatalogNamespace):
     ) -> UnityTable:
         self._require_schema_for(identifier)
         where = self._location(identifier, location)
-        schema = self._schema_at(where, properties)
+        schema = None if location is None else self._schema_at(where, properties)
         entry = self._post_table(identifier, where, properties, schema)
         if location is not None and entry.location != _from_uri(_to_uri(where)):
             # An entry that points away from the data is no use.
@@ -313,10 +313,15 @@ class UnityNamespace(CatalogNamespace):
         return entry
 
     def _add_table_for(
-        self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema
+        self,
+        identifier: Identifier,
+        location: str | None,
+        properties: Mapping[str, str],
+        schema: pa.Schema,
     ) -> UnityTable:
         self._require_schema_for(identifier)
-        return self._post_table(identifier, self._location(identifier, None), properties, schema)
+        where = self._location(identifier, location)
+        return self._post_table(identifier, where, properties, schema)
 
     def _require_schema_for(self, identifier: Identifier) -> None:
         """Refuse a table that cannot be, or whose schema is missing: some servers would take it."""

@@ -148,7 +148,9 @@ def _table(draw: Draw, world: World, *, new: bool = False) -> list[str]:
     tree = world.tree
     if kind == "there" and (found := _existing(draw, tree.tables)):
         return list(found)
-    if kind == "gone" and (found := _existing(draw, [*tree.deregistered, *tree.namespaces])):
+    if kind == "gone" and (
+        found := _existing(draw, [*tree.deregistered.values(), *tree.namespaces])
+    ):
         return list(found)
     if kind == "wrong":
         deepest = world.subject.capabilities.namespace_depth
@@ -328,9 +330,10 @@ def _locations(world: World, identifier: list[str]) -> list[str]:
 
 def _register_table(draw: Draw, world: World) -> Call:
     tree = world.tree
-    known = {**tree.tables, **tree.deregistered}
+    known = {identifier: table.location for identifier, table in tree.tables.items()}
+    known |= {identifier: location for location, identifier in tree.deregistered.items()}
     if draw(st.booleans()) and (found := _existing(draw, known)):
-        request: dict[str, Any] = {"id": list(found), "location": known[found].location}
+        request: dict[str, Any] = {"id": list(found), "location": known[found]}
     else:
         identifier = _table(draw, world, new=draw(st.booleans()))
         request = {

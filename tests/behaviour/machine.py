@@ -217,6 +217,7 @@ class NamespaceMachine(RuleBasedStateMachine):
             for parent in parents
             for name in self.world.names
             if not tree.is_taken((*parent, name))
+            and (*parent, name) not in tree.deregistered.values()  # its directory is there
         ]
         return data.draw(st.sampled_from(free)) if free else None
 

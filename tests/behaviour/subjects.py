@@ -5,6 +5,7 @@ To join, a backend adds one context manager that starts what it needs and yields
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -82,7 +83,16 @@ def directory_subject(
 
     def moved(location: str, identifier: Identifier) -> str:
         suffix = ".lance" if location.endswith(".lance") else ""
-        return f"{root}/{identifier[-1]}{suffix}"
+        own = root / f"{identifier[-1]}{suffix}"
+        if not (own / ".lance-deregistered").exists():
+            return str(own)
+        (beside,) = [
+            folder
+            for folder in root.iterdir()
+            if re.fullmatch(rf"{re.escape(identifier[-1])}-[0-9a-f]{{8}}\.lance", folder.name)
+            and not (folder / ".lance-deregistered").exists()
+        ]
+        return str(beside)
 
     def add_table(identifier: Identifier) -> str:
         (root / identifier[-1]).mkdir(parents=True)

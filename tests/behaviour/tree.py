@@ -8,6 +8,7 @@ named first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -114,8 +115,10 @@ class Tree:
     namespaces: dict[Identifier, dict[str, str]]
     refused_names: frozenset[str] = frozenset()
     tables: dict[Identifier, Table] = Factory(dict)
-    deregistered: dict[Identifier, Table] = Factory(dict)
-    """Where storage is all there is: tables out of the catalog that keep their name occupied."""
+    deregistered: dict[str, Identifier] = Factory(dict)
+    """Where storage is all there is: locations of tables that are out of the catalog, and whose."""
+    reserved: set[str] = Factory(set)
+    """Locations of tables without data that were renamed."""
     datasets: dict[str, Dataset] = Factory(dict)
     deleted: set[str] = Factory(set)
     """Locations whose data was dropped."""
@@ -168,7 +171,7 @@ class Tree:
 
     def is_taken(self, identifier: Identifier) -> bool:
         """Say whether nothing new can have that identifier."""
-        held = (self.tables, self.deregistered, self.namespaces)
+        held = (self.tables, self.namespaces)
         return any(identifier in objects for objects in held)
 
     def appears(self, identifier: Identifier, location: str, *, is_lance: bool = True) -> None:
@@ -530,6 +533,29 @@ class Tree:
     def _location(self, identifier: Identifier) -> str | None:
         return self.subject.location(identifier, self.namespaces.get(identifier[:-1], {}))
 
+    def _is_occupied(self, location: str | None) -> bool:
+        """Say whether something is there that is no table's of the catalog by its usual name."""
+        if self.subject.capabilities.storage_only:
+            return location in self.deregistered
+        return location in self.datasets or location in self.reserved
+
+    def _new_place(self, identifier: Identifier, answered: str) -> str:
+        """Give where a new table must be: at its usual location, or beside that if it is occupied."""
+        usual = self._location(identifier)
+        if usual is None:
+            return answered
+        usual = usual.rstrip("/")
+        if not self._is_occupied(usual):
+            return usual
+        stem = usual.removesuffix(".lance")
+        fresh = re.fullmatch(rf"{re.escape(usual)}-[0-9a-f]{{8}}", answered) or re.fullmatch(
+            rf"{re.escape(stem)}-[0-9a-f]{{8}}\.lance", answered
+        )
+        assert fresh, f"new place of {identifier}: answered {answered!r}, {usual!r} is occupied"
+        held = {table.location for table in self.tables.values()} | self.datasets.keys()
+        assert answered not in held | self.deregistered.keys()
+        return answered
+
     def _cannot_be_at(self, identifier: Identifier, location: str | None) -> set[int]:
         """Give the code of a location that is another table's, where that is refused."""
         others = {table.location for i, table in self.tables.items() if i != identifier}
@@ -552,12 +578,14 @@ class Tree:
             faults.add(UNSUPPORTED)
         if self.subject.capabilities.storage_only and location is not None:
             faults |= set() if location.rstrip("/") == self._location(identifier) else {BAD_INPUT}
+            if self._is_occupied(location.rstrip("/")):
+                faults.add(TABLE_EXISTS)
         if faults:
             return Refused(frozenset(faults))
 
         def settle(answer: Any) -> None:
             properties = dict(request.get("properties") or {})
-            expected = (location or self._location(identifier) or answer.location).rstrip("/")
+            expected = (location or self._new_place(identifier, answer.location)).rstrip("/")
             table = self.tables[identifier] = Table(expected, properties)
             _same(answer.location, expected, f"location of {identifier}")
             self._same_table(identifier, answer, table)
@@ -582,14 +610,16 @@ class Tree:
         if self._location(identifier) is None and not stays:
             faults.add(UNSUPPORTED)
         if self.subject.capabilities.storage_only:
-            own = table or self.deregistered.get(identifier)
-            if own is None or location != own.location:
+            own = {where for where, whose in self.deregistered.items() if whose == identifier}
+            if location not in own | ({table.location} if table is not None else set()):
                 faults.add(BAD_INPUT)
         if faults:
             return Refused(frozenset(faults))
 
         def settle(answer: Any) -> None:
-            self.deregistered.pop(identifier, None)
+            if self.subject.capabilities.storage_only and table is not None:
+                self.deregistered[table.location] = identifier
+            self.deregistered.pop(location, None)
             made = Table(location, dict(request.get("properties") or {}))
             self.tables[identifier] = made
             _same(answer.location, location, f"location of {identifier}")
@@ -607,8 +637,6 @@ class Tree:
         if table is None:
             location = self._location(identifier)
             if self.is_taken(identifier):
-                faults.add(TABLE_EXISTS)
-            if location is not None and location in self.datasets:
                 faults.add(TABLE_EXISTS)
             faults |= self._cannot_be_at(identifier, location)
         else:
@@ -629,7 +657,8 @@ class Tree:
             return Refused(frozenset(faults))
 
         def settle(answer: Any) -> None:
-            where = location or answer.location
+            where = location if table is not None else self._new_place(identifier, answer.location)
+            assert where is not None
             if not kept:
                 self._write(where, rows, answer.version, replace=True)
                 self.tables[identifier] = Table(where, properties)
@@ -659,7 +688,7 @@ class Tree:
         def settle(answer: Any) -> None:
             table = self.tables.pop(identifier)
             if self.subject.capabilities.storage_only:
-                self.deregistered[identifier] = table
+                self.deregistered[table.location] = identifier
             self._same_gone(identifier, answer, table)
 
         return Granted(settle)
@@ -673,7 +702,8 @@ class Tree:
 
         def settle(answer: Any) -> None:
             table = self.tables.pop(identifier)
-            self.datasets.pop(table.location, None)
+            if self.datasets.pop(table.location, None) is not None:
+                self.reserved.discard(table.location)
             self.deleted.add(table.location)
             self._same_gone(identifier, answer, table)
 
@@ -715,6 +745,8 @@ class Tree:
             if location != table.location and table.location in self.datasets:
                 self.datasets[location] = self.datasets.pop(table.location)
                 self.deleted.add(table.location)
+            elif location == table.location and location not in self.datasets:
+                self.reserved.add(location)
             self.deleted.discard(location)
             self.tables[new] = evolve(table, location=location)
 
@@ -795,7 +827,7 @@ class Tree:
             for with_declared in (True, False):
                 request = {"id": list(namespace), "include_declared": with_declared}
                 yield Call("ListTables", request)
-        for identifier in [*self.tables, *self.deregistered]:
+        for identifier in {**self.tables, **dict.fromkeys(self.deregistered.values())}:
             yield Call("DescribeTable", {"id": list(identifier), "check_declared": True})
             yield Call("CountTableRows", {"id": list(identifier)})
 

@@ -139,7 +139,6 @@ CASES: dict[str, tuple[int, Callable[[Namespace], Any]]] = {
     "dropped, but not there": (4, lambda ns: ns.drop_table({"id": ["nothing"]})),
     "a table that is there": (5, lambda ns: ns.declare_table({"id": ["t"]})),
     "created, but there": (5, lambda ns: ns.create_table({"id": ["t"]}, ROWS)),
-    "data of a deregistered table": (5, lambda ns: ns.create_table({"id": ["gone"]}, ROWS)),
     "a file in the way": (5, lambda ns: ns.declare_table({"id": ["file"]})),
     "renamed onto another": (
         5,

@@ -1,0 +1,139 @@
+"""Where the usual place of a new table is occupied, it goes beside it: old rows stay old."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import TableNotFoundError
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.namespace import Namespace
+from tests.behaviour.catalogs import CATALOGS
+from tests.behaviour.home import make_home
+from tests.behaviour.subject import Subject
+from tests.behaviour.subjects import SUBJECTS, parameters
+
+BACKENDS = {name: entry.start for name, entry in SUBJECTS.items()} | CATALOGS
+OLD, NEW = pa.table({"x": [1, 2, 3]}), pa.table({"x": [9]})
+FRESH = re.compile(r".+-[0-9a-f]{8}(\.lance)?")
+
+
+@pytest.fixture(params=parameters(BACKENDS))
+def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
+    with BACKENDS[request.param](tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def namespace(subject: Subject) -> Iterator[Namespace]:
+    with subject.connect() as connected:
+        yield connected
+
+
+@pytest.fixture
+def home(subject: Subject, namespace: Namespace) -> list[str]:
+    return list(make_home(subject, namespace))
+
+
+def rows_at(subject: Subject, location: str) -> int:
+    options = dict(subject.storage_options) or None
+    return int(lance.dataset(location, storage_options=options).count_rows())
+
+
+Leave = Callable[[Namespace, list[str]], Any]
+LEAVES: dict[str, Leave] = {
+    "deregister": lambda ns, table: ns.deregister_table({"id": table}),
+    "rename": lambda ns, table: ns.rename_table({"id": table, "new_table_name": "other"}),
+}
+
+
+@pytest.mark.parametrize("leave", LEAVES)
+@pytest.mark.parametrize("make", ["declare", "create"])
+def test_rows_of_the_table_before_stay_where_they_are(
+    subject: Subject, namespace: Namespace, home: list[str], leave: str, make: str
+) -> None:
+    if leave == "rename" and "RenameTable" in namespace.capabilities.unsupported:
+        pytest.skip("the catalog cannot rename")
+    table = [*home, "t"]
+    old = namespace.create_table({"id": table}, OLD).location
+    assert old is not None
+    LEAVES[leave](namespace, table)
+    for _ in range(2):
+        if make == "declare":
+            new = namespace.declare_table({"id": table}).location
+            assert namespace.describe_table({"id": table, "check_declared": True}).is_only_declared
+            namespace.create_table({"id": table}, NEW)
+        else:
+            new = namespace.create_table({"id": table}, NEW).location
+        assert new is not None
+        if leave == "deregister":
+            if subject.location((*home, "t"), {}) is not None:
+                assert FRESH.fullmatch(new)
+            assert rows_at(subject, old) == 3
+        assert namespace.describe_table({"id": table}).location == new
+        assert namespace.count_table_rows({"id": table}).count == 1
+        assert "t" in (namespace.list_tables({"id": home}).tables or [])
+        namespace.drop_table({"id": table})
+    if leave == "deregister" and subject.location((*home, "t"), {}) is not None:
+        namespace.register_table({"id": table, "location": old})
+        assert namespace.count_table_rows({"id": table}).count == 3
+    elif leave == "rename":
+        assert namespace.count_table_rows({"id": [*home, "other"]}).count == 3
+
+
+def test_a_renamed_table_without_rows_keeps_its_place(
+    subject: Subject, namespace: Namespace, home: list[str]
+) -> None:
+    if "RenameTable" in namespace.capabilities.unsupported:
+        pytest.skip("the catalog cannot rename")
+    namespace.declare_table({"id": [*home, "t"]})
+    namespace.rename_table({"id": [*home, "t"], "new_table_name": "other"})
+    namespace.declare_table({"id": [*home, "t"]})
+    namespace.create_table({"id": [*home, "other"]}, OLD)
+    assert namespace.describe_table({"id": [*home, "t"], "check_declared": True}).is_only_declared
+    namespace.create_table({"id": [*home, "t"]}, NEW)
+    assert namespace.count_table_rows({"id": [*home, "other"]}).count == 3
+    assert namespace.count_table_rows({"id": [*home, "t"]}).count == 1
+
+
+def test_a_directory_names_what_is_beside_by_its_table(tmp_path: Path) -> None:
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        for rows in (OLD, NEW):
+            made = namespace.create_table({"id": ["t"]}, rows).location
+            namespace.deregister_table({"id": ["t"]})
+        assert made is not None
+        own_name = Path(made).name.removesuffix(".lance")
+        assert namespace.list_tables({}).tables == []
+        namespace.register_table({"id": ["t"], "location": made})
+        assert namespace.list_tables({}).tables == ["t"]
+        with pytest.raises(TableNotFoundError):
+            namespace.describe_table({"id": [own_name]})
+        # Its owner has no use any more for what was deregistered: the table keeps its name.
+        for file in sorted((tmp_path / "t.lance").rglob("*"), reverse=True):
+            file.rmdir() if file.is_dir() else file.unlink()
+        (tmp_path / "t.lance").rmdir()
+        assert namespace.count_table_rows({"id": ["t"]}).count == 1
+        namespace.rename_table({"id": ["t"], "new_table_name": "u"})
+        assert [path.name for path in tmp_path.iterdir()] == ["u.lance"]
+        assert namespace.list_tables({}).tables == ["u"]
+
+
+def test_pylance_sees_a_table_that_is_beside(tmp_path: Path) -> None:
+    from lance.namespace import DirectoryNamespace
+    from lance_namespace import DescribeTableRequest
+
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table({"id": ["t"]}, OLD)
+        namespace.deregister_table({"id": ["t"]})
+        made = namespace.create_table({"id": ["t"]}, NEW).location
+    assert made is not None
+    own_name = Path(made).name.removesuffix(".lance")
+    theirs = DirectoryNamespace(root=str(tmp_path), manifest_enabled="false")
+    found = theirs.describe_table(DescribeTableRequest(id=[own_name])).location
+    assert lance.dataset(found).count_rows() == 1
