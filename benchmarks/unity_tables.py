@@ -113,7 +113,7 @@ def run(endpoint: str, options: argparse.Namespace) -> int:
             namespace.create_namespace({"id": ["main", "bench"]})
             for n in range(TABLES):
                 identifier = ("main", "bench", f"t{n:04}")
-                namespace._add_table_for(identifier, None, {}, COLUMNS)
+                namespace.add_table_for(identifier, None, {}, COLUMNS)
             found, pages, seconds = count_pages(namespace)
             print(f"{found} of {TABLES} tables listed in {pages} pages, {seconds:.3f} s")
             worst = describe(namespace, bare, f"{endpoint}{API}/tables/main.bench.t0500", options)

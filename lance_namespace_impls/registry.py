@@ -11,8 +11,8 @@ from typing import Any
 
 from lance_namespace_client.errors import InvalidInputError
 
+from .catalog.namespace import Namespace
 from .core.config import Config
-from .core.namespace import Namespace
 
 __all__ = ["connect", "connect_config", "implementations", "register"]
 
@@ -21,6 +21,7 @@ ENTRY_POINTS = "lance_namespace_impls.namespaces"
 # impl name -> ("module:Class", extra that brings what the module needs)
 _BUILT_IN: dict[str, tuple[str, str | None]] = {
     "dir": ("lance_namespace_impls.directory:DirectoryNamespace", None),
+    "memory": ("lance_namespace_impls.memory:MemoryNamespace", None),
     "rest": ("lance_namespace_impls.rest:RestNamespace", None),
     "hive": ("lance_namespace_impls.hive:HiveNamespace", "hive"),
     "hive2": ("lance_namespace_impls.hive:Hive2Namespace", "hive"),

@@ -9,8 +9,8 @@ from types import ModuleType
 
 import lance_namespace_client
 import lance_namespace_impls
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core.config import Config
-from lance_namespace_impls.core.namespace import Namespace
 from lance_namespace_impls.registry import implementations, load
 
 __all__ = ["CLIENT", "IMPLS", "backends", "impls_modules", "public_names"]

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         JsonArrowField,
     )
 
+    from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
-    from ..core.namespace import Namespace
 
 __all__ = ["backends", "describe", "ls", "operations"]
 

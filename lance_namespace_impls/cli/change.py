@@ -16,8 +16,8 @@ from .rows import Format, RowFile, row_file
 from .session import Session, key_values
 
 if TYPE_CHECKING:
+    from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
-    from ..core.namespace import Namespace
 
 __all__ = ["create", "declare", "drop"]
 

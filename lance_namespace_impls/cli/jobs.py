@@ -21,7 +21,7 @@ from .session import Session, key_values
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ..core.namespace import Namespace
+    from ..catalog.namespace import Namespace
     from ..spark.ingest import ImportPreview
 
 __all__ = ["import_files", "serve"]

@@ -18,8 +18,8 @@ from .output import Output
 from .profiles import default_path, read_profile
 
 if TYPE_CHECKING:
+    from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
-    from ..core.namespace import Namespace
 
 __all__ = ["Session", "key_values", "with_output", "with_session"]
 

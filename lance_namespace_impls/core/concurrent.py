@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-__all__ = ["alone", "looked_up"]
+__all__ = ["alone", "ordered_map"]
 
 T = TypeVar("T")
 Found = TypeVar("Found")
@@ -35,7 +35,7 @@ def alone(key: Hashable) -> Iterator[None]:
         yield
 
 
-def looked_up(
+def ordered_map(
     items: Iterable[T],
     look_up: Callable[[T], Found | None],
     *,

@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import attrs
 
@@ -22,20 +22,16 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
 )
 
-from ..core.capabilities import Capabilities
-from ..core.catalog import (
-    CatalogNamespace,
-    TableEntry,
-    namespace_not_found,
-    table_exists,
-    table_not_found,
-)
-from ..core.config import Config, option
+from ..catalog.capabilities import Capabilities
+from ..catalog.catalog import CatalogNamespace
+from ..catalog.entry import TableEntry
+from ..catalog.errors import namespace_not_found, table_exists, table_not_found
 from ..core.errors import first_line, scrub
 from ..core.identifiers import Identifier
 from ..core.location import fresh_location
 from ..core.paging import sorted_after
-from .filesystem import Directory, directory_path, store_failure
+from .config import DirectoryConfig
+from .filesystem import Directory, store_failure
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
@@ -54,20 +50,6 @@ PATIENCE_SECONDS = 10.0
 LONGEST_FOLDER = 255
 LONGEST_NAME = LONGEST_FOLDER - len(SUFFIX)
 _BESIDE = re.compile(rf"(.+)-[0-9a-f]{{8}}{re.escape(SUFFIX)}")
-
-
-@attrs.define(kw_only=True)
-class DirectoryConfig(Config):
-    """Properties of a directory namespace."""
-
-    impl: ClassVar[str] = "dir"
-
-    root: str = option(
-        name="path",
-        also=("root",),
-        converter=directory_path,
-        doc="the directory: a URI, an absolute path, or a path relative to the current directory",
-    )
 
 
 class DirectoryNamespace(CatalogNamespace):
@@ -121,15 +103,15 @@ class DirectoryNamespace(CatalogNamespace):
         if operation == "RenameTable":
             _check_name(request.new_table_name)
 
-    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
         self._directory.require_directory()
         return {}
 
-    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         self._directory.require_directory()
         return iter(())
 
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if parent:
             raise namespace_not_found(parent)
         folders = self._directory.folders(self._unreadable)
@@ -206,7 +188,10 @@ class DirectoryNamespace(CatalogNamespace):
         live = self._live(shaped)
         return [f for f, of in zip(live, self._names_of(live), strict=True) if of == name]
 
-    def _table(self, identifier: Identifier) -> TableEntry:
+    def default_location(self, identifier: Identifier) -> str:
+        return self._directory.location(f"{identifier[-1]}{SUFFIX}")
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
         folder = self._live_folder(identifier[-1])
         if folder is None:
             self._directory.require_directory()
@@ -222,7 +207,7 @@ class DirectoryNamespace(CatalogNamespace):
     def _folder(self, entry: TableEntry) -> str:
         return self._directory.folder(entry.location)
 
-    def _add_table(
+    def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         name = identifier[-1]
@@ -275,12 +260,12 @@ class DirectoryNamespace(CatalogNamespace):
                     f"table {name} cannot be made: {self._directory.location(folder)} is a file"
                 )
 
-    def _asked_location(self, location: str) -> str:
+    def absolute_location(self, location: str) -> str:
         if "://" in location or location.startswith(("/", "~", "file:")):
             return location
         return f"{self._directory.root}/{location}"
 
-    def _adopt_table(
+    def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
         name = identifier[-1]
@@ -318,7 +303,7 @@ class DirectoryNamespace(CatalogNamespace):
                 return folder
         return None
 
-    def _remove_table(self, entry: TableEntry) -> None:
+    def remove_table(self, entry: TableEntry) -> None:
         self._directory.refuse_link(self._folder(entry))
         try:
             marked = self._directory.mark(f"{self._folder(entry)}/{DEREGISTERED}")
@@ -327,7 +312,7 @@ class DirectoryNamespace(CatalogNamespace):
         if not marked:
             raise table_not_found(entry.id)
 
-    def _drop_table(self, entry: TableEntry) -> None:
+    def remove_table_and_data(self, entry: TableEntry) -> None:
         """Delete a table's directory.
 
         Raises:
@@ -376,7 +361,7 @@ class DirectoryNamespace(CatalogNamespace):
             ) from error
 
     @contextmanager
-    def _filling(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
+    def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
         self._directory.refuse_link(self._folder(entry))
         with self._alone(entry, math.inf if wait else 0):
             if self._directory.kinds(self._folder(entry))[0] != "directory":
@@ -397,13 +382,13 @@ class DirectoryNamespace(CatalogNamespace):
                 )
             yield
 
-    def _withdraw_table(self, entry: TableEntry) -> None:
+    def withdraw_table(self, entry: TableEntry) -> None:
         data = f"{self._folder(entry)}/{DATA}"
         if not self._directory.is_local and self._directory.kinds(data)[0] != "missing":
             raise ConcurrentModificationError(f"{entry.location}/{DATA} may be others' new rows")
         self._delete(entry, self._put_aside(entry))
 
-    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
         self._refuse_taken(new)
         old = self._folder(entry)
         folder = new[-1] + (SUFFIX if old.endswith(SUFFIX) else "")
@@ -419,7 +404,7 @@ class DirectoryNamespace(CatalogNamespace):
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
 
-    def _alter_table(
+    def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         folder = self._folder(entry)
@@ -449,10 +434,10 @@ class DirectoryNamespace(CatalogNamespace):
             "mend or delete that file"
         )
 
-    def _has_data(self, entry: TableEntry) -> bool:
+    def has_data(self, entry: TableEntry) -> bool:
         return self._directory.holds_file(f"{self._folder(entry)}/_versions", ".manifest")
 
-    def _data_written(self, entry: TableEntry) -> None:
+    def data_written(self, entry: TableEntry) -> None:
         folder = self._folder(entry)
         if not self._directory.is_link(folder):  # which is not this directory's to mark
             self._directory.unmark(f"{folder}/{DECLARED}")

@@ -6,30 +6,24 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
 from botocore.exceptions import BotoCoreError, ClientError
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
-    InvalidTableStateError,
     LanceNamespaceError,
     UnsupportedError,
 )
 
-from ..core.capabilities import Capabilities
-from ..core.catalog import (
-    TABLE_TYPE,
-    CatalogNamespace,
-    TableEntry,
-    is_lance,
+from ..catalog.capabilities import Capabilities
+from ..catalog.catalog import CatalogNamespace
+from ..catalog.entry import TABLE_TYPE, TableEntry, is_lance
+from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
     namespace_not_found,
-    not_a_lance_table,
     table_exists,
     table_not_found,
-    with_lance_type,
 )
 from ..core.errors import scrub
 from ..core.identifiers import Identifier, format_identifier
@@ -38,23 +32,24 @@ from ..core.paging import sorted_after
 from .config import CATALOG, DATABASE, GlueConfig
 from .errors import NO_SUCH_CALL, NOT_FOUND, answers, code_of, from_aws, was_repeated
 from .places import Found, Place, Places, ambiguous, child_catalog_id, is_account, pages
+from .records import (
+    LOCATION,
+    NAMESPACE_TYPE,
+    GlueTable,
+    as_entry,
+    changed_properties,
+    glue_table,
+    is_lance_table,
+    members,
+    new_table,
+    properties_of,
+    with_properties,
+)
 from .session import make_client
 
 __all__ = ["GlueNamespace"]
 
-EXTERNAL_TABLE = "EXTERNAL_TABLE"
-NAMESPACE_TYPE = "glue.namespace-type"
-DESCRIPTION = "description"
-LOCATION = "location"
 PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions
-
-
-@frozen(kw_only=True)
-class GlueTable(TableEntry):
-    """A Lance table, and its entry in Glue as it was read."""
-
-    place: Place
-    entry: Mapping[str, Any]
 
 
 class GlueNamespace(CatalogNamespace):
@@ -116,7 +111,7 @@ class GlueNamespace(CatalogNamespace):
 
     # --- namespaces
 
-    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         place = self._places.look_up(parent).place
         if place.database is not None:
             return iter(())
@@ -144,10 +139,10 @@ class GlueNamespace(CatalogNamespace):
     def _databases(self, place: Place) -> Iterator[Mapping[str, Any]]:
         return pages(self._glue().get_databases, "DatabaseList", MaxResults=PAGE, **place.scope)
 
-    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
-        return _properties(self._places.look_up(identifier))
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        return properties_of(self._places.look_up(identifier))
 
-    def _make_namespace(
+    def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         kind = self._kind_of_new(identifier, properties)
@@ -205,7 +200,7 @@ class GlueNamespace(CatalogNamespace):
                 f"caller's default catalog only, and the root is {root}"
             )
         self._glue().create_catalog(
-            Name=identifier[-1], CatalogInput=_with_properties({}, properties)
+            Name=identifier[-1], CatalogInput=with_properties({}, properties)
         )
         return properties
 
@@ -218,13 +213,13 @@ class GlueNamespace(CatalogNamespace):
     def _make_database(
         self, identifier: Identifier, parent: Place, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
-        made: dict[str, Any] = _with_properties({"Name": identifier[-1]}, properties)
+        made: dict[str, Any] = with_properties({"Name": identifier[-1]}, properties)
         if "LocationUri" not in made and self.config.root is not None:
             made["LocationUri"] = default_location(self.config.root, identifier)
         self._glue().create_database(DatabaseInput=made, **parent.scope)
-        return _properties(Found(Place(parent.catalog_id, identifier[-1]), made))
+        return properties_of(Found(Place(parent.catalog_id, identifier[-1]), made))
 
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         found = self._places.look_up(identifier)
         place = found.place
         with answers(missing=namespace_not_found(identifier)):
@@ -235,7 +230,7 @@ class GlueNamespace(CatalogNamespace):
                 self._glue().delete_catalog(CatalogId=place.catalog_id)
             else:
                 self._glue().delete_database(Name=place.database, **place.scope)
-        return _properties(found)
+        return properties_of(found)
 
     def _first_object(self, place: Place) -> str | None:
         """Name something that a namespace holds, whatever it is; None where it is empty."""
@@ -253,7 +248,7 @@ class GlueNamespace(CatalogNamespace):
             return f"function {function['FunctionName']}"
         return None
 
-    def _alter_namespace(
+    def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         if NAMESPACE_TYPE in changed:
@@ -263,33 +258,33 @@ class GlueNamespace(CatalogNamespace):
             )
         found = self._places.look_up(identifier)
         place = found.place
-        properties = _changed(_properties(found), changed, removed)
+        properties = changed_properties(properties_of(found), changed, removed)
         members = ("Description", "LocationUri")
         kept = {key: value for key, value in found.entry.items() if key not in members}
         with answers(missing=namespace_not_found(identifier)):
             if place.database is None:
-                entry = _with_properties(self._as_input("CatalogInput", kept), properties)
+                entry = with_properties(self._as_input("CatalogInput", kept), properties)
                 self._glue().update_catalog(CatalogId=place.catalog_id, CatalogInput=entry)
             else:
-                entry = _with_properties(self._as_input("DatabaseInput", kept), properties)
+                entry = with_properties(self._as_input("DatabaseInput", kept), properties)
                 self._glue().update_database(
                     Name=place.database, DatabaseInput=entry, **place.scope
                 )
-        return _properties(Found(place, entry))
+        return properties_of(Found(place, entry))
 
     # --- tables
 
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         place = self._places.look_up(parent).place
         if place.database is None:
             return iter(())
         where = {"DatabaseName": place.database, "MaxResults": PAGE, **place.scope}
         with answers(missing=namespace_not_found(parent)):
             tables = pages(self._glue().get_tables, "TableList", **where)
-            names = {table["Name"] for table in tables if _is_lance_table(table)}
+            names = {table["Name"] for table in tables if is_lance_table(table)}
         return sorted_after(names, after)
 
-    def _table(self, identifier: Identifier) -> GlueTable:
+    def load_table(self, identifier: Identifier) -> GlueTable:
         parent = identifier[:-1]
         place = self._places.remembered(parent)
         table = None if place is None else self._read_table(place, identifier[-1])
@@ -299,7 +294,7 @@ class GlueNamespace(CatalogNamespace):
             table = self._read_table(place, identifier[-1])
         if table is None:
             raise table_not_found(identifier)
-        return _as_entry(identifier, place, table)
+        return as_entry(identifier, place, table)
 
     def _read_table(self, place: Place, name: str) -> Mapping[str, Any] | None:
         if place.database is None:
@@ -314,7 +309,7 @@ class GlueNamespace(CatalogNamespace):
             return None
         return table
 
-    def _add_table(
+    def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> GlueTable:
         database = self._places.look_up(identifier[:-1])
@@ -325,11 +320,11 @@ class GlueNamespace(CatalogNamespace):
             )
         if location is None:
             location = self._default_location(identifier, database)
-        table = _new_table(identifier, location, properties)
+        table = new_table(identifier, location, properties)
         self._create(identifier, database.place, table)
-        return _as_entry(identifier, database.place, table)
+        return as_entry(identifier, database.place, table)
 
-    def _replace_table(
+    def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> GlueTable:
         """Put a table in another's place, in one step.
@@ -337,12 +332,12 @@ class GlueNamespace(CatalogNamespace):
         Raises:
             ConcurrentModificationError: code 14, someone changed the old one meanwhile.
         """
-        old = self._table(identifier)
-        table = _new_table(identifier, location, properties)
+        old = self.load_table(identifier)
+        table = new_table(identifier, location, properties)
         self._update(old, table)
-        return _as_entry(identifier, old.place, table)
+        return as_entry(identifier, old.place, table)
 
-    def _usual_location(self, identifier: Identifier) -> str | None:
+    def default_location(self, identifier: Identifier) -> str | None:
         database = self._places.look_up(identifier[:-1])
         if database.place.database is None:
             return None
@@ -364,8 +359,8 @@ class GlueNamespace(CatalogNamespace):
         with answers(missing=namespace_not_found(parent), exists=table_exists(identifier)):
             self._glue().create_table(DatabaseName=place.database, TableInput=table, **place.scope)
 
-    def _remove_table(self, entry: TableEntry) -> None:
-        if not self._delete(entry.id, _glue_table(entry).place):
+    def remove_table(self, entry: TableEntry) -> None:
+        if not self._delete(entry.id, glue_table(entry).place):
             raise table_not_found(entry.id)
 
     def _delete(self, identifier: Identifier, place: Place) -> bool:
@@ -381,7 +376,7 @@ class GlueNamespace(CatalogNamespace):
             return was_repeated(error)
         return True
 
-    def _alter_table(
+    def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         """Change a table's parameters; all else that Glue keeps of it stays.
@@ -391,8 +386,8 @@ class GlueNamespace(CatalogNamespace):
             ConcurrentModificationError: code 14, someone changed the table since it was read.
             InvalidInputError: code 13, it would be no Lance table any more.
         """
-        table = _glue_table(entry)
-        properties = _changed(entry.properties, changed, removed)
+        table = glue_table(entry)
+        properties = changed_properties(entry.properties, changed, removed)
         if not is_lance(properties):
             raise InvalidInputError(
                 f"table {format_identifier(entry.id)}: {TABLE_TYPE} must stay lance; deregister the "
@@ -409,7 +404,7 @@ class GlueNamespace(CatalogNamespace):
                 DatabaseName=table.place.database, TableInput=new, **version, **table.place.scope
             )
 
-    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
         """Copy the table's entry to its new name and delete the old one.
 
         Glue has no rename. The old entry is read again before it is deleted; where it changed
@@ -424,7 +419,7 @@ class GlueNamespace(CatalogNamespace):
             TableAlreadyExistsError: code 5.
             ConcurrentModificationError: code 14, the table changed meanwhile.
         """
-        old = _glue_table(entry)
+        old = glue_table(entry)
         target = self._places.look_up(new[:-1]).place
         if target.database is None:
             raise InvalidInputError(
@@ -457,21 +452,8 @@ class GlueNamespace(CatalogNamespace):
 
     def _as_input(self, shape: str, entry: Mapping[str, Any]) -> dict[str, Any]:
         """Give the part of an entry that Glue takes back, by botocore's model of the service."""
-        wanted: dict[str, Any] = _members(entry, self._glue().meta.service_model.shape_for(shape))
+        wanted: dict[str, Any] = members(entry, self._glue().meta.service_model.shape_for(shape))
         return wanted
-
-
-def _members(value: Any, shape: Any) -> Any:
-    """Leave out of an answer what a request of that shape does not have."""
-    if shape.type_name == "structure":
-        return {
-            name: _members(member, shape.members[name])
-            for name, member in value.items()
-            if name in shape.members
-        }
-    if shape.type_name == "list":
-        return [_members(member, shape.member) for member in value]
-    return value
 
 
 def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:
@@ -484,77 +466,3 @@ def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:
 def _path(catalog_id: str) -> str:
     """Give the names in a catalog id, joined by ``/``; the account's own catalog has none."""
     return "" if is_account(catalog_id) else catalog_id.rpartition(":")[2]
-
-
-def _new_table(
-    identifier: Identifier, location: str, properties: Mapping[str, str]
-) -> dict[str, Any]:
-    return {
-        "Name": identifier[-1],
-        "TableType": EXTERNAL_TABLE,
-        "Parameters": with_lance_type(properties),
-        "StorageDescriptor": {"Location": absolute(location).rstrip("/")},
-    }
-
-
-def _is_lance_table(table: Mapping[str, Any]) -> bool:
-    return table.get("TableType") == EXTERNAL_TABLE and is_lance(table.get("Parameters"))
-
-
-def _as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> GlueTable:
-    """Make a table of its entry in Glue.
-
-    Raises:
-        InvalidInputError: code 13, it is no Lance table.
-        InvalidTableStateError: code 19, it has no location.
-    """
-    if not _is_lance_table(table):
-        kind = ("TableType", table.get("TableType"), EXTERNAL_TABLE)
-        raise not_a_lance_table(identifier, table.get("Parameters"), kind=kind)
-    location = table.get("StorageDescriptor", {}).get("Location")
-    if not location:
-        raise InvalidTableStateError(
-            f"table {format_identifier(identifier)} has no location in Glue; deregister it with the "
-            "Glue API, or give its StorageDescriptor a Location"
-        )
-    return GlueTable(
-        id=identifier,
-        location=location.rstrip("/"),
-        properties=table["Parameters"],
-        place=place,
-        entry=table,
-    )
-
-
-def _glue_table(entry: TableEntry) -> GlueTable:
-    assert isinstance(entry, GlueTable)
-    return entry
-
-
-def _properties(found: Found) -> dict[str, str]:
-    """Give a namespace's properties: its parameters, its description, a database's location."""
-    properties = dict(found.entry.get("Parameters") or {})
-    if found.entry.get("Description") is not None:
-        properties[DESCRIPTION] = found.entry["Description"]
-    if found.place.database is not None and found.entry.get("LocationUri"):
-        properties[LOCATION] = found.entry["LocationUri"]
-    return properties
-
-
-def _with_properties(entry: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, Any]:
-    """Put properties into an entry; the description and a database's location are members of it."""
-    of_database = "Name" in entry
-    members = (DESCRIPTION, LOCATION) if of_database else (DESCRIPTION,)
-    plain = {key: value for key, value in properties.items() if key not in members}
-    made = {**entry, "Parameters": plain}
-    if DESCRIPTION in properties:
-        made["Description"] = properties[DESCRIPTION]
-    if of_database and LOCATION in properties:
-        made["LocationUri"] = absolute(properties[LOCATION])
-    return made
-
-
-def _changed(
-    properties: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
-) -> dict[str, str]:
-    return {key: v for key, v in {**properties, **changed}.items() if key not in removed}

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from lance_namespace_client.errors import InvalidTableStateError, NamespaceNotFoundError
 
-from ..core.catalog import namespace_not_found
+from ..catalog.errors import namespace_not_found
 from ..core.identifiers import Identifier, format_identifier
 from .errors import NO_SUCH_CALL, NOT_FOUND, code_of, is_denied
 

@@ -3,9 +3,10 @@
 Source: the Hive 3.x specification; the general specification, "Lance HMS Namespace".
 """
 
-from .catalogs import Hive3Namespace
+from .auto import HiveNamespace
 from .config import Hive2Config, Hive3Config, HiveConfig
-from .namespace import Hive2Namespace, HiveNamespace
+from .hive2 import Hive2Namespace
+from .hive3 import Hive3Namespace
 
 __all__ = [
     "Hive2Config",

@@ -20,7 +20,7 @@ from pymetastore.hive_metastore.ttypes import (
 
 from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 
-from ..core.catalog import TABLE_TYPE, TableEntry, is_lance, with_lance_type
+from ..catalog.entry import TABLE_TYPE, TableEntry, is_lance, with_lance_type
 from ..core.identifiers import Identifier
 
 __all__ = [

@@ -13,7 +13,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.catalog import TableEntry
+from ..catalog.entry import TableEntry
 from ..core.identifiers import Identifier, format_identifier
 from .locations import as_opened
 

@@ -21,22 +21,18 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.capabilities import Capabilities
-from ..core.catalog import (
-    LANCE,
-    TABLE_TYPE,
-    CatalogNamespace,
-    TableEntry,
-    is_lance,
+from ..catalog.capabilities import Capabilities
+from ..catalog.catalog import CatalogNamespace
+from ..catalog.entry import LANCE, TABLE_TYPE, TableEntry, is_lance, with_lance_type
+from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
     namespace_not_found,
     not_a_lance_table,
     table_exists,
     table_not_found,
-    with_lance_type,
 )
-from ..core.concurrent import looked_up
+from ..core.concurrent import ordered_map
 from ..core.errors import scrub
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
@@ -50,7 +46,7 @@ from .entries import (
     location_taken,
     properties_of,
 )
-from .failures import (
+from .errors import (
     FAILURES,
     is_conflict,
     is_location_taken,
@@ -101,7 +97,7 @@ class IcebergNamespace(CatalogNamespace):
         ),
         namespace_depth=None,
         table_depth=2,
-        given_depth=1,
+        configured_depth=1,
         idempotent_drop=True,
         rename_across=True,
         rename_within=1,
@@ -133,7 +129,7 @@ class IcebergNamespace(CatalogNamespace):
 
     # --- namespaces
 
-    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if not parent:
             return sorted_after(self._listed_warehouses(), after)
         warehouse, levels = self._warehouse(parent)
@@ -150,7 +146,7 @@ class IcebergNamespace(CatalogNamespace):
         names = {each[depth] for each in found if len(each) == depth + 1 and each[:depth] == levels}
         if levels and not names:
             # Some servers give an empty list for a namespace that is not there.
-            self._namespace_properties(parent)
+            self.namespace_properties(parent)
         return sorted_after(names, after)
 
     def _listed_warehouses(self) -> Sequence[str]:
@@ -161,7 +157,7 @@ class IcebergNamespace(CatalogNamespace):
             )
         return self.config.warehouses
 
-    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
         if not identifier:
             return {}
         warehouse, levels = self._warehouse(identifier)
@@ -170,13 +166,13 @@ class IcebergNamespace(CatalogNamespace):
         with _finding(namespace_not_found, identifier, levels):
             return properties_of(self._api.get(warehouse.namespace(levels)))
 
-    def _make_namespace(
+    def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         warehouse, levels = self._warehouse(identifier)
         self._refuse_unreachable(warehouse.namespace(levels), identifier[-1])
         if len(levels) > 1:
-            self._namespace_properties(identifier[:-1])
+            self.namespace_properties(identifier[:-1])
             if self._is_table(identifier):
                 raise NamespaceAlreadyExistsError(
                     f"a table has the name {format_identifier(identifier)!r}; choose another name"
@@ -189,9 +185,9 @@ class IcebergNamespace(CatalogNamespace):
             answer = self._api.post(warehouse.namespaces(), body)
         return properties_of(answer) if "properties" in answer else properties
 
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         warehouse, levels = self._warehouse(identifier)
-        properties = self._namespace_properties(identifier)
+        properties = self.namespace_properties(identifier)
         try:
             with raising(namespace_not_found, identifier, when=is_missing):
                 self._api.delete(warehouse.namespace(levels))
@@ -201,29 +197,29 @@ class IcebergNamespace(CatalogNamespace):
             raise namespace_not_empty(identifier, f"something ({failure.message})") from failure
         return properties
 
-    def _alter_namespace(
+    def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         warehouse, levels = self._warehouse(identifier)
-        before = self._namespace_properties(identifier)
+        before = self.namespace_properties(identifier)
         with raising(namespace_not_found, identifier, when=is_missing):
             change_properties(self._api, warehouse.namespace(levels), before, changed, removed)
-        return self._namespace_properties(identifier)
+        return self.namespace_properties(identifier)
 
     # --- tables
 
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        return self._first_table_names(parent, after, None)
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        return self.first_table_names(parent, after, None)
 
     @property
-    def _looks_at_once(self) -> int:
+    def max_concurrency(self) -> int:
         return self.config.max_concurrency
 
-    def _first_table_names(
+    def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
         return _LanceTables(
-            looked_up(
+            ordered_map(
                 self._all_table_names(parent, after),
                 lambda name: self._listed((*parent, name)),
                 at_once=self.config.max_concurrency,
@@ -231,7 +227,7 @@ class IcebergNamespace(CatalogNamespace):
             )
         )
 
-    def _lookups(
+    def load_tables(
         self, parent: Identifier, names: Iterator[str]
     ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
         """Give what was loaded to tell the tables from others, rather than load each again."""
@@ -250,7 +246,7 @@ class IcebergNamespace(CatalogNamespace):
                 if tuple(each.get("namespace") or ()) == levels
             }
         if not names:
-            self._namespace_properties(parent)  # as for namespaces, above
+            self.namespace_properties(parent)  # as for namespaces, above
         return sorted_after(names, after)
 
     def _listed(self, identifier: Identifier) -> TableEntry | None:
@@ -281,7 +277,7 @@ class IcebergNamespace(CatalogNamespace):
             )
         return found
 
-    def _table(self, identifier: Identifier) -> TableEntry:
+    def load_table(self, identifier: Identifier) -> TableEntry:
         metadata = self._load(identifier)
         if not is_lance(properties_of(metadata)):
             raise not_a_lance_table(identifier)
@@ -294,12 +290,12 @@ class IcebergNamespace(CatalogNamespace):
             return False
         return True
 
-    def _add_table(
+    def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         warehouse, levels = self._warehouse(identifier[:-1])
         # Some servers take a table whose namespace is not there.
-        namespace = self._namespace_properties(identifier[:-1])
+        namespace = self.namespace_properties(identifier[:-1])
         self._refuse_taken(identifier)
         wanted = None if location is None else absolute(location)
         asked = as_address(wanted or self._default_location(identifier, namespace))
@@ -319,19 +315,19 @@ class IcebergNamespace(CatalogNamespace):
         entry = entry_of(identifier, {**body, **(answer.get("metadata") or {})})
         if wanted is not None and entry.location != as_opened(asked):
             # An entry that points away from the data is no use.
-            self._remove_table(entry)
+            self.remove_table(entry)
             raise chosen_by_server(entry, wanted)
         if entry.location != as_opened(asked) and set(entry.location) & set("%?#"):
             # A server's own choice is a plain path, and Lance would read these as of an address.
-            self._remove_table(entry)
+            self.remove_table(entry)
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be made: this server would keep it at "
                 f"{entry.location}, which Lance reads otherwise; choose names without %, ? and #"
             )
         return entry
 
-    def _usual_location(self, identifier: Identifier) -> str | None:
-        namespace = self._namespace_properties(identifier[:-1])
+    def default_location(self, identifier: Identifier) -> str | None:
+        namespace = self.namespace_properties(identifier[:-1])
         return as_opened(as_address(self._default_location(identifier, namespace)))
 
     def _default_location(self, identifier: Identifier, namespace: Mapping[str, str]) -> str:
@@ -344,16 +340,16 @@ class IcebergNamespace(CatalogNamespace):
             return default_location(own if "://" in own else as_opened(own), identifier[-1:])
         return default_location(self.config.root, identifier)
 
-    def _remove_table(self, entry: TableEntry) -> None:
+    def remove_table(self, entry: TableEntry) -> None:
         warehouse, levels = self._warehouse(entry.id[:-1])
         with raising(table_not_found, entry.id, when=is_missing):
             self._api.delete(
                 self._warehouses.table(warehouse, levels, entry.id[-1]), {"purgeRequested": "false"}
             )
 
-    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
         warehouse, levels = self._warehouse(new[:-1])
-        self._namespace_properties(new[:-1])
+        self.namespace_properties(new[:-1])
         self._refuse_taken(new)
         body = {
             "source": {"namespace": list(entry.id[1:-1]), "name": entry.id[-1]},
@@ -365,7 +361,7 @@ class IcebergNamespace(CatalogNamespace):
         ):
             self._api.submit(warehouse.rename(), body)
 
-    def _alter_table(
+    def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         if TABLE_TYPE in removed or not is_lance({TABLE_TYPE: LANCE, **changed}):
@@ -380,18 +376,18 @@ class IcebergNamespace(CatalogNamespace):
             updates.append({"action": "remove-properties", "removals": present})
         return self._commit(entry, updates).properties if updates else entry.properties
 
-    def _replace_table(
+    def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
         """Point a table elsewhere; it is never missing in between."""
-        entry, wanted = self._table(identifier), as_address(absolute(location))
+        entry, wanted = self.load_table(identifier), as_address(absolute(location))
         if as_opened(wanted) != entry.location:
             entry = self._commit(entry, [{"action": "set-location", "location": wanted}])
         if as_opened(wanted) != entry.location:
             raise chosen_by_server(entry, wanted)
         gone = [key for key in entry.properties if key not in properties and key != TABLE_TYPE]
         changed = {key: value for key, value in properties.items() if key != TABLE_TYPE}
-        return evolve(entry, properties=self._alter_table(entry, changed, gone))
+        return evolve(entry, properties=self.change_table(entry, changed, gone))
 
     def _commit(self, entry: TableEntry, updates: Sequence[Mapping[str, Any]]) -> TableEntry:
         warehouse, levels = self._warehouse(entry.id[:-1])
@@ -419,7 +415,7 @@ class IcebergNamespace(CatalogNamespace):
             self._warehouses.table(warehouse, levels, identifier[-1]), identifier[-1]
         )
         try:
-            self._namespace_properties(identifier)
+            self.namespace_properties(identifier)
         except NamespaceNotFoundError:
             return
         raise TableAlreadyExistsError(

@@ -15,10 +15,10 @@ from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.catalog import namespace_not_found
+from ..catalog.errors import namespace_not_found
 from ..core.json_api import HttpFailure, JsonApi, raising, segment
 from .config import IcebergConfig
-from .failures import is_missing, is_missing_warehouse
+from .errors import is_missing, is_missing_warehouse
 
 __all__ = ["UNIT_SEPARATOR", "UnwritableNameError", "Warehouse", "Warehouses"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -14,12 +14,11 @@ from lance_namespace_client._model import Model, RequestLike
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 from lance_namespace_client.operations import Body
 
-from ..core.capabilities import Capabilities
-from ..core.config import option
+from ..catalog.capabilities import Capabilities
+from ..catalog.namespace import Namespace
 from ..core.errors import scrub
-from ..core.http import HttpConfig, Retries, check_uri, new_client, send
-from ..core.identifiers import DEFAULT_DELIMITER, check_new_name
-from ..core.namespace import Namespace
+from ..core.http import Retries, new_client, send
+from ..core.identifiers import check_new_name
 
 if TYPE_CHECKING:
     import httpx
@@ -27,31 +26,12 @@ if TYPE_CHECKING:
     from lance_namespace_client._arrow import ArrowData
     from lance_namespace_client.operations import Operation
 
+from .config import RestConfig
+
 __all__ = ["RestConfig", "RestNamespace"]
 
 Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
-
-
-@attrs.define(kw_only=True)
-class RestConfig(HttpConfig):
-    """Properties of a namespace behind a REST server."""
-
-    impl: ClassVar[str] = "rest"
-
-    uri: str = option(doc="address of the server, such as http://localhost:2333")
-    delimiter: str = option(
-        default=DEFAULT_DELIMITER, doc="joins the names of an identifier on a route"
-    )
-    api_key: str | None = option(default=None, secret=True, doc="API key, sent as 'x-api-key'")
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
-        super().__attrs_post_init__()
-        self.uri = check_uri(self.impl, self.uri)
-        self.check_header("api_key", self.api_key or "")
-        if not self.delimiter:
-            raise InvalidInputError("rest: property 'delimiter' must not be empty")
 
 
 class RestNamespace(Namespace, rest.RestNamespace):

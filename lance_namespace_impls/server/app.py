@@ -31,8 +31,8 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.namespace import LanceNamespace
 
+from ..catalog.namespace import Namespace
 from ..core.errors import scrub
-from ..core.namespace import Namespace
 from ..tables.write import RowCount
 from .access import check_content_type
 from .answers import Reply, error_reply, gather, reply

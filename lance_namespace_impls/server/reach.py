@@ -12,7 +12,8 @@ from lance_namespace_client._model import Model
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.operations import Operation
 
-from ..core.catalog import STORAGE_PREFIX, CatalogNamespace
+from ..catalog.catalog import CatalogNamespace
+from ..catalog.entry import STORAGE_PREFIX
 from ..core.confinement import Confinement, confined
 
 __all__ = ["Reach"]

@@ -16,8 +16,8 @@ import uvicorn
 from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 from lance_namespace_client.namespace import LanceNamespace
 
+from ..catalog.namespace import Namespace
 from ..core.errors import first_line
-from ..core.namespace import Namespace
 from .access import is_wildcard
 from .app import create_app
 from .connections import bounded_protocol

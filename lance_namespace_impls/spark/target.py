@@ -21,7 +21,7 @@ from .failures import protocol_error
 if TYPE_CHECKING:
     from lance_namespace_client.models import DescribeTableResponse
 
-    from ..core.namespace import Namespace
+    from ..catalog.namespace import Namespace
 
 __all__ = ["Target"]
 

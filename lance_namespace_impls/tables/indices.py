@@ -97,7 +97,7 @@ def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
     return name
 
 
-def _find(dataset: Any, name: str | None) -> Any:
+def find_table(dataset: Any, name: str | None) -> Any:
     for index in dataset.describe_indices():
         if index.name == name:
             return index
@@ -134,7 +134,7 @@ def statistics(dataset: Any, name: str | None) -> DescribeTableIndexStatsRespons
     Raises:
         TableIndexNotFoundError: code 6.
     """
-    _find(dataset, name)
+    find_table(dataset, name)
     stats = dataset.stats.index_stats(name)
     parts = stats.get("indices") or [{}]
     return DescribeTableIndexStatsResponse(
@@ -152,5 +152,5 @@ def drop(dataset: Any, name: str | None) -> None:
     Raises:
         TableIndexNotFoundError: code 6.
     """
-    _find(dataset, name)
+    find_table(dataset, name)
     dataset.drop_index(name)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
 import attrs
@@ -20,28 +19,24 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.capabilities import Capabilities
-from ..core.catalog import (
-    CatalogNamespace,
-    TableEntry,
-    is_lance,
+from ..catalog.capabilities import Capabilities
+from ..catalog.catalog import CatalogNamespace
+from ..catalog.entry import TableEntry, is_lance, with_lance_type
+from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
     namespace_not_found,
     not_a_lance_table,
     table_exists,
     table_not_found,
-    with_lance_type,
 )
-from ..core.config import option, root_option
 from ..core.errors import first_line, scrub
-from ..core.http import HttpConfig, check_uri
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute, as_address, default_location
 from ..core.paging import sorted_after
 from .columns import to_columns, to_json
-from .failures import (
+from .errors import (
     FAILURES,
     is_changed_meanwhile,
     is_conflict,
@@ -58,6 +53,8 @@ if TYPE_CHECKING:
 
     from lance_namespace_client.models import JsonArrowSchema
 
+from .config import SPLITS, UnityConfig
+
 __all__ = ["UnityConfig", "UnityNamespace"]
 
 EXTERNAL = "EXTERNAL"
@@ -65,40 +62,11 @@ EXTERNAL = "EXTERNAL"
 NO_PROPERTIES = {"lance.no_properties": "true"}
 # The API joins names with dots and would take such a name apart; the open-source server makes a dot of
 # the other one.
-SPLITS = re.compile("[.\x1f]")
 # Most characters of a property's name and value, and of a column's name, on the open-source server.
 LONGEST_TEXT = 255
 CHANGES_TRIED = 10
 # Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
 PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
-
-
-@attrs.define(kw_only=True)
-class UnityConfig(HttpConfig):
-    """Properties of a namespace in Unity Catalog."""
-
-    impl: ClassVar[str] = "unity"
-
-    endpoint: str = option(
-        doc="address of the server, such as http://localhost:8080, with or without the path of the API"
-    )
-    catalog: str = option(doc="name of the catalog")
-    api_path: str = option(
-        default="/api/2.1/unity-catalog", doc="path of the API, which follows the endpoint"
-    )
-    root: str = root_option()
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
-        super().__attrs_post_init__()
-        self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
-        self.api_path = f"/{self.api_path.strip('/')}".rstrip("/")
-        # Given with the path, as some tools show it, it would be there twice.
-        self.endpoint = self.endpoint.removesuffix(self.api_path)
-        if not self.catalog or SPLITS.search(self.catalog):
-            raise InvalidInputError(
-                f"unity: property 'catalog' must be the name of a catalog, not {self.catalog!r}"
-            )
 
 
 @attrs.frozen(kw_only=True)
@@ -124,7 +92,7 @@ class UnityNamespace(CatalogNamespace):
     capabilities = Capabilities(
         namespace_depth=2,
         table_depth=2,
-        given_depth=1,
+        configured_depth=1,
         closed=True,
         cascade=True,
         unsupported=dict.fromkeys(
@@ -165,7 +133,7 @@ class UnityNamespace(CatalogNamespace):
 
     # --- namespaces
 
-    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if not parent:
             return sorted_after([self.config.catalog], after)
         if len(parent) > 1:
@@ -181,7 +149,7 @@ class UnityNamespace(CatalogNamespace):
             ]
         return sorted_after(names, after)
 
-    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
         if not identifier:
             return {}
         if len(identifier) > 1:
@@ -195,11 +163,11 @@ class UnityNamespace(CatalogNamespace):
         with raising(namespace_not_found, identifier, when=is_missing):
             return self._api.get(f"/schemas/{_path(identifier)}")
 
-    def _make_namespace(
+    def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         self._refuse_what_cannot_be(identifier)
-        self._namespace_properties(identifier[:1])
+        self.namespace_properties(identifier[:1])
         body = {
             "name": identifier[1],
             "catalog_name": identifier[0],
@@ -213,7 +181,7 @@ class UnityNamespace(CatalogNamespace):
         ):
             return _properties(self._api.post("/schemas", body))
 
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         properties = _properties(self._schema(identifier))
         if not cascade and self._holds_tables(identifier):
             raise namespace_not_empty(identifier, "tables")  # not every server sees to it
@@ -228,7 +196,7 @@ class UnityNamespace(CatalogNamespace):
             raise namespace_not_empty(identifier, holds) from failure
         return properties
 
-    def _alter_namespace(
+    def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         with taking_turns(self._api.base, identifier):
@@ -262,7 +230,7 @@ class UnityNamespace(CatalogNamespace):
 
     # --- tables
 
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         self._require_catalog(parent)
         with raising(namespace_not_found, parent, when=is_missing):
             names = [
@@ -283,7 +251,7 @@ class UnityNamespace(CatalogNamespace):
         query = {"catalog_name": schema[0], "schema_name": schema[1], "omit_columns": "true"}
         return self._api.pages("/tables", query, PAGES)
 
-    def _table(self, identifier: Identifier) -> UnityTable:
+    def load_table(self, identifier: Identifier) -> UnityTable:
         self._require_catalog(identifier)
         with raising(table_not_found, identifier, when=is_missing):
             table = self._api.get(f"/tables/{_path(identifier)}")
@@ -292,11 +260,11 @@ class UnityNamespace(CatalogNamespace):
             raise not_a_lance_table(identifier, _properties(table), kind=kind)
         return _entry(identifier, table)
 
-    def _known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
+    def known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
         assert isinstance(entry, UnityTable)
         return to_json(entry.columns) if entry.columns else None
 
-    def _add_table(
+    def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> UnityTable:
         self._require_schema_for(identifier)
@@ -305,14 +273,14 @@ class UnityNamespace(CatalogNamespace):
         entry = self._post_table(identifier, where, properties, schema)
         if location is not None and entry.location != _from_uri(_to_uri(where)):
             # An entry that points away from the data is no use.
-            self._remove_table(entry)
+            self.remove_table(entry)
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be at {where}: this server would keep "
                 f"it at {entry.location}; give a location in that form"
             )
         return entry
 
-    def _add_table_for(
+    def add_table_for(
         self,
         identifier: Identifier,
         location: str | None,
@@ -333,7 +301,7 @@ class UnityNamespace(CatalogNamespace):
             return default_location(self.config.root, identifier)
         return absolute(location)
 
-    def _usual_location(self, identifier: Identifier) -> str:
+    def default_location(self, identifier: Identifier) -> str:
         return self._location(identifier, None)
 
     def _schema_at(self, location: str, properties: Mapping[str, str]) -> pa.Schema | None:
@@ -343,7 +311,7 @@ class UnityNamespace(CatalogNamespace):
         """
         from ..tables.dataset import open_dataset
 
-        storage = self._storage(TableEntry(id=(), location=location, properties=properties))
+        storage = self.storage_of(TableEntry(id=(), location=location, properties=properties))
         try:
             return open_dataset(storage).schema
         except InvalidTableStateError:
@@ -396,7 +364,7 @@ class UnityNamespace(CatalogNamespace):
             return False
         return True
 
-    def _remove_table(self, entry: TableEntry) -> None:
+    def remove_table(self, entry: TableEntry) -> None:
         with raising(table_not_found, entry.id, when=is_missing):
             self._api.delete(f"/tables/{_path(entry.id)}")
 

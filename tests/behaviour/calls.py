@@ -121,7 +121,7 @@ def _namespace(draw: Draw, world: World, *, there: int = 12, fresh: int = 3) -> 
         too_deep = world.subject.capabilities.namespace_depth
         depth = 0 if draw(st.booleans()) or too_deep is None else too_deep + 1
     else:
-        given = world.subject.capabilities.given_depth
+        given = world.subject.capabilities.configured_depth
         depth = draw(st.integers(1 if _rarely(draw, 10) else given + 1, deepest))
     return _any_namespace(draw, world, depth)
 
@@ -260,7 +260,7 @@ def _drop_namespace(draw: Draw, world: World) -> Call:
     return Call("DropNamespace", request)
 
 
-def _alter_namespace(draw: Draw, world: World) -> Call:
+def change_namespace(draw: Draw, world: World) -> Call:
     identifier = _namespace(draw, world)
     request = {"id": list(identifier)}
     refused = world.subject.refused_properties(len(identifier))
@@ -387,11 +387,11 @@ def _deregister_table(draw: Draw, world: World) -> Call:
     return Call("DeregisterTable", {"id": _table(draw, world)})
 
 
-def _drop_table(draw: Draw, world: World) -> Call:
+def remove_table_and_data(draw: Draw, world: World) -> Call:
     return Call("DropTable", {"id": _table(draw, world)})
 
 
-def _rename_table(draw: Draw, world: World) -> Call:
+def move_table(draw: Draw, world: World) -> Call:
     request: dict[str, Any] = {"id": _table(draw, world), "new_table_name": _name(draw, world)}
     kind = draw(_weighted(absent=4, same=1, other=3, wrong=1))
     if kind == "same":
@@ -405,7 +405,7 @@ def _rename_table(draw: Draw, world: World) -> Call:
     return Call("RenameTable", request)
 
 
-def _alter_table(draw: Draw, world: World) -> Call:
+def change_table(draw: Draw, world: World) -> Call:
     return Call("AlterTable", _changes(draw, {"id": _table(draw, world)}, _table_properties()))
 
 
@@ -433,7 +433,7 @@ GENERATED: dict[str, Callable[[Draw, World], Call]] = {
     "NamespaceExists": _namespace_exists,
     "CreateNamespace": _create_namespace,
     "DropNamespace": _drop_namespace,
-    "AlterNamespace": _alter_namespace,
+    "AlterNamespace": change_namespace,
     "ListTables": _list_tables,
     "ListAllTables": _list_all_tables,
     "DeclareTable": _declare_table,
@@ -442,9 +442,9 @@ GENERATED: dict[str, Callable[[Draw, World], Call]] = {
     "DescribeTable": _describe_table,
     "TableExists": _table_exists,
     "DeregisterTable": _deregister_table,
-    "DropTable": _drop_table,
-    "RenameTable": _rename_table,
-    "AlterTable": _alter_table,
+    "DropTable": remove_table_and_data,
+    "RenameTable": move_table,
+    "AlterTable": change_table,
     "InsertIntoTable": _insert_into_table,
     "CountTableRows": _count_table_rows,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 from .subject import Identifier, Subject
 

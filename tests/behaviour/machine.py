@@ -18,7 +18,7 @@ from hypothesis.strategies import DataObject
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import OPERATIONS
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 from .calls import REQUEST_FORMS, ROWS_FORMS, World, calls, request_in_form, rows_in_form
 from .subject import Subject

@@ -29,7 +29,7 @@ from lance_namespace_client.models import (
     ListTablesResponse,
     RegisterTableResponse,
 )
-from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.directory import DirectoryNamespace
 
@@ -77,15 +77,15 @@ class Unsorted(DirectoryNamespace):
 
 @mutant("drops a name between pages")
 class SkipsBetweenPages(DirectoryNamespace):
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        names = super()._table_names(parent, after)
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        names = super().table_names(parent, after)
         return islice(names, 1 if after is not None else 0, None)
 
 
 @mutant("gives a name twice at a page's edge")
 class RepeatsBetweenPages(DirectoryNamespace):
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        names = sorted(super()._table_names(parent, None))
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        names = sorted(super().table_names(parent, None))
         return iter([name for name in names if after is None or name >= after])
 
 
@@ -121,7 +121,7 @@ class NoLimit(DirectoryNamespace):
 
 @mutant("lists deregistered tables")
 class ListsDeregistered(DirectoryNamespace):
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         folders = self._directory.folders()
         names = {name.removesuffix(".lance") for name in folders if name[0] not in "._"}
         return iter(sorted(name for name in names if after is None or name > after))
@@ -229,8 +229,8 @@ class DeregisterDeletes(DirectoryNamespace):
 
 @mutant("keeps data on drop")
 class DropKeeps(DirectoryNamespace):
-    def _drop_table(self, entry: TableEntry) -> None:
-        self._remove_table(entry)
+    def remove_table_and_data(self, entry: TableEntry) -> None:
+        self.remove_table(entry)
 
 
 @mutant("declares a table that is there")
@@ -244,10 +244,10 @@ class DeclaresTwice(DirectoryNamespace):
 
 @mutant("keeps properties that should be unset")
 class KeepsProperties(DirectoryNamespace):
-    def _alter_table(
+    def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        return super()._alter_table(entry, changed, ())
+        return super().change_table(entry, changed, ())
 
 
 @mutant("sets and unsets one property at once")
@@ -266,14 +266,14 @@ class BothAtOnce(DirectoryNamespace):
 class LeaksStorage(DirectoryNamespace):
     def describe_table(self, request: Any) -> DescribeTableResponse:
         answer = super().describe_table(request)
-        entry = self._table(tuple(_without(request)["id"]))
+        entry = self.load_table(tuple(_without(request)["id"]))
         return evolve(answer, properties=dict(entry.properties))
 
 
 @mutant("loses properties on rename")
 class RenameForgets(DirectoryNamespace):
-    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
-        super()._rename_table(entry, new)
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
+        super().move_table(entry, new)
         folder = self._live_folder(new[-1])
         self._directory.unmark(f"{folder}/.lance-properties")
 
@@ -288,7 +288,7 @@ class NeverDeclared(DirectoryNamespace):
 
 @mutant("leaves a table behind when the rows break off")
 class HalfCreated(DirectoryNamespace):
-    def _withdraw_table(self, entry: TableEntry) -> None:
+    def withdraw_table(self, entry: TableEntry) -> None:
         pass
 
 
@@ -310,24 +310,24 @@ class CountsNothing(DirectoryNamespace):
 
 @mutant("drops a namespace that is not empty")
 class IgnoresRestrict(MemoryNamespace):
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        return super()._remove_namespace(identifier, True)
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        return super().remove_namespace(identifier, True)
 
 
 @mutant("counts only Lance tables before it drops a namespace")
 class OverlooksOthers(MemoryNamespace):
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         held = self._catalog.holds(identifier)
         others = [t for t in held if self._catalog.tables.get(t, t) is None]
-        return super()._remove_namespace(identifier, cascade or len(others) == len(held))
+        return super().remove_namespace(identifier, cascade or len(others) == len(held))
 
 
 @mutant("deletes data on cascade")
 class CascadeDeletes(MemoryNamespace):
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         tables = self._catalog.tables
         doomed = [entry for t, entry in tables.items() if entry and t[:-1] == identifier]
-        properties = super()._remove_namespace(identifier, cascade)
+        properties = super().remove_namespace(identifier, cascade)
         for entry in doomed:
             shutil.rmtree(entry.location, ignore_errors=True)
         return properties
@@ -348,7 +348,7 @@ class ExistOkChanges(MemoryNamespace):
         answer = super().create_namespace(request)
         given = _without(request).get("properties")
         if given:
-            self._alter_namespace(tuple(_without(request)["id"]), given, ())
+            self.change_namespace(tuple(_without(request)["id"]), given, ())
             answer = evolve(answer, properties={**(answer.properties or {}), **given})
         return answer
 
@@ -399,7 +399,7 @@ class ListsGrandchildren(MemoryNamespace):
 
 @mutant("lists tables that are not Lance tables")
 class ListsOthers(MemoryNamespace):
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         self._require(parent)
         names = sorted(t[-1] for t in self._catalog.tables if t[:-1] == parent)
         return iter([name for name in names if after is None or name > after])
@@ -407,5 +407,5 @@ class ListsOthers(MemoryNamespace):
 
 @mutant("moves a table to the wrong namespace")
 class RenamesInPlace(MemoryNamespace):
-    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
-        super()._rename_table(entry, (*entry.id[:-1], new[-1]))
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
+        super().move_table(entry, (*entry.id[:-1], new[-1]))

@@ -8,8 +8,8 @@ from attrs import field, frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from lance_namespace_impls.core.capabilities import Capabilities
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.capabilities import Capabilities
+from lance_namespace_impls.catalog.namespace import Namespace
 
 __all__ = ["NAMES", "PROPERTIES", "Identifier", "Subject", "rows_in_storage"]
 

@@ -123,7 +123,7 @@ def directory(folder: Path) -> Iterator[Subject]:
 def memory_subject(root: Path, namespace: type[MemoryNamespace]) -> Subject:
     """Give the subject of a catalog in memory."""
     given: dict[Identifier, dict[str, str]] = {}
-    if namespace.capabilities.given_depth:
+    if namespace.capabilities.configured_depth:
         given = {("main",): {"kind": "given"}}
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:

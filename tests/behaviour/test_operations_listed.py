@@ -12,7 +12,7 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError, UnsupportedError
 from lance_namespace_client.operations import OPERATIONS, Body, Operation
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 from .catalogs import CATALOGS
 from .home import make_home

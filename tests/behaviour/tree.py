@@ -195,7 +195,7 @@ class Tree:
         elif path.startswith("/v1/namespace/{id}"):
             impossible = not self.subject.capabilities.has_namespaces(len(identifier)) or (
                 call.operation in CHANGES_NAMESPACE
-                and len(identifier) <= self.subject.capabilities.given_depth
+                and len(identifier) <= self.subject.capabilities.configured_depth
             )
         else:
             impossible = False
@@ -229,7 +229,7 @@ class Tree:
         """Give the codes of an operation below a namespace that is missing."""
         if self.exists(parent):
             return set()
-        given = self.subject.capabilities.given_depth
+        given = self.subject.capabilities.configured_depth
         if making and self.subject.capabilities.closed and parent[:given] not in self._given:
             return {BAD_INPUT}
         return {NO_NAMESPACE if making else NO_TABLE}

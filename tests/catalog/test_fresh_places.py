@@ -13,7 +13,7 @@ import pytest
 
 from lance_namespace_client.errors import TableNotFoundError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from tests.behaviour.catalogs import CATALOGS
 from tests.behaviour.home import make_home
 from tests.behaviour.subject import Subject

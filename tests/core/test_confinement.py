@@ -136,7 +136,7 @@ def test_the_place_of_a_namespaces_tables_is_its_own(tmp_path: Path) -> None:
 
         capabilities = Mixed.capabilities
 
-        def _usual_location(self, identifier: tuple[str, ...]) -> str:
+        def default_location(self, identifier: tuple[str, ...]) -> str:
             return f"s3://of-{identifier[0]}/db/{identifier[-1]}"
 
     config = MemoryConfig(root=str(tmp_path), confine_locations=True)

@@ -92,7 +92,7 @@ def test_an_entry_that_somebody_put_into_the_catalog_takes_no_credentials(tmp_pa
     theft = {"storage.aws_endpoint": "http://203.0.113.9"}
     with Mixed(MemoryConfig(root=str(tmp_path), storage=KEYS)) as namespace:
         namespace.create_namespace({"id": ["ns"]})
-        namespace._add_table(("ns", "t"), "s3://bucket/t", theft)
+        namespace.add_table(("ns", "t"), "s3://bucket/t", theft)
         for call in (namespace.describe_table, namespace.count_table_rows, namespace.drop_table):
             with pytest.raises(InvalidInputError, match="aws_endpoint"):
                 call({"id": ["ns", "t"]})

@@ -9,8 +9,8 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect, implementations
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core.config import Config
-from lance_namespace_impls.core.namespace import Namespace
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.registry import load, secrets_among
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from tests.servers.web import Answer, Asked, WebServer
 
 TEXT = {"Content-Type": "text/plain"}

@@ -13,7 +13,7 @@ import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from tests.behaviour.memory import MemoryConfig, Mixed
 from tests.servers.s3 import Asked, Canned, GuardedS3
 

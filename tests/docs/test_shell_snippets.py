@@ -44,7 +44,7 @@ TABLES = {
 }
 MY_PACKAGE = """
 from lance_namespace_impls.core.config import Config
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 
 class MyNamespace(Namespace):

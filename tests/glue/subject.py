@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 from lance_namespace_client.operations import OPERATIONS, Operation
-from lance_namespace_impls.core.capabilities import Capabilities
-from lance_namespace_impls.core.catalog import CatalogNamespace
+from lance_namespace_impls.catalog.capabilities import Capabilities
+from lance_namespace_impls.catalog.catalog import CatalogNamespace
 from lance_namespace_impls.core.identifiers import DEFAULT_DELIMITER
 from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.glue import GlueNamespace

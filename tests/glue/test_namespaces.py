@@ -287,8 +287,8 @@ def test_memory_is_bounded_and_fades(
     glue.calls.clear()
     for name in ("c", "b", "a"):
         namespace.table_exists({"id": [name, "t"]})
-    looked_up = [c.parameters["Name"] for c in glue.calls if c.operation == "GetDatabase"]
-    assert looked_up == ["a"]
+    ordered_map = [c.parameters["Name"] for c in glue.calls if c.operation == "GetDatabase"]
+    assert ordered_map == ["a"]
     glue.calls.clear()
     now = time.monotonic()
     monkeypatch.setattr(time, "monotonic", lambda: now + places.SECONDS_REMEMBERED + 1)

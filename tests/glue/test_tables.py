@@ -93,7 +93,7 @@ def test_a_catalog_holds_no_tables(namespace: GlueNamespace, glue: GlueServer) -
 
 
 def test_a_table_needs_a_database(namespace: GlueNamespace) -> None:
-    with pytest.raises(InvalidInputError, match="a table has 2 or more names"):
+    with pytest.raises(InvalidInputError, match="2 or more levels"):
         namespace.declare_table({"id": ["t"]})
 
 

@@ -11,7 +11,7 @@ import pytest
 from attrs import frozen
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from tests.servers.hive import RELEASES, Metastore, shared
 from tests.servers.proxy import Proxy
 

@@ -20,7 +20,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.hive.client import Metastore as Client
 from tests.servers.hive import shared
 from tests.servers.proxy import Proxy

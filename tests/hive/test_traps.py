@@ -101,7 +101,7 @@ def test_looking_up_many_tables_of_a_missing_database(form: Form) -> None:
     client = form.metastore.connect()
     with pytest.raises(TApplicationException):
         client.get_table_objects_by_name(form.named("none"), ["t"])
-    lookups = form.namespace._lookups((*form.above, "none"), iter(["t"]))  # type: ignore[attr-defined]
+    lookups = form.namespace.load_tables((*form.above, "none"), iter(["t"]))  # type: ignore[attr-defined]
     with pytest.raises(NamespaceNotFoundError):
         list(lookups)
 

@@ -12,7 +12,7 @@ import pytest
 
 from lance_namespace_client.errors import InternalError, PermissionDeniedError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.concurrent import looked_up
+from lance_namespace_impls.core.concurrent import ordered_map
 from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.servers.web import Answer, Asked, FaultProxy, WebServer
 
@@ -265,7 +265,7 @@ def test_looking_up_stops_when_the_reader_stops() -> None:
         asked.append(number)
         return number
 
-    found = looked_up(range(1000), look_up, at_once=4, wanted=None)
+    found = ordered_map(range(1000), look_up, at_once=4, wanted=None)
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     found.close()  # type: ignore[attr-defined]
     assert len(asked) < 50

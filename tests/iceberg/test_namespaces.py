@@ -13,7 +13,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.servers.web import Answer, Asked, FaultProxy, WebServer
 

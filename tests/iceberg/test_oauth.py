@@ -17,7 +17,7 @@ from lance_namespace_client.errors import (
     UnauthenticatedError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.iceberg import oauth
 from tests.servers.web import Answer, Asked, WebServer
 

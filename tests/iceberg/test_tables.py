@@ -77,7 +77,7 @@ def test_declare_under_the_name_of_a_namespace(iceberg: IcebergNamespace, bare: 
 
 @pytest.mark.parametrize("identifier", [["t"], ["wh", "t"]])
 def test_a_table_is_in_a_namespace(iceberg: IcebergNamespace, identifier: list[str]) -> None:
-    with pytest.raises(InvalidInputError, match="3 or more names"):
+    with pytest.raises(InvalidInputError, match="3 or more levels"):
         iceberg.declare_table({"id": identifier})
 
 

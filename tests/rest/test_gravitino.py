@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.cli.app import app
-from lance_namespace_impls.core.namespace import Namespace
 from tests.servers import real
 
 pytestmark = pytest.mark.real("gravitino")

@@ -17,8 +17,8 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.cli.app import app
-from lance_namespace_impls.core.namespace import Namespace
 from tests.servers.scripted import Answer, Script, scripted_server
 
 ROWS = pa.table({"x": [1]})

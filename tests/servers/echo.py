@@ -21,8 +21,8 @@ from lance_namespace_client.models import (
     TableExistsResponse,
     UpdateTableSchemaMetadataResponse,
 )
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core.config import Config
-from lance_namespace_impls.core.namespace import Namespace
 
 __all__ = ["EchoNamespace"]
 

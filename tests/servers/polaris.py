@@ -40,7 +40,7 @@ class PolarisDouble(WebServer):
         if asked.path == f"{BASE}/db/tables":
             return self._add(asked.json) if asked.method == "POST" else self._list()
         if asked.path.startswith(f"{BASE}/db/tables/"):
-            return self._table(asked)
+            return self.load_table(asked)
         if asked.path == f"{BASE}/db":
             return Answer(body={"namespace": ["db"], "properties": self.properties})
         name = unquote(asked.path.removeprefix(f"{BASE}/")).replace("\x1f", ".")
@@ -66,7 +66,7 @@ class PolarisDouble(WebServer):
         self.tables[body["name"]] = metadata
         return Answer(body={"metadata": metadata})
 
-    def _table(self, asked: Asked) -> Answer:
+    def load_table(self, asked: Asked) -> Answer:
         once = unquote(asked.path.removeprefix(f"{BASE}/db/tables/"))
         if "%zz" in once:
             return _failure(400, "IllegalArgumentException", "URLDecoder: Illegal hex characters")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 __all__ = ["ROWS", "Step", "run_and_die"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 T = {"id": ["t"]}
 ROWS = pa.table({"a": [1, None, 3], "b": [300, 2, 3], "s": ["x", "1", "y"], "n": [{"k": 1}] * 3})

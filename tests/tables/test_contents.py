@@ -21,7 +21,7 @@ from lance_namespace_client.errors import (
     TableTagNotFoundError,
     TableVersionNotFoundError,
 )
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from tests.tables.model import Row, Snapshot, TableModel
 
 SEQUENCES = 200

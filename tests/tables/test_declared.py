@@ -15,7 +15,7 @@ import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.tables import write
 from tests.behaviour.memory import MemoryConfig, Mixed

@@ -17,7 +17,7 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
     TableNotFoundError,
 )
-from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.tables.drop import MARK, TableFolder
 from lance_namespace_impls.tables.layout import FOLDERS
 from tests.behaviour.home import make_home
@@ -315,7 +315,7 @@ def test_a_damaged_dataset_can_be_dropped(tmp_path: Path) -> None:
 def test_a_drop_that_never_came_to_the_catalog_changes_nothing(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed(monkeypatch, ns, Mixed, "_remove_table")
+    killed(monkeypatch, ns, Mixed, "remove_table")
     assert f"ns/t/{MARK}" in lake.names()
     assert ns.count_table_rows(T).count == 10
     assert code_of(ns.create_table, T, ROWS) == 5
@@ -344,7 +344,7 @@ def _taken_out_by_other_tools(ns: MemoryNamespace) -> None:
 def _made_anew_by_other_tools(ns: MemoryNamespace) -> None:
     location = str(ns.describe_table(T).location)
     options = dict(ns.config.storage)
-    mark = TableFolder(ns._storage(ns._table(("ns", "t"))))._read_mark()
+    mark = TableFolder(ns.storage_of(ns.load_table(("ns", "t"))))._read_mark()
     assert mark is not None
     lance.LanceDataset.drop(location, options)
     lance.write_dataset(ROWS, location, storage_options=options)
@@ -376,7 +376,7 @@ def test_data_that_is_kept_afterwards_is_never_taken(
     monkeypatch: pytest.MonkeyPatch,
     keep: Callable[[MemoryNamespace], None],
 ) -> None:
-    killed(monkeypatch, ns, Mixed, "_remove_table")
+    killed(monkeypatch, ns, Mixed, "remove_table")
     location = str(ns.describe_table(T).location)
     keep(ns)
     before = lake.names()
@@ -401,9 +401,9 @@ class Stubborn(Mixed):
 
     after = False
 
-    def _remove_table(self, entry: TableEntry) -> None:
+    def remove_table(self, entry: TableEntry) -> None:
         if self.after:
-            super()._remove_table(entry)
+            super().remove_table(entry)
         raise ConnectionError("the catalog hung up")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError, TableNotFoundError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.tables.drop import TableFolder
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed
 
@@ -80,15 +80,15 @@ def test_a_drop_that_another_process_ended_meanwhile_is_no_success(
 ) -> None:
     namespace = Mixed(MemoryConfig(root=str(tmp_path)))
     namespace.create_table(T, ROWS)
-    entry = namespace._table(("t",))
-    TableFolder(namespace._storage(entry)).mark(("t",))
-    namespace._remove_table(entry)
+    entry = namespace.load_table(("t",))
+    TableFolder(namespace.storage_of(entry)).mark(("t",))
+    namespace.remove_table(entry)
     looked = MemoryNamespace._dropped_halfway
 
     def and_then_it_ends(self: MemoryNamespace, identifier: Any) -> Any:
         found = looked(self, identifier)
         assert found is not None
-        assert TableFolder(self._storage(found)).delete()
+        assert TableFolder(self.storage_of(found)).delete()
         return found
 
     monkeypatch.setattr(MemoryNamespace, "_dropped_halfway", and_then_it_ends)

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from lance_namespace_client.errors import TableAlreadyExistsError, TableNotFoundError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from tests.behaviour.catalogs import CATALOGS
 from tests.behaviour.home import make_home
 from tests.behaviour.subject import Subject
@@ -77,8 +77,8 @@ def test_drop_table_killed(tmp_path: Path, step: Step) -> None:
 
 # The step, and what is tried next; the same comes out of both where only one is tried.
 CATALOG_CREATE_STEPS = {
-    "before the table is added": (Step("Namespace._add_table_for", "before"), ["drop"]),
-    "after the table was added": (Step("Namespace._add_table_for", "after"), ["drop"]),
+    "before the table is added": (Step("Namespace.add_table_for", "before"), ["drop"]),
+    "after the table was added": (Step("Namespace.add_table_for", "after"), ["drop"]),
     "before the data is written": (Step("write.create", "before"), ["create"]),
     "in the middle of the stream": (Step("RowCount._batches", "first"), ["create", "drop"]),
     "before the rows are committed": (Step("write.commit_onto", "before"), ["create", "drop"]),
@@ -86,8 +86,8 @@ CATALOG_CREATE_STEPS = {
 }
 CATALOG_DROP_STEPS = {
     "before the mark": (Step("TableFolder.mark", "before"), ["drop"]),
-    "before the table leaves": (Step("Namespace._remove_table", "before"), ["drop"]),
-    "after the table left": (Step("Namespace._remove_table", "after"), ["create", "drop"]),
+    "before the table leaves": (Step("Namespace.remove_table", "before"), ["drop"]),
+    "after the table left": (Step("Namespace.remove_table", "after"), ["create", "drop"]),
     "without manifests": (Step("TableFolder._delete_folder", "after"), ["create", "drop"]),
     "in the middle": (Step("TableFolder._delete_folder", "after", nth=2), ["create", "drop"]),
     "with the mark alone": (Step("TableFolder.unmark", "before"), ["create", "drop"]),

@@ -12,7 +12,7 @@ import pytest
 from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
 from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 SPEC = json.loads((files("lance_namespace_client") / "openapi.json").read_text("utf-8"))
 

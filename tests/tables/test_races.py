@@ -21,7 +21,8 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.catalog import CatalogNamespace, TableEntry
+from lance_namespace_impls.catalog.catalog import CatalogNamespace
+from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.tables import write
 from lance_namespace_impls.tables.drop import MARK, TableFolder
@@ -397,14 +398,14 @@ def after_adding(
     monkeypatch: pytest.MonkeyPatch, namespace: CatalogNamespace, then: Callable[[], Any]
 ) -> None:
     """Let something happen when the namespace has added a table and not looked at it yet."""
-    add = namespace._add_table_for
+    add = namespace.add_table_for
 
     def add_and_pause(*args: Any) -> TableEntry:
         entry = add(*args)
         then()
         return entry
 
-    monkeypatch.setattr(namespace, "_add_table_for", add_and_pause)
+    monkeypatch.setattr(namespace, "add_table_for", add_and_pause)
 
 
 @pytest.mark.parametrize(
@@ -457,7 +458,7 @@ def test_a_failure_to_take_back_does_not_hide_the_first(
         raise OSError("the catalog hung up")
 
     with local.connect() as namespace:
-        monkeypatch.setattr(namespace, "_withdraw_table", refuse)
+        monkeypatch.setattr(namespace, "withdraw_table", refuse)
         broken = interrupted(rows_of(1), lambda: None, "the client went away")
         with (
             pytest.warns(UserWarning, match=r"t stays without data; drop it: .*hung up"),

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.core.storage import EXPIRES_AT_MILLIS, TableStorage
 from lance_namespace_impls.interop import OfficialNamespace
@@ -43,14 +43,14 @@ class Vending(Mixed):
     ends: ClassVar[dict[str, float]]
     """When each key ends, in seconds since 1970."""
 
-    def _storage(self, entry: TableEntry) -> TableStorage:
+    def storage_of(self, entry: TableEntry) -> TableStorage:
         key = f"key-{len(self.ends)}"
         self.ends[key] = time.time() + LIFE
         options = self.store.options(key)
         if self.says_when:
             millis = str(round(self.ends[key] * 1000))
             options |= {EXPIRES_AT_MILLIS: millis, "refresh_offset_millis": "150"}
-        return attrs.evolve(super()._storage(entry), options=options)
+        return attrs.evolve(super().storage_of(entry), options=options)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 T = {"id": ["t"]}
 SCHEMA = pa.schema(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,21 +18,12 @@ from lance_namespace_client.errors import ErrorCode, error_for
 from lance_namespace_client.models import ListNamespacesRequest, ListTablesRequest
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status, status_of
-from lance_namespace_impls.core.capabilities import Capabilities
-from lance_namespace_impls.core.catalog import (
-    CatalogNamespace,
-    TableEntry,
-    namespace_exists,
-    namespace_not_empty,
-    namespace_not_found,
-    table_exists,
-    table_not_found,
-)
-from lance_namespace_impls.core.config import Config, option
-from lance_namespace_impls.core.identifiers import Identifier
-from lance_namespace_impls.core.paging import sorted_after
+from lance_namespace_impls.core.config import option
+from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
+from lance_namespace_impls.memory.namespace import catalog
 from lance_namespace_impls.server import serving
 
 ROWS = pa.table({"carrier": ["AA", "B6", "UA"], "delay": [1.5, None, 12.0]})
@@ -44,24 +34,8 @@ def two_a_page(model: Any, request: Any) -> Any:
     return attrs.evolve(model.coerce(request), limit=2)
 
 
-@attrs.define(kw_only=True)
-class NestedConfig(Config):
-    impl: ClassVar[str] = "nested"
-
-    root: str = option(doc="where table data goes, and the name of the catalog")
-
-
-class NestedNamespace(CatalogNamespace):
-    """A catalog with namespaces at any level, kept in this process; its pages hold two names."""
-
-    config_type = NestedConfig
-    config: NestedConfig
-    capabilities = Capabilities(namespace_depth=None, cascade=True)
-    catalogs: ClassVar[dict[str, tuple[dict[Identifier, Any], dict[Identifier, TableEntry]]]] = {}
-
-    def __init__(self, config: NestedConfig) -> None:
-        super().__init__(config)
-        self.namespaces, self.tables = self.catalogs.setdefault(config.root, ({(): {}}, {}))
+class NestedNamespace(MemoryNamespace):
+    """A catalog with namespaces at any level; its pages hold two names."""
 
     def list_tables(self, request: Any) -> Any:
         return super().list_tables(two_a_page(ListTablesRequest, request))
@@ -72,74 +46,20 @@ class NestedNamespace(CatalogNamespace):
     def list_all_tables(self, request: Any) -> Any:
         return super().list_all_tables(two_a_page(ListTablesRequest, request))
 
-    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        self._namespace_properties(parent)
-        return sorted_after({n[-1] for n in self.namespaces if n and n[:-1] == parent}, after)
-
-    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
-        if identifier not in self.namespaces:
-            raise namespace_not_found(identifier)
-        return dict(self.namespaces[identifier])
-
-    def _make_namespace(
-        self, identifier: Identifier, properties: Mapping[str, str]
-    ) -> Mapping[str, str]:
-        self._namespace_properties(identifier[:-1])
-        if identifier in self.namespaces:
-            raise namespace_exists(identifier)
-        self.namespaces[identifier] = dict(properties)
-        return properties
-
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        properties = self._namespace_properties(identifier)
-        inside = [t for t in self.tables if t[: len(identifier)] == identifier]
-        if inside and not cascade:
-            raise namespace_not_empty(identifier, f"table {inside[0][-1]}")
-        for table in inside:
-            del self.tables[table]
-        del self.namespaces[identifier]
-        return properties
-
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        self._namespace_properties(parent)
-        return sorted_after({t[-1] for t in self.tables if t[:-1] == parent}, after)
-
-    def _table(self, identifier: Identifier) -> TableEntry:
-        if identifier not in self.tables:
-            raise table_not_found(identifier)
-        return self.tables[identifier]
-
-    def _add_table(
-        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
-    ) -> TableEntry:
-        if identifier in self.tables:
-            raise table_exists(identifier)
-        location = location or "/".join([self.config.root, *identifier])
-        entry = TableEntry(id=identifier, location=location, properties=properties)
-        self.tables[identifier] = entry
-        return entry
-
-    def _remove_table(self, entry: TableEntry) -> None:
-        del self.tables[entry.id]
-
 
 @attrs.define(kw_only=True)
-class FailingConfig(Config):
+class FailingConfig(MemoryConfig):
     impl: ClassVar[str] = "failing"
 
     code: int | None = option(default=None, doc="error code of every listing")
     api_key: str | None = option(default=None, secret=True, doc="something to keep quiet about")
 
 
-class FailingNamespace(NestedNamespace):
+class FailingNamespace(MemoryNamespace):
     """Fails every listing of tables."""
 
-    config_type = FailingConfig  # type: ignore[assignment]
-    config: FailingConfig  # type: ignore[assignment]
-
-    def __init__(self, config: FailingConfig) -> None:
-        CatalogNamespace.__init__(self, config)
-        self.namespaces, self.tables = {(): {}}, {}
+    config_type = FailingConfig
+    config: FailingConfig
 
     def list_tables(self, request: Any) -> Any:
         if self.config.code is None:
@@ -297,7 +217,8 @@ def test_names_cannot_steer_the_terminal(nested: Lake) -> None:
 
 def test_describe_finds_a_table_before_a_namespace(nested: Lake) -> None:
     nested.run("create", "both", "--set", "owner=ana")
-    nested.run("declare", "both")
+    held = catalog(nested.options[-1].removeprefix("root="))
+    held.tables["both",] = TableEntry(id=("both",), location="/data/both", properties={})
     assert nested.json("describe", "both")["kind"] == "table"
     assert nested.json("describe", "both", "--namespace") == {
         "kind": "namespace",

@@ -13,7 +13,7 @@ import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 
 ROWS = pa.table({"x": [1, 2, 3]})
 

@@ -22,7 +22,7 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.directory import filesystem
 from lance_namespace_impls.directory import namespace as directory_namespace
 
@@ -416,7 +416,7 @@ def test_a_table_that_goes_before_it_is_filled_is_said(
     one.declare_table({"id": ["t"]})
     found = one._table(("t",))  # type: ignore[attr-defined]
     two.drop_table({"id": ["t"]})
-    monkeypatch.setattr(one, "_add_table_for", lambda *_: found)
+    monkeypatch.setattr(one, "add_table_for", lambda *_: found)
     with pytest.raises(ConcurrentModificationError, match="table t was dropped or renamed"):
         one.create_table({"id": ["t"]}, ROWS)
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.namespace import Namespace
+from lance_namespace_impls.catalog.namespace import Namespace
 from tests.behaviour.machine import explore
 from tests.behaviour.subject import Identifier, Subject, rows_in_storage
 from tests.behaviour.subjects import directory_subject

@@ -35,10 +35,10 @@ from lance_namespace_client.models import DescribeTableResponse
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls import connect, connect_config, register, registry
+from lance_namespace_impls.catalog.capabilities import Capabilities
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.cli.app import app
-from lance_namespace_impls.core.capabilities import Capabilities
 from lance_namespace_impls.core.identifiers import join_identifier, split_identifier
-from lance_namespace_impls.core.namespace import Namespace
 from lance_namespace_impls.registry import implementations, load
 from lance_namespace_impls.server import serving
 from tests.behaviour.memory import LEVELS, catalog
@@ -551,8 +551,8 @@ def test_implementations_of_third_parties_are_equal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "_registered", {})
-    register("memory", CATALOG)
-    with connect_config({"impl": "memory", "memory.root": str(tmp_path)}) as namespace:
+    register("mine", CATALOG)
+    with connect_config({"impl": "mine", "root": str(tmp_path)}) as namespace:
         assert isinstance(namespace, LEVELS["mixed"])
         namespace.declare_table({"id": ["t"]})
     with pytest.raises(InvalidInputError, match="built in"):
@@ -797,6 +797,7 @@ def test_the_key_impl_is_needed_and_must_be_known(tmp_path: Path) -> None:
 
 PROPERTIES = {
     "dir": {"path": "/my/dir"},
+    "memory": {"name": "mine"},
     "rest": {"uri": "http://host", "delimiter": "."},
     "hive": {"uri": "host:9083", "client.pool-size": "2"},
     "hive2": {"uri": "host:9083", "client.pool-size": "2"},

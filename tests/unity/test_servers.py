@@ -56,7 +56,7 @@ def test_a_name_is_found_again_or_refused(main: UnityNamespace, name: str) -> No
 def test_columns_of_every_type_come_back(main: UnityNamespace) -> None:
     schema = pa.schema([(f"c{n}", kind) for n, (kind, *_) in enumerate(MAPPING)])
     plain = pa.schema([field for field in schema if _in_json(field)])
-    main._add_table_for(("main", "s", "t"), None, {}, plain)
+    main.add_table_for(("main", "s", "t"), None, {}, plain)
     assert len(plain) > 30
     assert main.describe_table({"id": T}).schema == to_json_schema(plain)
 

@@ -170,7 +170,7 @@ def test_declare_of_an_existing_table(main: UnityNamespace) -> None:
 
 @pytest.mark.parametrize("identifier", [["main", "t"], ["t"], ["main", "s", "t", "u"]])
 def test_a_table_has_three_names(main: UnityNamespace, identifier: list[str]) -> None:
-    with pytest.raises(InvalidInputError, match="3 names"):
+    with pytest.raises(InvalidInputError, match="3 levels"):
         main.declare_table({"id": identifier})
 
 

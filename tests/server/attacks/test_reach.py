@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.core.catalog import TableEntry
+from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.server import Reach, ServerOptions, serving
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
 from tests.servers.http_client import http_client
@@ -323,7 +323,7 @@ def test_the_bounds_are_the_callers_and_not_the_process(outside: Path, tmp_path:
         body = {"location": f"{outside}/victim"}
         said(Caller(address).json("/v1/table/ns$t/register", body))
         namespace.register_table({"id": ["ns", "t"], **body})
-        entry = namespace._table(("ns", "t"))
+        entry = namespace.load_table(("ns", "t"))
         assert isinstance(entry, TableEntry) and entry.location == f"{outside}/victim"
 
 

@@ -6,9 +6,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import attrs
 from pymetastore.hive_metastore.ttypes import (
     AlreadyExistsException,
     Database,
@@ -19,7 +18,7 @@ from pymetastore.hive_metastore.ttypes import (
     Table,
     UnknownDBException,
 )
-from thrift.Thrift import TApplicationException, TException
+from thrift.Thrift import TApplicationException
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
@@ -28,10 +27,9 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.capabilities import Capabilities
-from ..core.catalog import (
-    CatalogNamespace,
-    TableEntry,
+from ..catalog.catalog import CatalogNamespace
+from ..catalog.entry import TableEntry
+from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
     namespace_not_found,
@@ -43,10 +41,9 @@ from ..core.identifiers import Identifier, parse_identifier
 from ..core.location import default_location
 from ..core.paging import sorted_after
 from .client import Metastore
-from .config import Hive2Config, Hive3Config, HiveConfig
+from .config import HiveConfig
 from .errors import from_metastore, said
 from .folders import MadeFirst, is_local
-from .pool import UnreachableError
 from .records import (
     DESCRIPTION,
     EXTERNAL_TABLE,
@@ -65,7 +62,7 @@ from .records import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Hive2Namespace", "HiveNamespace"]
+__all__ = ["FAILED_TO_STORE", "HiveBase"]
 
 ALTER_TRIES = 10
 # Tables asked for in one call: few at first, since a page may need no more. The metastore's own
@@ -81,11 +78,8 @@ FAILED_TO_STORE = (MetaException, TApplicationException)
 NAME_LENGTHS = (256, 128, 256)
 
 
-class HiveNamespace(CatalogNamespace):
+class HiveBase(CatalogNamespace, abstract=True):
     """The Lance tables of a Hive Metastore.
-
-    Asked for by this name, it asks the metastore which release it is, and is a
-    `Hive3Namespace` where that has catalogs, else a `Hive2Namespace`.
 
     Methods here take the last two names of an identifier as catalog and database; the two forms
     differ in what is above.
@@ -99,19 +93,6 @@ class HiveNamespace(CatalogNamespace):
         super().__init__(config)
         self._metastore = Metastore(config, with_catalogs=self.with_catalogs)
         self._altering = threading.Lock()
-
-    @classmethod
-    def from_properties(
-        cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
-    ) -> Self:
-        """Connect with properties as text, bare or with the impl as prefix.
-
-        Raises:
-            InvalidInputError: code 13, a property is unknown or of the wrong type.
-            ServiceUnavailableError: code 17, the metastore cannot be asked for its release.
-        """
-        config = cls.config_type.from_properties(properties, other_impls)
-        return cls(config) if cls is not HiveNamespace else _chosen(config)
 
     def close(self) -> None:
         """Close the connections."""
@@ -138,15 +119,15 @@ class HiveNamespace(CatalogNamespace):
     # --- namespaces
 
     def _require_namespace(self, identifier: Identifier) -> None:
-        self._namespace_properties(identifier)
+        self.namespace_properties(identifier)
 
-    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
         if not identifier:
             self._metastore.ping()
             return {}
         return database_properties(self._database(identifier))
 
-    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if parent:
             self._require_namespace(parent)
             return iter(())
@@ -165,7 +146,7 @@ class HiveNamespace(CatalogNamespace):
             return False
         return True
 
-    def _make_namespace(
+    def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         catalog, name = _padded(identifier)
@@ -187,7 +168,7 @@ class HiveNamespace(CatalogNamespace):
             raise
         return database_properties(self._database(identifier))
 
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         database = self._database(identifier)
         self._drop_database(identifier, cascade)
         return database_properties(database)
@@ -216,7 +197,7 @@ class HiveNamespace(CatalogNamespace):
             except (MetaException, InvalidOperationException):
                 continue  # a view depends on it: dropping the database does it in the right order
 
-    def _alter_namespace(
+    def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         with self._altering:
@@ -239,7 +220,7 @@ class HiveNamespace(CatalogNamespace):
 
     # --- tables
 
-    def _table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         where = _padded(parent)
         try:
             names = self._metastore.lance_table_names(*where)
@@ -265,7 +246,7 @@ class HiveNamespace(CatalogNamespace):
         except UnknownDBException as error:
             raise namespace_not_found(parent) from error
 
-    def _table(self, identifier: Identifier) -> TableEntry:
+    def load_table(self, identifier: Identifier) -> TableEntry:
         return entry_of(identifier, self._lance_table(identifier))
 
     def _lance_table(self, identifier: Identifier) -> Table:
@@ -275,7 +256,7 @@ class HiveNamespace(CatalogNamespace):
             raise table_not_found(identifier) from error
         return _required_lance(identifier, table)
 
-    def _lookups(
+    def load_tables(
         self, parent: Identifier, names: Iterator[str]
     ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
         size = FIRST_BATCH
@@ -292,14 +273,14 @@ class HiveNamespace(CatalogNamespace):
             return False
         return True
 
-    def _add_table(
+    def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         table = self._new_table(identifier, location, properties)
         self._store_table(identifier, table)
         return entry_of(identifier, table)
 
-    def _add_table_for(
+    def add_table_for(
         self,
         identifier: Identifier,
         location: str | None,
@@ -343,7 +324,7 @@ class HiveNamespace(CatalogNamespace):
                 raise table_exists(identifier) from error
             raise
 
-    def _usual_location(self, identifier: Identifier) -> str:
+    def default_location(self, identifier: Identifier) -> str:
         database = self._database(identifier[:-1])
         return dataset_location(self._location_in(database, identifier))
 
@@ -353,13 +334,13 @@ class HiveNamespace(CatalogNamespace):
             return default_location(home, identifier[-1:])
         return default_location(self.config.root, identifier)
 
-    def _remove_table(self, entry: TableEntry) -> None:
+    def remove_table(self, entry: TableEntry) -> None:
         try:
             self._metastore.drop_table(*_padded(entry.id[:-1]), entry.id[-1])
         except NoSuchObjectException as error:
             raise table_not_found(entry.id) from error
 
-    def _rename_table(self, entry: TableEntry, new: Identifier) -> None:
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
         old = entry.id
         table = self._lance_table(old)
         table.dbName, table.tableName = new[-2:]
@@ -374,7 +355,7 @@ class HiveNamespace(CatalogNamespace):
                 raise table_not_found(old) from error
             raise
 
-    def _alter_table(
+    def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         """Change parameters on top of the latest record, again if another writer was faster."""
@@ -395,26 +376,6 @@ class HiveNamespace(CatalogNamespace):
                 else:
                     return entry_of(entry.id, table).properties
         raise reason
-
-
-class Hive2Namespace(HiveNamespace):
-    """The two-level form: databases of the metastore's default catalog, and their tables.
-
-    Source: the general specification, "Lance HMS Namespace".
-    """
-
-    config_type = Hive2Config
-    config: Hive2Config
-    with_catalogs = False
-    capabilities = Capabilities(
-        location_properties=(LOCATION,),
-        namespace_depth=1,
-        table_depth=1,
-        lowercase_names=True,
-        cascade=True,
-        rename_across=True,
-        permanent=(("default",),),
-    )
 
 
 def _required_lance(identifier: Identifier, table: Table | None) -> Table:
@@ -444,20 +405,3 @@ def _check_name(name: str, most: int) -> None:
         raise InvalidInputError(
             f"name {name!r}: in Hive a name has no '@' or '#' and no space at either end"
         )
-
-
-def _chosen(config: HiveConfig) -> Any:
-    from .catalogs import Hive3Namespace
-
-    metastore = Metastore(config, with_catalogs=False)
-    try:
-        has_catalogs = metastore.has_catalogs()
-    except (TException, UnreachableError) as error:
-        found = from_metastore(error, "hive: the metastore cannot be asked for its release")
-        raise found or error from error
-    finally:
-        metastore.close()
-    properties = attrs.asdict(config)
-    if has_catalogs:
-        return Hive3Namespace(Hive3Config(**properties))
-    return Hive2Namespace(Hive2Config(**properties))

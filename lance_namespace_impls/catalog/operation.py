@@ -15,8 +15,8 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Operation
 
-from .errors import first_line
-from .identifiers import SHOWN_DELIMITER, format_identifier, parse_identifier
+from ..core.errors import first_line
+from ..core.identifiers import SHOWN_DELIMITER, format_identifier, parse_identifier
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
@@ -72,7 +72,7 @@ def operation(
         before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
         try:
             self.check_identifier(row.name, coerced)
-            reason = self.capabilities.unsupported.get(row.name)
+            reason = self.capabilities.reason(row.name)
             if reason is not None:
                 raise UnsupportedError(f"{row.name} is not supported: {reason}")
             return method(self, coerced, *args, **kwargs)

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
 from lance_namespace_client.namespace import LanceNamespace
 
-from .config import Config
-from .errors import from_system_failure
-from .identifiers import format_identifier, parse_identifier
+from ..core.config import Config
+from ..core.errors import from_system_failure
+from ..core.identifiers import format_identifier, parse_identifier
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
@@ -55,6 +55,12 @@ class Namespace(LanceNamespace):
         """Tell this namespace from others: its impl and its properties without the secrets."""
         shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
+
+    def _unsupported(self, operation: str) -> UnsupportedError:
+        reason = self.capabilities.reason(operation)
+        if reason is None:
+            return super()._unsupported(operation)
+        return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
 
     def close(self) -> None:
         """Give back connections; the namespace is not used after it."""

@@ -15,15 +15,15 @@ from pymetastore.hive_metastore.ttypes import (
 
 from lance_namespace_client.errors import NamespaceNotFoundError
 
-from ..core.capabilities import Capabilities
-from ..core.catalog import namespace_exists, namespace_not_empty, namespace_not_found
+from ..catalog.capabilities import Capabilities
+from ..catalog.errors import namespace_exists, namespace_not_empty, namespace_not_found
 from ..core.identifiers import Identifier
 from ..core.location import default_location
 from ..core.paging import sorted_after
+from .base import FAILED_TO_STORE, HiveBase
 from .config import Hive3Config
 from .errors import said
 from .folders import MadeFirst
-from .namespace import FAILED_TO_STORE, HiveNamespace
 from .records import (
     CATALOG_LOCATION,
     LOCATION,
@@ -40,7 +40,7 @@ DEFAULT_DATABASE = "default"
 DEFAULT_CATALOG = "hive"
 
 
-class Hive3Namespace(HiveNamespace):
+class Hive3Namespace(HiveBase):
     """The three-level form: catalogs, databases and tables.
 
     Source: the Hive 3.x specification.
@@ -60,16 +60,16 @@ class Hive3Namespace(HiveNamespace):
         permanent=((DEFAULT_CATALOG,), (DEFAULT_CATALOG, DEFAULT_DATABASE)),
     )
 
-    def _namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
         if len(identifier) == 1:
             return catalog_properties(self._catalog(identifier))
-        return super()._namespace_properties(identifier)
+        return super().namespace_properties(identifier)
 
-    def _child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if not parent:
             return sorted_after(self._metastore.catalog_names(), after)
         if len(parent) > 1:
-            return super()._child_namespaces(parent, after)
+            return super().child_namespaces(parent, after)
         names = self._metastore.database_names(parent[0])
         if not names:  # of a catalog that is not there the metastore lists nothing
             self._require_namespace(parent)
@@ -88,11 +88,11 @@ class Hive3Namespace(HiveNamespace):
             return False
         return True
 
-    def _make_namespace(
+    def add_namespace(
         self, identifier: Identifier, properties: Mapping[str, str]
     ) -> Mapping[str, str]:
         if len(identifier) > 1:
-            return super()._make_namespace(identifier, properties)
+            return super().add_namespace(identifier, properties)
         location = default_location(self.config.root, identifier)
         catalog = new_catalog(identifier[0], properties, location)
         if self._catalog_exists(identifier):
@@ -108,20 +108,20 @@ class Hive3Namespace(HiveNamespace):
             raise
         return catalog_properties(self._catalog(identifier))
 
-    def _alter_namespace(
+    def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         if len(identifier) > 1:
-            return super()._alter_namespace(identifier, changed, removed)
+            return super().change_namespace(identifier, changed, removed)
         with self._altering:
             catalog = self._catalog(identifier)
             change_catalog(catalog, changed, removed)
             self._metastore.alter_catalog(catalog)
         return catalog_properties(self._catalog(identifier))
 
-    def _remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         if len(identifier) > 1:
-            return super()._remove_namespace(identifier, cascade)
+            return super().remove_namespace(identifier, cascade)
         catalog = self._catalog(identifier)
         properties = catalog_properties(catalog)
         self._drop_databases(identifier, cascade)

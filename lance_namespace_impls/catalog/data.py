@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client import models
@@ -12,21 +10,18 @@ from lance_namespace_client._arrow import to_reader
 from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,
-    UnsupportedError,
 )
 
-from ..core.identifiers import Identifier, format_identifier, parse_identifier
+from ..core.identifiers import format_identifier, parse_identifier
 from ..core.modes import InsertMode, parse_mode
-from ..core.namespace import Namespace
-from ..core.operation import operation
 from ..core.paging import page_of, sorted_after
-from ..core.storage import TableStorage
+from .create import TableCreation
+from .operation import operation
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from lance_namespace_client._arrow import ArrowData
-    from lance_namespace_client.errors import LanceNamespaceError
     from lance_namespace_client.models import (
         AlterTableAddColumnsRequest,
         AlterTableAddColumnsResponse,
@@ -91,73 +86,16 @@ if TYPE_CHECKING:
         UpdateTableTagResponse,
     )
 
-__all__ = ["NO_COUNTERPART", "TableOperations"]
-
-_STORAGE_MANAGED = (
-    "its tables are managed by storage: a version is made by committing to the table itself"
-)
-_NO_JOBS = "it runs no background jobs and stores no functions for computed data"
-_NO_TRANSACTIONS = "it keeps no transactions beyond a table's own versions"
-NO_COUNTERPART: Mapping[str, str] = {
-    "CreateTableVersion": _STORAGE_MANAGED,
-    "BatchCreateTableVersions": _STORAGE_MANAGED,
-    "BatchCommitTables": _STORAGE_MANAGED,
-    "AlterTableBackfillColumns": _NO_JOBS,
-    "CreateMaterializedView": _NO_JOBS,
-    "RefreshMaterializedView": _NO_JOBS,
-    "DescribeTransaction": _NO_TRANSACTIONS,
-    "AlterTransaction": _NO_TRANSACTIONS,
-}
-"""Operations that the Lance format has no counterpart for, and why."""
-
-# Properties by which backends tell one catalog from another.
-_WHICH_CATALOG = ("uri", "endpoint", "region", "catalog_id", "catalog", "prefix", "path")
+__all__ = ["DataOperations"]
 
 
-class TableOperations(Namespace):
+class DataOperations(TableCreation, abstract=True):
     """What can be done to a table once its location is known."""
 
-    @abstractmethod
-    def check_identifier(self, operation: str, request: Any) -> None:
-        """Refuse an identifier of a depth that the catalog does not have (code 13)."""
-
-    @abstractmethod
-    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
-        """Turn a failure of the catalog or of storage into a protocol error."""
-
-    @abstractmethod
-    def _locate(self, identifier: Identifier) -> TableStorage:
-        """Look a table up.
-
-        Raises:
-            TableNotFoundError: code 4, also where its namespace is missing.
-            InvalidInputError: code 13, it is not a Lance table.
-        """
-
-    @abstractmethod
-    def _fill_declared(self, identifier: Identifier, reader: pa.RecordBatchReader) -> int:
-        """Write the first rows of a declared table; return the dataset's version.
-
-        Raises:
-            ConcurrentModificationError: code 14, someone else writes them, or the table has gone.
-            TableSchemaValidationError: code 20, the rows have columns that could not be read.
-        """
-
-    def _unsupported(self, operation: str) -> UnsupportedError:
-        reason = NO_COUNTERPART.get(operation)
-        if reason is None:
-            return super()._unsupported(operation)
-        return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
-
-    def _listing(self, *of: Any) -> list[Any]:
-        """Say what is listed, and in which catalog, for the page tokens of the listing."""
-        properties = self.config.to_properties()
-        return [{key: properties.get(key) for key in _WHICH_CATALOG}, *of]
-
     def _open(self, names: list[str] | None, **choice: Any) -> Any:
-        from .dataset import open_dataset
+        from ..tables.dataset import open_dataset
 
-        return open_dataset(self._locate(parse_identifier(names)), **choice)
+        return open_dataset(self.storage_of(self.find_table(parse_identifier(names))), **choice)
 
     # --- rows
 
@@ -166,14 +104,14 @@ class TableOperations(Namespace):
         self, request: InsertIntoTableRequest, data: ArrowData
     ) -> InsertIntoTableResponse:
         """Add rows to a table, or replace them; a declared table is made with them."""
-        from .write import RowCount, insert
+        from ..tables.write import RowCount, insert
 
         mode = parse_mode(request.mode, InsertMode.APPEND)
         counted = RowCount(to_reader(data))
         dataset = self._open_unless_declared(request.id, request.branch)
         with counted.blaming_stream():
             if dataset is None:
-                version = self._fill_declared(parse_identifier(request.id), counted.reader())
+                version = self.fill_declared(parse_identifier(request.id), counted.reader())
             else:
                 insert(dataset, counted.reader(), mode)
                 version = int(dataset.version)
@@ -184,8 +122,8 @@ class TableOperations(Namespace):
         self, request: MergeInsertIntoTableRequest, data: ArrowData
     ) -> MergeInsertIntoTableResponse:
         """Merge rows into a table by key; a declared table is made with them."""
-        from .rows import check_merge, merge_insert, require_keys
-        from .write import RowCount
+        from ..tables.rows import check_merge, merge_insert, require_keys
+        from ..tables.write import RowCount
 
         check_merge(request)
         dataset = self._open_unless_declared(request.id, request.branch)
@@ -195,7 +133,7 @@ class TableOperations(Namespace):
         reader = counted.reader()
         require_keys(reader.schema, request)
         with counted.blaming_stream():
-            version = self._fill_declared(parse_identifier(request.id), reader)
+            version = self.fill_declared(parse_identifier(request.id), reader)
         return models.MergeInsertIntoTableResponse(
             num_updated_rows=0,
             num_inserted_rows=counted.rows,
@@ -215,21 +153,21 @@ class TableOperations(Namespace):
     @operation
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
         """Set columns of the rows that fit a predicate."""
-        from .rows import update
+        from ..tables.rows import update
 
         return update(self._open(request.id, branch=request.branch), request)
 
     @operation
     def delete_from_table(self, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
         """Delete the rows that fit a predicate."""
-        from .rows import delete
+        from ..tables.rows import delete
 
         return delete(self._open(request.id, branch=request.branch), request)
 
     @operation
     def query_table(self, request: QueryTableRequest) -> pa.RecordBatchReader:
         """Search or scan a table; the rows come a batch at a time as they are read."""
-        from .query import scan
+        from ..tables.query import scan
 
         dataset = self._open(request.id, version=request.version, branch=request.branch)
         what = f"QueryTable {format_identifier(request.id or ())}"
@@ -248,7 +186,7 @@ class TableOperations(Namespace):
         self, request: ExplainTableQueryPlanRequest
     ) -> ExplainTableQueryPlanResponse:
         """Show how a query would run."""
-        from .query import scanner
+        from ..tables.query import scanner
 
         query = request.query
         branch = request.branch or query.branch
@@ -261,7 +199,7 @@ class TableOperations(Namespace):
         self, request: AnalyzeTableQueryPlanRequest
     ) -> AnalyzeTableQueryPlanResponse:
         """Run a query and show how it ran."""
-        from .query import scanner
+        from ..tables.query import scanner
 
         dataset = self._open(request.id, version=request.version, branch=request.branch)
         return models.AnalyzeTableQueryPlanResponse(
@@ -271,7 +209,7 @@ class TableOperations(Namespace):
     @operation
     def get_table_stats(self, request: GetTableStatsRequest) -> GetTableStatsResponse:
         """Count rows, bytes, indices and fragments."""
-        from .stats import table_stats
+        from ..tables.stats import table_stats
 
         return table_stats(self._open(request.id, branch=request.branch))
 
@@ -282,7 +220,7 @@ class TableOperations(Namespace):
         self, request: AlterTableAddColumnsRequest
     ) -> AlterTableAddColumnsResponse:
         """Add columns that SQL expressions fill."""
-        from .columns import add
+        from ..tables.columns import add
 
         dataset = self._open(request.id, branch=request.branch)
         add(dataset, request.new_columns)
@@ -293,7 +231,7 @@ class TableOperations(Namespace):
         self, request: AlterTableAlterColumnsRequest
     ) -> AlterTableAlterColumnsResponse:
         """Rename columns, change their type or whether they may be null."""
-        from .columns import alter
+        from ..tables.columns import alter
 
         dataset = self._open(request.id, branch=request.branch)
         alter(dataset, request.alterations)
@@ -304,7 +242,7 @@ class TableOperations(Namespace):
         self, request: AlterTableDropColumnsRequest
     ) -> AlterTableDropColumnsResponse:
         """Remove columns."""
-        from .columns import drop
+        from ..tables.columns import drop
 
         dataset = self._open(request.id, branch=request.branch)
         drop(dataset, request.columns)
@@ -315,7 +253,7 @@ class TableOperations(Namespace):
         self, request: UpdateFieldMetadataRequest
     ) -> UpdateFieldMetadataResponse:
         """Change the metadata of columns."""
-        from .columns import field_metadata
+        from ..tables.columns import field_metadata
 
         dataset = self._open(request.id, branch=request.branch)
         fields = field_metadata(dataset, request.updates)
@@ -335,7 +273,7 @@ class TableOperations(Namespace):
     @operation
     def create_table_index(self, request: CreateTableIndexRequest) -> CreateTableIndexResponse:
         """Build an index of any kind."""
-        from .indices import create
+        from ..tables.indices import create
 
         create(self._open(request.id, branch=request.branch), request)
         return models.CreateTableIndexResponse()
@@ -345,7 +283,7 @@ class TableOperations(Namespace):
         self, request: CreateTableIndexRequest
     ) -> CreateTableScalarIndexResponse:
         """Build a scalar or full-text index."""
-        from .indices import create_scalar
+        from ..tables.indices import create_scalar
 
         create_scalar(self._open(request.id, branch=request.branch), request)
         return models.CreateTableScalarIndexResponse()
@@ -353,7 +291,7 @@ class TableOperations(Namespace):
     @operation
     def list_table_indices(self, request: ListTableIndicesRequest) -> ListTableIndicesResponse:
         """Describe the indices, in the order of their names, page by page."""
-        from .indices import list_indices
+        from ..tables.indices import list_indices
 
         dataset = self._open(request.id, version=request.version, branch=request.branch)
         page, token = page_of(
@@ -370,7 +308,7 @@ class TableOperations(Namespace):
         self, request: DescribeTableIndexStatsRequest
     ) -> DescribeTableIndexStatsResponse:
         """Say how much of the table an index covers."""
-        from .indices import statistics
+        from ..tables.indices import statistics
 
         dataset = self._open(request.id, version=request.version, branch=request.branch)
         return statistics(dataset, request.index_name)
@@ -378,7 +316,7 @@ class TableOperations(Namespace):
     @operation
     def drop_table_index(self, request: DropTableIndexRequest) -> DropTableIndexResponse:
         """Remove an index."""
-        from .indices import drop
+        from ..tables.indices import drop
 
         drop(self._open(request.id, branch=request.branch), request.index_name)
         return models.DropTableIndexResponse()
@@ -388,7 +326,7 @@ class TableOperations(Namespace):
     @operation
     def list_table_tags(self, request: ListTableTagsRequest) -> ListTableTagsResponse:
         """List the tags, in the order of their names, page by page."""
-        from .refs import tags
+        from ..tables.refs import tags
 
         found = tags(self._open(request.id))
         page, token = page_of(
@@ -407,7 +345,7 @@ class TableOperations(Namespace):
         self, request: GetTableTagVersionRequest
     ) -> GetTableTagVersionResponse:
         """Give the version that a tag names."""
-        from .refs import tag
+        from ..tables.refs import tag
 
         found = tag(self._open(request.id), request.tag)
         return models.GetTableTagVersionResponse(version=found.version, branch=found.branch)
@@ -415,7 +353,7 @@ class TableOperations(Namespace):
     @operation
     def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
         """Name a version."""
-        from .refs import create_tag
+        from ..tables.refs import create_tag
 
         create_tag(self._open(request.id), request.tag, request.version, request.branch)
         return models.CreateTableTagResponse()
@@ -423,7 +361,7 @@ class TableOperations(Namespace):
     @operation
     def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
         """Move a tag to another version."""
-        from .refs import update_tag
+        from ..tables.refs import update_tag
 
         update_tag(self._open(request.id), request.tag, request.version, request.branch)
         return models.UpdateTableTagResponse()
@@ -431,7 +369,7 @@ class TableOperations(Namespace):
     @operation
     def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
         """Remove a tag; the version stays."""
-        from .refs import delete_tag
+        from ..tables.refs import delete_tag
 
         delete_tag(self._open(request.id), request.tag)
         return models.DeleteTableTagResponse()
@@ -441,7 +379,7 @@ class TableOperations(Namespace):
     @operation
     def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
         """List the branches but the main one, in the order of their names, page by page."""
-        from .refs import branches
+        from ..tables.refs import branches
 
         found = branches(self._open(request.id))
         page, token = page_of(
@@ -458,7 +396,7 @@ class TableOperations(Namespace):
     @operation
     def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:
         """Start a branch."""
-        from .refs import create_branch
+        from ..tables.refs import create_branch
 
         dataset = self._open(request.id)
         create_branch(dataset, request.name, request.from_branch, request.from_version)
@@ -467,7 +405,7 @@ class TableOperations(Namespace):
     @operation
     def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
         """Remove a branch."""
-        from .refs import delete_branch
+        from ..tables.refs import delete_branch
 
         delete_branch(self._open(request.id), request.name)
         return models.DeleteTableBranchResponse()
@@ -477,8 +415,8 @@ class TableOperations(Namespace):
     @operation
     def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
         """List the versions that are kept, page by page; oldest first unless `descending`."""
-        from .refs import require_branch
-        from .versions import list_versions
+        from ..tables.refs import require_branch
+        from ..tables.versions import list_versions
 
         dataset = self._open(request.id)
         require_branch(dataset, request.branch)
@@ -509,8 +447,8 @@ class TableOperations(Namespace):
         self, request: DescribeTableVersionRequest
     ) -> DescribeTableVersionResponse:
         """Describe one version, the latest unless it is named."""
-        from .refs import require_branch
-        from .versions import describe
+        from ..tables.refs import require_branch
+        from ..tables.versions import describe
 
         dataset = self._open(request.id)
         require_branch(dataset, request.branch)
@@ -522,7 +460,7 @@ class TableOperations(Namespace):
         self, request: BatchDeleteTableVersionsRequest
     ) -> BatchDeleteTableVersionsResponse:
         """Delete versions and the files that only they need."""
-        from .versions import delete
+        from ..tables.versions import delete
 
         dataset = self._open(request.id, branch=request.branch)
         return models.BatchDeleteTableVersionsResponse(
@@ -532,7 +470,7 @@ class TableOperations(Namespace):
     @operation
     def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
         """Make an older version the latest again, as a new version."""
-        from .versions import restore
+        from ..tables.versions import restore
 
         restore(self._open(request.id), request.version, request.branch)
         return models.RestoreTableResponse()

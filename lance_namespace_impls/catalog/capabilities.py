@@ -6,7 +6,23 @@ from collections.abc import Collection, Mapping
 
 from attrs import field, frozen
 
-__all__ = ["Capabilities"]
+__all__ = ["NO_COUNTERPART", "Capabilities"]
+
+_STORAGE_MANAGED = (
+    "its tables are managed by storage: a version is made by committing to the table itself"
+)
+_NO_JOBS = "it runs no background jobs and stores no functions for computed data"
+_NO_TRANSACTIONS = "it keeps no transactions beyond a table's own versions"
+_MANAGED = ("CreateTableVersion", "BatchCreateTableVersions", "BatchCommitTables")
+NO_COUNTERPART: Mapping[str, str] = {
+    **dict.fromkeys(_MANAGED, _STORAGE_MANAGED),
+    "AlterTableBackfillColumns": _NO_JOBS,
+    "CreateMaterializedView": _NO_JOBS,
+    "RefreshMaterializedView": _NO_JOBS,
+    "DescribeTransaction": _NO_TRANSACTIONS,
+    "AlterTransaction": _NO_TRANSACTIONS,
+}
+"""Operations that neither the Lance format nor a catalog of storage-managed tables has, and why."""
 
 
 @frozen(kw_only=True)
@@ -23,7 +39,7 @@ class Capabilities:
     """Whether the catalog stores names in lower case; a name that would not come back as it was
     given is refused."""
 
-    given_depth: int = 0
+    configured_depth: int = 0
     """Names in the identifier of the deepest namespace that is there by configuration, such as
     the one catalog of a connection; up to there none is made, changed or dropped (code 13)."""
 
@@ -54,15 +70,31 @@ class Capabilities:
     """Namespaces that the catalog needs: dropping or overwriting one is invalid (code 13)."""
 
     location_properties: Collection[str] = ()
-    """Properties of namespaces or tables that say where the catalog keeps something."""
+    """Properties of namespaces or tables that name a place where the catalog keeps something."""
+
+    managed_versioning: bool = False
+    """Whether the catalog owns a table's latest version, so that a commit behind its back does not
+    show; else storage does."""
 
     unsupported: Mapping[str, str] = field(factory=dict)
     """Operations that the catalog has no way to do, each with the reason that code 0 gives."""
 
+    def reason(self, operation: str) -> str | None:
+        """Return why an operation is not supported; None where it is.
+
+        ListOperations, the refusals with code 0 and the documentation all go by it.
+        """
+        return self.unsupported.get(operation) or self._built_in(operation)
+
+    def _built_in(self, operation: str) -> str | None:
+        if self.managed_versioning and operation in _MANAGED:
+            return None
+        return NO_COUNTERPART.get(operation)
+
     def holds_tables(self, depth: int) -> bool:
-        """Say whether a namespace with that many names in its identifier can hold tables."""
+        """Return whether a namespace with that many names in its identifier can hold tables."""
         return depth >= self.table_depth and self.has_namespaces(depth)
 
     def has_namespaces(self, depth: int) -> bool:
-        """Say whether a namespace can have that many names in its identifier."""
+        """Return whether a namespace can have that many names in its identifier."""
         return self.namespace_depth is None or depth <= self.namespace_depth

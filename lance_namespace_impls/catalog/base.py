@@ -1,0 +1,390 @@
+"""The primitives of a catalog, each with its contract, and what the operations share.
+
+A backend subclasses `CatalogNamespace` and implements primitives in its catalog's own terms. The
+operations of the protocol are mixins over them, one module a concern: the interface that is
+generated from rest.yaml has them as methods of the namespace, and a mixin puts them there without
+forwarding each one by hand.
+
+What a class leaves out is found when the class is created, not when a user calls it: a required
+primitive must be implemented, and an optional one either implemented or its operation declared
+unsupported in `Capabilities`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lance_namespace_client.errors import (
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+)
+
+from ..core.errors import from_system_failure, scrub
+from ..core.identifiers import Identifier, format_identifier
+from .entry import TableEntry
+from .identifiers import check_identifier
+from .namespace import Namespace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lance_namespace_client.models import JsonArrowSchema
+
+    from ..core.storage import TableStorage
+
+__all__ = ["CatalogBase", "optional", "required"]
+
+# Properties by which backends tell one catalog from another.
+_WHICH_CATALOG = ("uri", "endpoint", "region", "catalog_id", "catalog", "prefix", "path")
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def required(method: Method) -> Method:
+    """Mark a primitive that every catalog has to implement."""
+    method.__primitive__ = None  # type: ignore[attr-defined]
+    return method
+
+
+def optional(operation: str) -> Callable[[Method], Method]:
+    """Mark a primitive that a catalog may lack if it declares `operation` unsupported."""
+
+    def mark(method: Method) -> Method:
+        method.__primitive__ = operation  # type: ignore[attr-defined]
+        return method
+
+    return mark
+
+
+class CatalogBase(Namespace):
+    """The primitives of one catalog.
+
+    They get identifiers of a depth that `capabilities` allows, and raise protocol errors or, for
+    anything unforeseen, their catalog's own exceptions, which `translate` turns into protocol
+    errors.
+
+    Args of a subclass statement:
+        abstract: whether the class is a base of backends and leaves primitives to them.
+    """
+
+    def __init_subclass__(cls, *, abstract: bool = False, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if not abstract:
+            _require_complete(cls)
+
+    @property
+    def max_concurrency(self) -> int:
+        """Most tables that a listing looks up at the same time; each is a round trip."""
+        return 16
+
+    # --- namespaces
+
+    @required
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Return the child namespaces' names in order, from after `after`.
+
+        Args:
+            parent: the namespace; the root is ``()``.
+            after: name to start after; None starts at the first.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        raise NotImplementedError
+
+    @required
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        """Return a namespace's properties; the root has none.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        raise NotImplementedError
+
+    @optional("CreateNamespace")
+    def add_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Add a namespace and return its properties as stored.
+
+        Raises:
+            NamespaceNotFoundError: code 1, the parent is missing.
+            NamespaceAlreadyExistsError: code 2.
+        """
+        raise NotImplementedError
+
+    @optional("DropNamespace")
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        """Remove a namespace from the catalog and return the properties that it had.
+
+        No data is deleted.
+
+        Args:
+            identifier: the namespace.
+            cascade: whether everything in it is removed from the catalog with it; only where the
+                capabilities declare ``cascade``.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+            NamespaceNotEmptyError: code 3, it holds any object and `cascade` is false.
+        """
+        raise NotImplementedError
+
+    @optional("AlterNamespace")
+    def change_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Change a namespace's properties and return all of them.
+
+        Args:
+            identifier: the namespace.
+            changed: properties to set.
+            removed: keys to remove; one that is not there is no error.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+            ConcurrentModificationError: code 14.
+        """
+        raise NotImplementedError
+
+    # --- tables
+
+    @required
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Return the names of the Lance tables in order, from after `after`.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        raise NotImplementedError
+
+    def first_table_names(
+        self, parent: Identifier, after: str | None, wanted: int | None
+    ) -> Iterator[str]:
+        """Return the same names, of which no more than `wanted` will be taken (None: all).
+
+        For a catalog that has to look at tables one by one, and does so ahead of being asked.
+        """
+        return self.table_names(parent, after)
+
+    @required
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        """Return a Lance table's entry.
+
+        Raises:
+            NamespaceNotFoundError: code 1, where the catalog tells it from a missing table.
+            TableNotFoundError: code 4.
+            InvalidInputError: code 13, it is a table, but not a Lance table.
+        """
+        raise NotImplementedError
+
+    def load_tables(
+        self, parent: Identifier, names: Iterator[str]
+    ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
+        """Return each table's name with what loads it as `load_table` does.
+
+        A catalog that can load several tables with one call does so here.
+        """
+        for name in names:
+            yield name, partial(self.load_table, (*parent, name))
+
+    @required
+    def default_location(self, identifier: Identifier) -> str | None:
+        """Return the location of a table for which none is asked.
+
+        None: it is unknown in advance, since the server chooses it.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+            InvalidInputError: code 13, there is none, and the table needs one to be given.
+        """
+        raise NotImplementedError
+
+    @required
+    def add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Add a table to the catalog; nothing is written to its location.
+
+        Args:
+            identifier: the table.
+            location: root of the dataset; None is the default location.
+            properties: the table's parameters.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+            TableAlreadyExistsError: code 5.
+        """
+        raise NotImplementedError
+
+    def add_table_for(
+        self,
+        identifier: Identifier,
+        location: str | None,
+        properties: Mapping[str, str],
+        schema: pa.Schema,
+    ) -> TableEntry:
+        """Add a table to the catalog whose first rows, of that schema, are about to be written."""
+        return self.add_table(identifier, location, properties)
+
+    def adopt_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Add a table to the catalog whose data is there already."""
+        return self.add_table(identifier, location, properties)
+
+    @required
+    def remove_table(self, entry: TableEntry) -> None:
+        """Remove a table from the catalog; its data stays.
+
+        Raises:
+            TableNotFoundError: code 4, it has gone meanwhile.
+        """
+        raise NotImplementedError
+
+    def withdraw_table(self, entry: TableEntry) -> None:
+        """Remove a table that was added for rows which could not be written.
+
+        Raises:
+            TableNotFoundError: code 4, it has gone meanwhile.
+        """
+        self.remove_table(entry)
+
+    @optional("RenameTable")
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
+        """Give a table another name, or another namespace; its data stays where it is.
+
+        Raises:
+            NamespaceNotFoundError: code 1, the new parent is missing.
+            TableAlreadyExistsError: code 5.
+        """
+        raise NotImplementedError
+
+    @optional("AlterTable")
+    def change_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Change a table's parameters and return all of them.
+
+        Raises:
+            TableNotFoundError: code 4.
+            ConcurrentModificationError: code 14.
+        """
+        raise NotImplementedError
+
+    # --- what a catalog may know better
+
+    def known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
+        """Return the schema that the catalog itself keeps of a table; None where it keeps none."""
+        return None
+
+    def has_data(self, entry: TableEntry) -> bool:
+        """Return whether storage holds a dataset for the table."""
+        from ..tables.dataset import exists
+
+        return exists(self.storage_of(entry))
+
+    def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
+        """Return what keeps others from writing a table's first rows at the same time.
+
+        Args:
+            entry: the table.
+            wait: whether to wait until nobody else holds it.
+
+        Raises:
+            ConcurrentModificationError: code 14, someone else holds it, or the table has gone.
+        """
+        return nullcontext()
+
+    def data_written(self, entry: TableEntry) -> None:
+        """Do what the catalog needs when a table's first data has been written."""
+
+    def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
+        """Return the protocol error for a failure of the catalog's own; None for any other.
+
+        Args:
+            error: the failure.
+            what: the operation and its object, to open the message with.
+        """
+        return None
+
+    # --- for the operations
+
+    if TYPE_CHECKING:
+
+        def storage_of(self, entry: TableEntry) -> TableStorage: ...
+
+    def check_identifier(self, operation: str, request: Any) -> None:
+        """Raise where a request's identifier cannot be one of this catalog's.
+
+        A backend whose names follow rules of their own checks them here, after this method.
+
+        Raises:
+            InvalidInputError: code 13.
+        """
+        check_identifier(self.capabilities, operation, request)
+
+    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
+        """Return the protocol error for a failure of the catalog or of storage, without secrets.
+
+        Not to be overridden: a backend recognizes its own failures in `recognize_failure`.
+
+        Args:
+            error: the failure.
+            what: the operation and its object, to open the message with.
+        """
+        from ..tables.errors import from_lance
+
+        found = (
+            self.recognize_failure(error, what)
+            or from_lance(error, what)
+            or from_system_failure(error, what)
+        )
+        found.message = scrub(found.message, self.config.secrets())
+        found.args = (found.message,)
+        return found
+
+    def find_table(self, identifier: Identifier) -> TableEntry:
+        """Return a table's entry; a missing parent means that the table is missing too.
+
+        Raises:
+            TableNotFoundError: code 4.
+            InvalidInputError: code 13, it is a table, but not a Lance table.
+        """
+        try:
+            return self.load_table(identifier)
+        except NamespaceNotFoundError as error:
+            raise TableNotFoundError(
+                f"table {format_identifier(identifier)} does not exist: {error.message}"
+            ) from error
+
+    def _listing(self, *of: Any) -> list[Any]:
+        """Say what is listed, and in which catalog, for the page tokens of the listing."""
+        properties = self.config.to_properties()
+        return [{key: properties.get(key) for key in _WHICH_CATALOG}, *of]
+
+
+def _require_complete(cls: type[CatalogBase]) -> None:
+    """Raise TypeError where a backend lacks a primitive that it does not declare to lack."""
+    capabilities = getattr(cls, "capabilities", None)
+    if capabilities is None:
+        raise TypeError(
+            f"{cls.__name__} declares no capabilities: set the class attribute 'capabilities' to a "
+            "Capabilities(...)"
+        )
+    for name in dir(cls):
+        method = getattr(cls, name, None)
+        if not hasattr(method, "__primitive__"):
+            continue
+        operation = getattr(method, "__primitive__")  # noqa: B009 no attribute of functions in general
+        if operation is None:
+            raise TypeError(f"{cls.__name__} has to implement the primitive {name}()")
+        if capabilities.reason(operation) is None:
+            raise TypeError(
+                f"{cls.__name__} has to implement the primitive {name}(), or to declare {operation} "
+                f"unsupported: Capabilities(unsupported={{{operation!r}: 'why'}})"
+            )

@@ -1,0 +1,227 @@
+"""CreateTable: an entry in the catalog and the first rows, or neither."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from lance_namespace_client import models
+from lance_namespace_client._arrow import to_reader
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+
+from ..core.identifiers import (
+    Identifier,
+    format_identifier,
+    parse_identifier,
+)
+from ..core.modes import CreateMode, parse_mode
+from .changes import replacing
+from .entry import (
+    STORAGE_PREFIX,
+    TableEntry,
+    plain_properties,
+)
+from .operation import operation
+from .places import TablePlaces
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lance_namespace_client._arrow import ArrowData
+    from lance_namespace_client.models import (
+        CreateTableRequest,
+        CreateTableResponse,
+    )
+
+
+__all__ = ["TableCreation"]
+
+
+class TableCreation(TablePlaces, abstract=True):
+    """CreateTable: an entry in the catalog and the first rows, or neither."""
+
+    @operation
+    def create_table(self, request: CreateTableRequest, data: ArrowData) -> CreateTableResponse:
+        """Make a table with rows in it.
+
+        A table that is declared and has no data yet is filled. Mode Overwrite replaces rows,
+        schema and properties in one commit, so that readers never find the table missing; older
+        versions of the dataset stay until they are cleaned up.
+
+        A context entry ``header.x-lance-table-location`` must be where the table is or goes.
+        """
+        from ..tables.schema import check_columns
+        from ..tables.write import create
+
+        identifier = parse_identifier(request.id)
+        mode = parse_mode(request.mode, CreateMode.CREATE)
+        properties = dict(request.properties or {})
+        properties |= {
+            STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
+        }
+        self._refuse_properties("CreateTable", identifier, properties)
+        reader = to_reader(data)
+        check_columns(reader.schema)
+        place = self.place_of(identifier, properties, declaring=False)
+        added = held = False
+        changed: Mapping[str, str] = {}
+        gone: Sequence[str] = ()
+        try:
+            entry = self.add_table_for(identifier, place.location, properties, reader.schema)
+            added = True
+        except TableAlreadyExistsError:
+            entry = self._existing_table(identifier)
+            held = self.has_data(entry)
+            if held:
+                if mode is CreateMode.CREATE:
+                    raise
+                if mode is CreateMode.EXIST_OK:
+                    _refuse_other_location(entry, request)
+                    return self._created(entry, None)
+            if properties or mode is CreateMode.OVERWRITE:
+                changed, gone = replacing(entry.properties, properties)
+                self._require_alterable(entry, [*changed, *gone])
+        with (
+            nullcontext()
+            if held
+            else self.initial_write_lock(entry, wait=mode is CreateMode.EXIST_OK),
+            self._taking_back(entry) if added else nullcontext(),
+        ):
+            _refuse_other_location(entry, request)
+            if added and place.has_remains:
+                self.clear_place(entry)
+            overwrite = mode is CreateMode.OVERWRITE
+            try:
+                version = create(self.storage_of(entry), reader, overwrite=overwrite)
+            except TableAlreadyExistsError:
+                if mode is CreateMode.EXIST_OK:
+                    return self._created(entry, None)
+                raise
+        self.data_written(entry)
+        if changed or gone:
+            entry = evolve(entry, properties=self.change_table(entry, changed, gone))
+        return self._created(entry, version)
+
+    def _require_alterable(self, entry: TableEntry, keys: Sequence[str]) -> None:
+        """Refuse other properties for a table in a catalog that cannot change one (code 0)."""
+        if keys and self.capabilities.reason("AlterTable") is not None:
+            raise UnsupportedError(
+                f"CreateTable: this catalog cannot change properties of the table "
+                f"{format_identifier(entry.id)} ({', '.join(sorted(keys))}); give those that it has, "
+                "or drop it first"
+            )
+
+    @contextmanager
+    def _taking_back(self, entry: TableEntry) -> Iterator[None]:
+        """Take a table that was added back where its rows cannot be written.
+
+        Raises:
+            ConcurrentModificationError: code 14, that failed since the table has gone meanwhile.
+        """
+        try:
+            yield
+        except BaseException as error:
+            has_gone = not self._take_back(entry)
+            if (
+                has_gone
+                and isinstance(error, Exception)
+                and not isinstance(error, InvalidInputError)
+            ):
+                raise ConcurrentModificationError(
+                    f"table {format_identifier(entry.id)} was dropped while its first rows were "
+                    "written; create it again"
+                ) from error
+            raise
+
+    def _take_back(self, entry: TableEntry) -> bool:
+        """Withdraw a table, unless it holds what others wrote; False where it has gone meanwhile."""
+        try:
+            if self.has_data(entry):
+                return True
+        except Exception:  # noqa: BLE001 why rows could not be written is what the caller must see
+            if self.capabilities.storage_only:
+                return True  # data that cannot be looked at is not deleted
+        try:
+            self.withdraw_table(entry)
+        except TableNotFoundError:
+            return False
+        except Exception as error:  # noqa: BLE001 as above
+            warnings.warn(
+                f"table {format_identifier(entry.id)} stays without data; drop it: "
+                f"{self.translate(error, 'taking it back').message}",
+                stacklevel=2,
+            )
+        return True
+
+    def _existing_table(self, identifier: Identifier) -> TableEntry:
+        """Look up the table that was in the way of a new one."""
+        try:
+            return self.load_table(identifier)
+        except TableNotFoundError as error:
+            raise TableAlreadyExistsError(
+                f"table {format_identifier(identifier)} cannot be created: its storage is occupied "
+                "by a table that was deregistered; register that one, or choose another name"
+            ) from error
+        except InvalidInputError as error:
+            raise TableAlreadyExistsError(
+                f"table {format_identifier(identifier)} cannot be created: {error.message}"
+            ) from error
+
+    def _created(self, entry: TableEntry, version: int | None) -> CreateTableResponse:
+        storage = self.storage_of(entry)
+        if version is None:
+            from ..tables.dataset import latest_version
+
+            version = latest_version(storage)
+        return models.CreateTableResponse(
+            location=entry.location,
+            version=version,
+            storage_options=dict(storage.options) or None,
+            properties=plain_properties(entry.properties),
+        )
+
+    def fill_declared(self, identifier: Identifier, reader: pa.RecordBatchReader) -> int:
+        """Write the first rows of a declared table and return the dataset's version.
+
+        Raises:
+            ConcurrentModificationError: code 14, someone else wrote them at the same moment.
+        """
+        from ..tables.schema import check_columns
+        from ..tables.write import create
+
+        check_columns(reader.schema)
+        entry = self.find_table(identifier)
+        with self.initial_write_lock(entry, wait=False):
+            try:
+                version = create(self.storage_of(entry), reader, overwrite=False)
+            except TableAlreadyExistsError as error:
+                raise ConcurrentModificationError(
+                    f"table {format_identifier(identifier)}: someone else wrote its first rows at "
+                    "the same moment; send the rows again"
+                ) from error
+        self.data_written(entry)
+        return version
+
+
+def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:
+    """Refuse rows for another place than the table's (code 13)."""
+    wanted = (request.context or {}).get("header.x-lance-table-location")
+    if wanted and _plain_path(wanted) != _plain_path(entry.location):
+        raise InvalidInputError(
+            f"CreateTable {format_identifier(entry.id)}: the table's place is {entry.location}, not "
+            f"{wanted}; leave x-lance-table-location out, or register the table at that place"
+        )
+
+
+def _plain_path(location: str) -> str:
+    return location.removeprefix("file://").rstrip("/")

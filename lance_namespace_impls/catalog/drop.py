@@ -1,0 +1,153 @@
+"""DropTable: the entry first, then the data, resumed where it was interrupted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+)
+
+from ..core.concurrent import alone
+from ..core.identifiers import (
+    Identifier,
+    format_identifier,
+    parse_identifier,
+)
+from .entry import (
+    TableEntry,
+    plain_properties,
+)
+from .operation import operation
+from .storage import TableStorages
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import (
+        DropTableRequest,
+        DropTableResponse,
+    )
+
+    from ..tables.drop import TableFolder
+
+
+__all__ = ["TableDrops"]
+
+
+class TableDrops(TableStorages, abstract=True):
+    """DropTable: the entry first, then the data, resumed where it was interrupted."""
+
+    @operation
+    def drop_table(self, request: DropTableRequest) -> DropTableResponse:
+        """Take a table out of the catalog, then delete its data.
+
+        A drop that was broken off between the two is gone on with, as long as the table was at its
+        default location and nobody has used the data since. Of several at once one succeeds.
+        """
+        identifier = parse_identifier(request.id)
+        # A drop under way looks like one that was broken off.
+        with alone((self.namespace_id(), "DropTable", identifier)):
+            entry = self._drop(identifier)
+        return models.DropTableResponse(
+            id=list(identifier),
+            location=entry.location,
+            properties=plain_properties(entry.properties),
+        )
+
+    def remove_table_and_data(self, entry: TableEntry) -> None:
+        """Take a table out of the catalog, then delete its data.
+
+        A mark beside the data outlives a process that is killed in between; the next DropTable or
+        CreateTable of the name finds it. Where it cannot be written, nothing is changed.
+        """
+        folder = self._folder_of(entry)
+        marked = folder.mark(entry.id)
+        try:
+            self.remove_table(entry)
+        except Exception:
+            if marked and self._is_still_listed(entry):
+                self._take_mark_away(entry)
+            raise
+        if marked:
+            folder.delete()
+
+    def _folder_of(self, entry: TableEntry) -> TableFolder:
+        from ..tables.drop import TableFolder
+
+        return TableFolder(self.storage_of(entry))
+
+    def _is_still_listed(self, entry: TableEntry) -> bool:
+        """Say whether a removal that failed has had no effect all the same."""
+        try:
+            self.find_table(entry.id)
+        except TableNotFoundError:
+            return False
+        return True
+
+    def _take_mark_away(self, entry: TableEntry) -> None:
+        """Take the mark of a drop away that never came to the catalog: the data is to be kept.
+
+        A table can leave the catalog while its storage is out of reach; that is then warned about.
+        """
+        if self.capabilities.storage_only:
+            return
+        try:
+            self._folder_of(entry).unmark()
+        except (OSError, RuntimeError, ValueError) as error:
+            warnings.warn(
+                f"{entry.location} cannot be looked at: if a drop of {format_identifier(entry.id)} "
+                "was broken off there, dropping that name again would delete the data: "
+                f"{self.translate(error, 'storage').message}",
+                stacklevel=2,
+            )
+
+    def _dropped_halfway(self, identifier: Identifier) -> TableEntry | None:
+        """Find the data of a table that is out of the catalog, and whose drop was broken off.
+
+        Raises:
+            TableNotFoundError: code 4, storage cannot tell.
+        """
+        if self.capabilities.storage_only:
+            return None
+        try:
+            location = self.default_location(identifier)
+        except (NamespaceNotFoundError, InvalidInputError):
+            return None
+        if location is None:
+            return None
+        entry = TableEntry(id=identifier, location=location, properties={})
+        try:
+            marked = self._folder_of(entry).is_marked(identifier)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise TableNotFoundError(
+                f"table {format_identifier(identifier)} does not exist; whether a drop left data at "
+                f"{location} cannot be seen: {self.translate(error, 'storage').message}"
+            ) from error
+        return entry if marked and not self._is_used_by_other(entry) else None
+
+    def _is_used_by_other(self, entry: TableEntry) -> bool:
+        """Say whether another table of the namespace has the location: someone rescued the data."""
+        parent = entry.id[:-1]
+        for name, look_up in self.load_tables(parent, self.table_names(parent, None)):
+            if name == entry.id[-1]:
+                continue
+            try:
+                if look_up().location == entry.location:
+                    return True
+            except TableNotFoundError:
+                continue  # it went between listing and loading
+        return False
+
+    def _drop(self, identifier: Identifier) -> TableEntry:
+        try:
+            entry = self.find_table(identifier)
+        except TableNotFoundError:
+            halfway = self._dropped_halfway(identifier)
+            if halfway is None or not self._folder_of(halfway).delete():
+                raise
+            return halfway
+        self.remove_table_and_data(entry)
+        return entry

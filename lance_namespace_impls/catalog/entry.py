@@ -1,0 +1,63 @@
+"""A Lance table as its catalog knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from ..core.identifiers import (
+    Identifier,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+__all__ = [
+    "LANCE",
+    "STORAGE_PREFIX",
+    "TABLE_TYPE",
+    "TableEntry",
+    "is_lance",
+    "own_options",
+    "plain_properties",
+    "with_lance_type",
+]
+
+STORAGE_PREFIX = "storage."
+TABLE_TYPE = "table_type"
+LANCE = "lance"
+
+
+@frozen(kw_only=True)
+class TableEntry:
+    """A Lance table as its catalog knows it."""
+
+    id: Identifier
+    location: str
+    """Root of the dataset: a path or URI, without a trailing slash."""
+    properties: Mapping[str, str]
+    """The table's parameters in the catalog, ``storage.*`` among them."""
+
+
+def is_lance(properties: Mapping[str, str] | None) -> bool:
+    """Say whether a catalog's table parameters mark a Lance table: ``table_type=lance``, any case."""
+    return (properties or {}).get(TABLE_TYPE, "").lower() == LANCE
+
+
+def with_lance_type(properties: Mapping[str, str]) -> dict[str, str]:
+    """Give table parameters with the mark of a Lance table."""
+    return {**properties, TABLE_TYPE: LANCE}
+
+
+def plain_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return a table's properties without its storage options."""
+    return {k: v for k, v in properties.items() if not k.startswith(STORAGE_PREFIX)}
+
+
+def own_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """Give the storage options among a table's properties."""
+    start = len(STORAGE_PREFIX)
+    return {k[start:]: value for k, value in properties.items() if k.startswith(STORAGE_PREFIX)}

@@ -1,0 +1,88 @@
+"""The errors that every catalog raises, with their messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+)
+
+from ..core.identifiers import (
+    Identifier,
+    format_identifier,
+)
+from .entry import (
+    LANCE,
+    TABLE_TYPE,
+    is_lance,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+__all__ = [
+    "namespace_exists",
+    "namespace_not_empty",
+    "namespace_not_found",
+    "not_a_lance_table",
+    "table_exists",
+    "table_not_found",
+]
+
+
+def not_a_lance_table(
+    identifier: Identifier,
+    properties: Mapping[str, str] | None = None,
+    *,
+    kind: tuple[str, str | None, str] | None = None,
+) -> InvalidInputError:
+    """Build the error for a table of another kind (code 13).
+
+    Args:
+        identifier: the table.
+        properties: its properties.
+        kind: what its catalog calls a table's kind, the kind that this one has, and the one that
+            Lance tables have; where its properties are those of a Lance table, that is why.
+    """
+    why = f"it has no {TABLE_TYPE}={LANCE}"
+    if kind is not None and is_lance(properties):
+        name, has, wanted = kind
+        why = f"its {name} is {has}, not {wanted}" if has else f"it has no {name}={wanted}"
+    return InvalidInputError(f"table {format_identifier(identifier)} is not a Lance table: {why}")
+
+
+def namespace_not_found(identifier: Identifier) -> NamespaceNotFoundError:
+    """Build the error for a namespace that is not there (code 1)."""
+    return NamespaceNotFoundError(f"namespace {format_identifier(identifier)} does not exist")
+
+
+def namespace_exists(identifier: Identifier) -> NamespaceAlreadyExistsError:
+    """Build the error for a namespace that is there already (code 2)."""
+    return NamespaceAlreadyExistsError(
+        f"namespace {format_identifier(identifier)} already exists; mode ExistOk keeps it"
+    )
+
+
+def namespace_not_empty(identifier: Identifier, holds: str) -> NamespaceNotEmptyError:
+    """Build the error for a namespace that still holds something (code 3)."""
+    return NamespaceNotEmptyError(
+        f"namespace {format_identifier(identifier)} is not empty: it holds {holds}"
+    )
+
+
+def table_not_found(identifier: Identifier) -> TableNotFoundError:
+    """Build the error for a table that is not there (code 4)."""
+    return TableNotFoundError(f"table {format_identifier(identifier)} does not exist")
+
+
+def table_exists(identifier: Identifier) -> TableAlreadyExistsError:
+    """Build the error for a table that is there already (code 5)."""
+    return TableAlreadyExistsError(f"table {format_identifier(identifier)} already exists")

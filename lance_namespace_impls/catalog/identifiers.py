@@ -1,0 +1,82 @@
+"""Refusing identifiers that a catalog cannot have, before anything is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.operations import OPERATIONS
+
+from ..core.identifiers import format_identifier, parse_identifier
+from .capabilities import Capabilities
+
+__all__ = ["check_identifier"]
+
+_NOT_ON_CONFIGURED = frozenset({"CreateNamespace", "DropNamespace", "AlterNamespace"})
+
+
+def check_identifier(allowed: Capabilities, operation: str, request: Any) -> None:
+    """Raise where a request's identifier has a depth, or a case, that the catalog does not have.
+
+    Args:
+        allowed: the catalog's capabilities.
+        operation: name of the operation.
+        request: its request.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    path = OPERATIONS[operation].path
+    names_table = path.startswith(("/v1/table/{id}", "/v1/materialized_view/{id}"))
+    if not names_table and not path.startswith("/v1/namespace/{id}"):
+        return
+    identifier = parse_identifier(request.id)
+    depth = len(identifier) - 1 if names_table else len(identifier)
+    if names_table and not identifier:
+        raise InvalidInputError(f"{operation} needs the identifier of a table, not the root")
+    if not allowed.has_namespaces(depth) or (names_table and not allowed.holds_tables(depth)):
+        raise InvalidInputError(
+            f"{operation}: {format_identifier(identifier)!r} does not fit this catalog: "
+            f"{_table_levels(allowed) if names_table else _namespace_levels(allowed)}"
+        )
+    if allowed.lowercase_names:
+        _require_lowercase(operation, identifier)
+        if operation == "RenameTable":
+            _require_lowercase(operation, parse_identifier(request.new_namespace_id))
+            _require_lowercase(operation, (request.new_table_name,))
+    if not names_table and depth <= allowed.configured_depth and operation in _NOT_ON_CONFIGURED:
+        raise InvalidInputError(
+            f"{operation}: {format_identifier(identifier)} is there by configuration "
+            "and is neither created, changed nor dropped"
+        )
+
+
+def _table_levels(allowed: Capabilities) -> str:
+    """Return how many levels a table's identifier has, in words."""
+    least, deepest = allowed.table_depth + 1, allowed.namespace_depth
+    if deepest is None:
+        return f"a table's identifier has {least} or more levels"
+    if deepest + 1 > least:
+        return f"a table's identifier has {least} to {deepest + 1} levels"
+    return f"a table's identifier has {_levels(least)}"
+
+
+def _namespace_levels(allowed: Capabilities) -> str:
+    """Return how many levels a namespace's identifier has, in words."""
+    if allowed.namespace_depth == 0:
+        return "it has no namespaces but the root"
+    return f"a namespace's identifier has at most {_levels(allowed.namespace_depth or 0)}"
+
+
+def _levels(count: int) -> str:
+    return "1 level" if count == 1 else f"{count} levels"
+
+
+def _require_lowercase(operation: str, names: Sequence[str]) -> None:
+    for name in names:
+        if name != name.lower():
+            raise InvalidInputError(
+                f"{operation}: this catalog stores names in lower case, so {name!r} would come back "
+                f"as {name.lower()!r}; write it that way"
+            )

@@ -1,0 +1,165 @@
+"""A table's entry in the catalog: declare, register, deregister, rename, alter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+
+from ..core.identifiers import (
+    Identifier,
+    format_identifier,
+    parse_identifier,
+)
+from ..core.modes import RegisterMode, parse_mode
+from .changes import changes
+from .entry import (
+    TableEntry,
+    plain_properties,
+)
+from .operation import operation
+from .places import NewPlace, TablePlaces
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import (
+        AlterTableRequest,
+        AlterTableResponse,
+        DeclareTableRequest,
+        DeclareTableResponse,
+        DeregisterTableRequest,
+        DeregisterTableResponse,
+        RegisterTableRequest,
+        RegisterTableResponse,
+        RenameTableRequest,
+        RenameTableResponse,
+    )
+
+
+__all__ = ["TableLifecycle"]
+
+
+class TableLifecycle(TablePlaces, abstract=True):
+    """A table's entry in the catalog: declare, register, deregister, rename, alter."""
+
+    @operation
+    def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
+        """Put a table into the catalog without data."""
+        identifier = parse_identifier(request.id)
+        if request.location == "":
+            raise InvalidInputError(
+                f"DeclareTable {format_identifier(identifier)}: the location is empty; leave it out"
+            )
+        properties = request.properties or {}
+        self._refuse_outside("DeclareTable", identifier, request.location)
+        self._refuse_properties("DeclareTable", identifier, properties)
+        place = NewPlace(location=request.location)
+        if request.location is None:
+            place = self.place_of(identifier, properties, declaring=True)
+        entry = self.add_table(identifier, place.location, properties)
+        if place.has_remains:
+            self.clear_place(entry)
+        return models.DeclareTableResponse(
+            location=entry.location,
+            storage_options=dict(self.storage_of(entry).options) or None,
+            properties=plain_properties(entry.properties),
+            managed_versioning=False,
+        )
+
+    @operation
+    def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
+        """Put a table into the catalog whose data is there already."""
+        identifier = parse_identifier(request.id)
+        mode = parse_mode(request.mode, RegisterMode.CREATE)
+        if not request.location:
+            raise InvalidInputError(
+                f"RegisterTable {format_identifier(identifier)}: the location is empty"
+            )
+        properties = request.properties or {}
+        self._refuse_outside("RegisterTable", identifier, request.location)
+        self._refuse_properties("RegisterTable", identifier, properties)
+        try:
+            entry = self.adopt_table(identifier, request.location, properties)
+        except TableAlreadyExistsError as taken:
+            if mode is RegisterMode.CREATE:
+                raise
+            try:
+                entry = self.replace_table(identifier, request.location, properties)
+            except TableNotFoundError:
+                raise taken from None  # by a namespace, or it went meanwhile
+        return models.RegisterTableResponse(
+            location=entry.location, properties=plain_properties(entry.properties)
+        )
+
+    def replace_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Put a table in another's place; the old entry comes back where the new one fails."""
+        old = self.load_table(identifier)
+        self.remove_table(old)
+        try:
+            return self.adopt_table(identifier, location, properties)
+        except Exception:
+            self.adopt_table(identifier, old.location, old.properties)
+            raise
+
+    @operation
+    def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
+        """Take a table out of the catalog; its data stays."""
+        identifier = parse_identifier(request.id)
+        entry = self.find_table(identifier)
+        self._take_mark_away(entry)
+        self.remove_table(entry)
+        return models.DeregisterTableResponse(
+            id=list(identifier),
+            location=entry.location,
+            properties=plain_properties(entry.properties),
+        )
+
+    @operation
+    def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:
+        """Give a table another name, and another namespace where the catalog can."""
+        identifier = parse_identifier(request.id)
+        parent = identifier[:-1]
+        if request.new_namespace_id is not None:
+            parent = parse_identifier(request.new_namespace_id)
+        new = parse_identifier([*parent, request.new_table_name])
+        if not self.capabilities.holds_tables(len(parent)):
+            raise InvalidInputError(
+                f"RenameTable: {format_identifier(parent)!r} cannot hold tables in this catalog"
+            )
+        if parent != identifier[:-1] and not self.capabilities.rename_across:
+            raise UnsupportedError("RenameTable: this catalog cannot move tables across namespaces")
+        within = self.capabilities.rename_within
+        if parent[:within] != identifier[:within]:
+            raise UnsupportedError(
+                f"RenameTable: this catalog cannot move a table out of "
+                f"{format_identifier(identifier[:within])}; register it in "
+                f"{format_identifier(parent)}, then deregister it"
+            )
+        entry = self.find_table(identifier)
+        if new == identifier:
+            raise TableAlreadyExistsError(f"table {format_identifier(new)} has that name already")
+        self._take_mark_away(entry)
+        self.keep_place(entry)
+        self.move_table(entry, new)
+        return models.RenameTableResponse()
+
+    @operation
+    def alter_table(self, request: AlterTableRequest) -> AlterTableResponse:
+        """Set and unset properties of a table."""
+        changed, removed = changes(request.set_properties, request.unset_properties)
+        identifier = parse_identifier(request.id)
+        entry = self.find_table(identifier)
+        left = {key: value for key, value in entry.properties.items() if key not in removed}
+        locations = self.capabilities.location_properties
+        kept = {key: value for key, value in left.items() if key not in locations}
+        self._refuse_properties("AlterTable", identifier, {**kept, **changed})
+        properties = self.change_table(entry, changed, removed)
+        return models.AlterTableResponse(properties=plain_properties(properties))

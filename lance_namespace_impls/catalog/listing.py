@@ -1,0 +1,139 @@
+"""Listing tables, of one namespace or of the whole catalog, page by page."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from heapq import merge
+from typing import TYPE_CHECKING
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import (
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+)
+
+from ..core.concurrent import ordered_map
+from ..core.identifiers import (
+    DEFAULT_DELIMITER,
+    ROOT,
+    Identifier,
+    format_identifier,
+    join_identifier,
+    parse_identifier,
+    split_identifier,
+)
+from ..core.paging import page_of
+from .entry import (
+    TableEntry,
+)
+from .operation import operation
+from .storage import TableStorages
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import (
+        ListTablesRequest,
+        ListTablesResponse,
+    )
+
+
+__all__ = ["TableListings"]
+
+
+class TableListings(TableStorages, abstract=True):
+    """Listing tables, of one namespace or of the whole catalog, page by page."""
+
+    @operation
+    def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
+        """List the Lance tables of a namespace, in order, page by page."""
+        parent = parse_identifier(request.id)
+        # The entry after the page says whether there is a next one.
+        wanted = None if request.limit is None else request.limit + 1
+        page, token = page_of(
+            lambda after: self._listed_tables(parent, after, request.include_declared, wanted),
+            of=self._listing("ListTables", parent, request.include_declared),
+            key=str,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return models.ListTablesResponse(tables=page, page_token=token)
+
+    @operation
+    def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
+        """List the Lance tables of the whole catalog as string identifiers.
+
+        A context entry ``delimiter`` says what joins the names, ``$`` unless given.
+        """
+        delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
+        page, token = page_of(
+            lambda after: self._walk(ROOT, after or ROOT, request.include_declared),
+            of=self._listing("ListAllTables", request.include_declared),
+            key=lambda identifier: identifier,
+            page_token=request.page_token,
+            limit=request.limit,
+            from_name=lambda name: split_identifier(name, delimiter),
+        )
+        tables = [join_identifier(identifier, delimiter) for identifier in page]
+        return models.ListTablesResponse(tables=tables, page_token=token)
+
+    def _listed_tables(
+        self,
+        parent: Identifier,
+        after: str | None,
+        include_declared: bool,
+        wanted: int | None = None,
+    ) -> Iterator[str]:
+        if not self.capabilities.holds_tables(len(parent)):
+            self.namespace_properties(parent)
+            return
+        if include_declared:
+            yield from self.first_table_names(parent, after, wanted)
+            return
+
+        def with_data(found: tuple[str, Callable[[], TableEntry]]) -> str | None:
+            name, look_up = found
+            return name if self._is_listed_with_data((*parent, name), look_up) else None
+
+        lookups = self.load_tables(parent, self.table_names(parent, after))
+        yield from ordered_map(lookups, with_data, at_once=self.max_concurrency, wanted=wanted)
+
+    def _is_listed_with_data(
+        self, identifier: Identifier, look_up: Callable[[], TableEntry]
+    ) -> bool:
+        try:
+            return self.has_data(look_up())
+        except TableNotFoundError:
+            return False  # it went between listing and loading
+        except Exception as error:
+            what = f"ListTables: table {format_identifier(identifier)} cannot be read"
+            found = error if isinstance(error, LanceNamespaceError) else self.translate(error, what)
+            if self.config.skip_unreadable:
+                warnings.warn(f"{found} (left out)", stacklevel=2)
+                return False
+            raise found from error
+
+    def _walk(
+        self, parent: Identifier, after: Identifier, include_declared: bool
+    ) -> Iterator[Identifier]:
+        """Give all tables below `parent` in the order of their identifiers, from after `after`."""
+        depth = len(parent)
+        floor = after[depth] if len(after) > depth and after[:depth] == parent else None
+        tables: Iterator[str] = iter(())
+        below: Iterator[str] = iter(())
+        if self.capabilities.holds_tables(depth):
+            tables = self._listed_tables(parent, floor, include_declared)
+        if self.capabilities.has_namespaces(depth + 1):
+            below = self.child_namespaces(parent, None)
+        # Both are in order, and tables may be looked at one by one: no further than is asked for.
+        names = merge(
+            ((n, False) for n in below if floor is None or n >= floor), ((n, True) for n in tables)
+        )
+        for name, is_table in names:
+            if is_table:
+                yield (*parent, name)
+                continue
+            try:
+                yield from self._walk((*parent, name), after, include_declared)
+            except NamespaceNotFoundError:
+                continue  # it went between listing and walking

@@ -1,0 +1,144 @@
+"""Operations on namespaces: create, list, describe, alter, drop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_client.operations import OPERATIONS
+
+from ..core.identifiers import (
+    Identifier,
+    format_identifier,
+    parse_identifier,
+)
+from ..core.modes import CreateMode, DropBehavior, DropMode, parse_mode
+from ..core.paging import page_of
+from .changes import changes
+from .operation import operation
+from .storage import TableStorages
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import (
+        AlterNamespaceRequest,
+        AlterNamespaceResponse,
+        CreateNamespaceRequest,
+        CreateNamespaceResponse,
+        DescribeNamespaceRequest,
+        DescribeNamespaceResponse,
+        DropNamespaceRequest,
+        DropNamespaceResponse,
+        ListNamespacesRequest,
+        ListNamespacesResponse,
+        ListOperationsRequest,
+        ListOperationsResponse,
+        NamespaceExistsRequest,
+        NamespaceExistsResponse,
+    )
+
+
+__all__ = ["NamespaceOperations"]
+
+
+class NamespaceOperations(TableStorages, abstract=True):
+    """Operations on namespaces: create, list, describe, alter, drop."""
+
+    @operation
+    def list_operations(self, request: ListOperationsRequest) -> ListOperationsResponse:
+        """List the operations that this namespace supports."""
+        return models.ListOperationsResponse(
+            operations=[
+                row.name
+                for row in OPERATIONS.values()
+                if self.capabilities.reason(row.name) is None
+            ]
+        )
+
+    @operation
+    def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
+        """List the direct child namespaces, in order, page by page."""
+        parent = parse_identifier(request.id)
+        page, token = page_of(
+            lambda after: self.child_namespaces(parent, after),
+            of=self._listing("ListNamespaces", parent),
+            key=str,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return models.ListNamespacesResponse(namespaces=page, page_token=token)
+
+    @operation
+    def describe_namespace(self, request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
+        """Read a namespace's properties."""
+        identifier = parse_identifier(request.id)
+        return models.DescribeNamespaceResponse(
+            properties=dict(self.namespace_properties(identifier))
+        )
+
+    @operation
+    def namespace_exists(self, request: NamespaceExistsRequest) -> NamespaceExistsResponse:
+        """Succeed where the namespace exists; code 1 where it does not."""
+        self.namespace_properties(parse_identifier(request.id))
+        return models.NamespaceExistsResponse()
+
+    @operation
+    def create_namespace(self, request: CreateNamespaceRequest) -> CreateNamespaceResponse:
+        """Make a namespace; an overwritten one must be empty."""
+        identifier = parse_identifier(request.id)
+        mode = parse_mode(request.mode, CreateMode.CREATE)
+        properties = request.properties or {}
+        self._refuse_properties("CreateNamespace", identifier, properties)
+        try:
+            stored = self.add_namespace(identifier, properties)
+        except NamespaceAlreadyExistsError as taken:
+            if mode is CreateMode.CREATE:
+                raise
+            try:
+                if mode is CreateMode.EXIST_OK:
+                    stored = self.namespace_properties(identifier)
+                else:
+                    self._require_removable(identifier)
+                    self.remove_namespace(identifier, cascade=False)
+                    stored = self.add_namespace(identifier, properties)
+            except NamespaceNotFoundError:
+                raise taken from None  # by a table, or it went meanwhile
+        return models.CreateNamespaceResponse(properties=dict(stored))
+
+    @operation
+    def drop_namespace(self, request: DropNamespaceRequest) -> DropNamespaceResponse:
+        """Take a namespace out of the catalog; no data is deleted."""
+        identifier = parse_identifier(request.id)
+        mode = parse_mode(request.mode, DropMode.FAIL)
+        behavior = parse_mode(request.behavior, DropBehavior.RESTRICT, "behavior")
+        if behavior is DropBehavior.CASCADE and not self.capabilities.cascade:
+            raise UnsupportedError("DropNamespace: this catalog has no Cascade; empty it first")
+        self._require_removable(identifier)
+        try:
+            properties = self.remove_namespace(identifier, behavior is DropBehavior.CASCADE)
+        except NamespaceNotFoundError:
+            if mode is DropMode.FAIL and not self.capabilities.idempotent_drop:
+                raise
+            properties = {}
+        return models.DropNamespaceResponse(properties=dict(properties))
+
+    def _require_removable(self, identifier: Identifier) -> None:
+        if identifier in self.capabilities.permanent:
+            raise InvalidInputError(
+                f"namespace {format_identifier(identifier)} cannot be dropped or overwritten: the "
+                "catalog needs it"
+            )
+
+    @operation
+    def alter_namespace(self, request: AlterNamespaceRequest) -> AlterNamespaceResponse:
+        """Set and unset properties of a namespace."""
+        changed, removed = changes(request.set_properties, request.unset_properties)
+        identifier = parse_identifier(request.id)
+        self._refuse_properties("AlterNamespace", identifier, changed)
+        properties = self.change_namespace(identifier, changed, removed)
+        return models.AlterNamespaceResponse(properties=dict(properties))

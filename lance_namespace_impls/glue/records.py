@@ -1,0 +1,140 @@
+"""Glue's entries as ours, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    InvalidTableStateError,
+)
+
+from ..catalog.entry import TableEntry, is_lance, with_lance_type
+from ..catalog.errors import (
+    not_a_lance_table,
+)
+from ..core.identifiers import Identifier, format_identifier
+from ..core.location import absolute
+from .places import Found, Place
+
+__all__ = [
+    "DESCRIPTION",
+    "EXTERNAL_TABLE",
+    "LOCATION",
+    "NAMESPACE_TYPE",
+    "GlueTable",
+    "as_entry",
+    "changed_properties",
+    "glue_table",
+    "is_lance_table",
+    "members",
+    "new_table",
+    "properties_of",
+    "with_properties",
+]
+
+EXTERNAL_TABLE = "EXTERNAL_TABLE"
+NAMESPACE_TYPE = "glue.namespace-type"
+DESCRIPTION = "description"
+LOCATION = "location"
+
+
+@frozen(kw_only=True)
+class GlueTable(TableEntry):
+    """A Lance table, and its entry in Glue as it was read."""
+
+    place: Place
+    entry: Mapping[str, Any]
+
+
+def new_table(
+    identifier: Identifier, location: str, properties: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the entry of a new table."""
+    return {
+        "Name": identifier[-1],
+        "TableType": EXTERNAL_TABLE,
+        "Parameters": with_lance_type(properties),
+        "StorageDescriptor": {"Location": absolute(location).rstrip("/")},
+    }
+
+
+def is_lance_table(table: Mapping[str, Any]) -> bool:
+    """Return whether an entry is a Lance table's."""
+    return table.get("TableType") == EXTERNAL_TABLE and is_lance(table.get("Parameters"))
+
+
+def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> GlueTable:
+    """Make a table of its entry in Glue.
+
+    Raises:
+        InvalidInputError: code 13, it is no Lance table.
+        InvalidTableStateError: code 19, it has no location.
+    """
+    if not is_lance_table(table):
+        kind = ("TableType", table.get("TableType"), EXTERNAL_TABLE)
+        raise not_a_lance_table(identifier, table.get("Parameters"), kind=kind)
+    location = table.get("StorageDescriptor", {}).get("Location")
+    if not location:
+        raise InvalidTableStateError(
+            f"table {format_identifier(identifier)} has no location in Glue; deregister it with the "
+            "Glue API, or give its StorageDescriptor a Location"
+        )
+    return GlueTable(
+        id=identifier,
+        location=location.rstrip("/"),
+        properties=table["Parameters"],
+        place=place,
+        entry=table,
+    )
+
+
+def glue_table(entry: TableEntry) -> GlueTable:
+    """Return a table's entry as the one of Glue that it is."""
+    assert isinstance(entry, GlueTable)
+    return entry
+
+
+def properties_of(found: Found) -> dict[str, str]:
+    """Give a namespace's properties: its parameters, its description, a database's location."""
+    properties = dict(found.entry.get("Parameters") or {})
+    if found.entry.get("Description") is not None:
+        properties[DESCRIPTION] = found.entry["Description"]
+    if found.place.database is not None and found.entry.get("LocationUri"):
+        properties[LOCATION] = found.entry["LocationUri"]
+    return properties
+
+
+def with_properties(entry: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, Any]:
+    """Put properties into an entry; the description and a database's location are members of it."""
+    of_database = "Name" in entry
+    members = (DESCRIPTION, LOCATION) if of_database else (DESCRIPTION,)
+    plain = {key: value for key, value in properties.items() if key not in members}
+    made = {**entry, "Parameters": plain}
+    if DESCRIPTION in properties:
+        made["Description"] = properties[DESCRIPTION]
+    if of_database and LOCATION in properties:
+        made["LocationUri"] = absolute(properties[LOCATION])
+    return made
+
+
+def changed_properties(
+    properties: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
+) -> dict[str, str]:
+    """Return properties after a change."""
+    return {key: v for key, v in {**properties, **changed}.items() if key not in removed}
+
+
+def members(value: Any, shape: Any) -> Any:
+    """Leave out of an answer what a request of that shape does not have."""
+    if shape.type_name == "structure":
+        return {
+            name: members(member, shape.members[name])
+            for name, member in value.items()
+            if name in shape.members
+        }
+    if shape.type_name == "list":
+        return [members(member, shape.member) for member in value]
+    return value

@@ -1,0 +1,55 @@
+"""A metastore of whichever release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, cast
+
+import attrs
+from thrift.Thrift import TException
+
+from .base import HiveBase
+from .client import Metastore
+from .config import Hive2Config, Hive3Config, HiveConfig
+from .errors import from_metastore
+from .hive2 import Hive2Namespace
+from .hive3 import Hive3Namespace
+from .pool import UnreachableError
+
+__all__ = ["HiveNamespace"]
+
+
+class HiveNamespace(HiveBase, abstract=True):
+    """The Lance tables of a Hive Metastore, whichever release it is.
+
+    Connecting asks the metastore: where it has catalogs it is a `Hive3Namespace`, else a
+    `Hive2Namespace`.
+    """
+
+    @classmethod
+    def from_properties(
+        cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
+    ) -> Self:
+        """Connect with properties as text, bare or with the impl as prefix.
+
+        Raises:
+            InvalidInputError: code 13, a property is unknown or of the wrong type.
+            ServiceUnavailableError: code 17, the metastore cannot be asked for its release.
+        """
+        config = cls.config_type.from_properties(properties, other_impls)
+        return cast("Self", _chosen(config))
+
+
+def _chosen(config: HiveConfig) -> HiveBase:
+    metastore = Metastore(config, with_catalogs=False)
+    try:
+        has_catalogs = metastore.has_catalogs()
+    except (TException, UnreachableError) as error:
+        found = from_metastore(error, "hive: the metastore cannot be asked for its release")
+        raise found or error from error
+    finally:
+        metastore.close()
+    properties = attrs.asdict(config)
+    if has_catalogs:
+        return Hive3Namespace(Hive3Config(**properties))
+    return Hive2Namespace(Hive2Config(**properties))

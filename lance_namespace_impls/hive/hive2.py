@@ -1,0 +1,38 @@
+"""The two-level form: the databases of one catalog."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..catalog.capabilities import Capabilities
+from .config import Hive2Config
+from .records import (
+    LOCATION,
+)
+
+if TYPE_CHECKING:
+    pass
+
+from .base import HiveBase
+
+__all__ = ["Hive2Namespace"]
+
+
+class Hive2Namespace(HiveBase):
+    """The two-level form: databases of the metastore's default catalog, and their tables.
+
+    Source: the general specification, "Lance HMS Namespace".
+    """
+
+    config_type = Hive2Config
+    config: Hive2Config
+    with_catalogs = False
+    capabilities = Capabilities(
+        location_properties=(LOCATION,),
+        namespace_depth=1,
+        table_depth=1,
+        lowercase_names=True,
+        cascade=True,
+        rename_across=True,
+        permanent=(("default",),),
+    )

@@ -1,0 +1,35 @@
+"""Properties of a catalog in memory."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from typing import ClassVar
+
+import attrs
+
+from ..core.config import Config, option
+
+__all__ = ["MemoryConfig", "own_name"]
+
+
+def own_name() -> str:
+    """Return a name that no other catalog has, in this process or another."""
+    return f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+
+
+@attrs.define(kw_only=True)
+class MemoryConfig(Config):
+    """Properties of a catalog in memory."""
+
+    impl: ClassVar[str] = "memory"
+
+    name: str = option(
+        default="",
+        doc="name of the catalog: connections of one name share it; it is the root unless given, and "
+        "without either each connection has a catalog of its own",
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Name the catalog where no name is given."""
+        self.name = self.name or self.root or own_name()

@@ -1,0 +1,198 @@
+"""A catalog in a dict, with namespaces of any depth."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from tempfile import TemporaryDirectory
+
+import attrs
+
+from ..catalog.capabilities import Capabilities
+from ..catalog.catalog import CatalogNamespace
+from ..catalog.entry import TableEntry
+from ..catalog.errors import (
+    namespace_exists,
+    namespace_not_empty,
+    namespace_not_found,
+    not_a_lance_table,
+    table_exists,
+    table_not_found,
+)
+from ..core.identifiers import Identifier
+from ..core.location import default_location
+from ..core.paging import sorted_after
+from .config import MemoryConfig
+
+__all__ = ["Catalog", "MemoryNamespace", "catalog"]
+
+
+@attrs.define
+class Catalog:
+    """What a catalog holds; None in place of an entry is a table that is not a Lance table."""
+
+    root: str
+    namespaces: dict[Identifier, dict[str, str]] = attrs.Factory(dict)
+    tables: dict[Identifier, TableEntry | None] = attrs.Factory(dict)
+    lock: threading.RLock = attrs.field(factory=threading.RLock, repr=False)
+    folder: TemporaryDirectory[str] | None = attrs.field(default=None, repr=False)
+    """What holds the tables where no root is given; it goes when the process ends."""
+
+    def children(self, parent: Identifier) -> list[Identifier]:
+        """Return the identifiers of everything directly in a namespace."""
+        both = [*self.namespaces, *self.tables]
+        return [identifier for identifier in both if identifier[:-1] == parent]
+
+    def has(self, identifier: Identifier) -> bool:
+        """Return whether a namespace or a table has that identifier."""
+        return identifier in self.namespaces or identifier in self.tables
+
+
+_catalogs: dict[str, Catalog] = {}
+_lock = threading.Lock()
+
+
+def catalog(name: str, root: str | None = None) -> Catalog:
+    """Return the catalog of a name; it lives as long as the process.
+
+    Args:
+        name: its name.
+        root: where its tables go if it is new; a temporary folder unless given.
+    """
+    with _lock:
+        found = _catalogs.get(name)
+        if found is None:
+            folder = None if root else TemporaryDirectory(prefix="lance-memory-")
+            found = Catalog(root or (folder.name if folder else ""), folder=folder)
+            _catalogs[name] = found
+        return found
+
+
+class MemoryNamespace(CatalogNamespace):
+    """A catalog in this process: namespaces of any depth, tables in all of them.
+
+    It is gone when the process ends. Tables are Lance datasets in a temporary folder, which goes
+    too, or below `root`, where they stay. A pickled namespace finds its catalog in the same process
+    alone; elsewhere it is an empty one of the same name.
+    """
+
+    config_type = MemoryConfig
+    config: MemoryConfig
+    capabilities = Capabilities(namespace_depth=None, cascade=True, rename_across=True)
+
+    def __init__(self, config: MemoryConfig) -> None:
+        super().__init__(config)
+        self._catalog = catalog(config.name, config.root)
+        self._root = config.root or self._catalog.root
+
+    def _require(self, namespace: Identifier) -> None:
+        if namespace and namespace not in self._catalog.namespaces:
+            raise namespace_not_found(namespace)
+
+    def _require_parent(self, identifier: Identifier) -> None:
+        """Raise where nothing can be added under that identifier for want of its parent."""
+        self._require(identifier[:-1])
+
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        with self._catalog.lock:
+            self._require(parent)
+            names = [ns[-1] for ns in self._catalog.namespaces if ns[:-1] == parent]
+        return sorted_after(names, after)
+
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        with self._catalog.lock:
+            self._require(identifier)
+            return dict(self._catalog.namespaces.get(identifier, {}))
+
+    def add_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        with self._catalog.lock:
+            self._require_parent(identifier)
+            if self._catalog.has(identifier):
+                raise namespace_exists(identifier)
+            self._catalog.namespaces[identifier] = dict(properties)
+        return properties
+
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        with self._catalog.lock:
+            self._require(identifier)
+            held = self._catalog.children(identifier)
+            if held and not cascade:
+                raise namespace_not_empty(identifier, held[0][-1])
+            for child in held:
+                if child in self._catalog.namespaces:
+                    self.remove_namespace(child, cascade)
+                else:
+                    del self._catalog.tables[child]
+            return self._catalog.namespaces.pop(identifier)
+
+    def change_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        with self._catalog.lock:
+            self._require(identifier)
+            properties = _changed(self._catalog.namespaces[identifier], changed, removed)
+            self._catalog.namespaces[identifier] = properties
+        return properties
+
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        with self._catalog.lock:
+            self._require(parent)
+            tables = self._catalog.tables
+            names = [t[-1] for t, entry in tables.items() if t[:-1] == parent and entry is not None]
+        return sorted_after(names, after)
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        with self._catalog.lock:
+            self._require(identifier[:-1])
+            if identifier not in self._catalog.tables:
+                raise table_not_found(identifier)
+            entry = self._catalog.tables[identifier]
+        if entry is None:
+            raise not_a_lance_table(identifier)
+        return entry
+
+    def default_location(self, identifier: Identifier) -> str:
+        return default_location(self._root, identifier)
+
+    def add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        location = (location or self.default_location(identifier)).rstrip("/")
+        entry = TableEntry(id=identifier, location=location, properties=dict(properties))
+        with self._catalog.lock:
+            self._require_parent(identifier)
+            if self._catalog.has(identifier):
+                raise table_exists(identifier)
+            self._catalog.tables[identifier] = entry
+        return entry
+
+    def remove_table(self, entry: TableEntry) -> None:
+        with self._catalog.lock:
+            if self._catalog.tables.pop(entry.id, None) is None:
+                raise table_not_found(entry.id)
+
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
+        with self._catalog.lock:
+            self._require(new[:-1])
+            if self._catalog.has(new):
+                raise table_exists(new)
+            if self._catalog.tables.pop(entry.id, None) is None:
+                raise table_not_found(entry.id)
+            self._catalog.tables[new] = attrs.evolve(entry, id=new)
+
+    def change_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        with self._catalog.lock:
+            current = self.load_table(entry.id)
+            properties = _changed(current.properties, changed, removed)
+            self._catalog.tables[entry.id] = attrs.evolve(current, properties=properties)
+        return properties
+
+
+def _changed(
+    old: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
+) -> dict[str, str]:
+    return {key: value for key, value in {**old, **changed}.items() if key not in removed}

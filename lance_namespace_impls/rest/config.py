@@ -1,0 +1,40 @@
+"""Properties of a namespace behind a REST server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from lance_namespace_client.errors import InvalidInputError
+
+from ..core.config import option
+from ..core.http import HttpConfig, check_uri
+from ..core.identifiers import DEFAULT_DELIMITER
+
+if TYPE_CHECKING:
+    pass
+
+
+__all__ = ["RestConfig"]
+
+
+@attrs.define(kw_only=True)
+class RestConfig(HttpConfig):
+    """Properties of a namespace behind a REST server."""
+
+    impl: ClassVar[str] = "rest"
+
+    uri: str = option(doc="address of the server, such as http://localhost:2333")
+    delimiter: str = option(
+        default=DEFAULT_DELIMITER, doc="joins the names of an identifier on a route"
+    )
+    api_key: str | None = option(default=None, secret=True, doc="API key, sent as 'x-api-key'")
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse values that cannot be meant (code 13)."""
+        super().__attrs_post_init__()
+        self.uri = check_uri(self.impl, self.uri)
+        self.check_header("api_key", self.api_key or "")
+        if not self.delimiter:
+            raise InvalidInputError("rest: property 'delimiter' must not be empty")

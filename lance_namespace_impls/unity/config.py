@@ -1,0 +1,52 @@
+"""Properties of a namespace in Unity Catalog."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+)
+
+from ..core.config import option, root_option
+from ..core.http import HttpConfig, check_uri
+
+if TYPE_CHECKING:
+    pass
+
+
+__all__ = ["SPLITS", "UnityConfig"]
+
+SPLITS = re.compile("[.\x1f]")
+"""What the API takes a name apart at."""
+
+
+@attrs.define(kw_only=True)
+class UnityConfig(HttpConfig):
+    """Properties of a namespace in Unity Catalog."""
+
+    impl: ClassVar[str] = "unity"
+
+    endpoint: str = option(
+        doc="address of the server, such as http://localhost:8080, with or without the path of the API"
+    )
+    catalog: str = option(doc="name of the catalog")
+    api_path: str = option(
+        default="/api/2.1/unity-catalog", doc="path of the API, which follows the endpoint"
+    )
+    root: str = root_option()
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse values that cannot be meant (code 13)."""
+        super().__attrs_post_init__()
+        self.endpoint = check_uri(self.impl, self.endpoint, "endpoint")
+        self.api_path = f"/{self.api_path.strip('/')}".rstrip("/")
+        # Given with the path, as some tools show it, it would be there twice.
+        self.endpoint = self.endpoint.removesuffix(self.api_path)
+        if not self.catalog or SPLITS.search(self.catalog):
+            raise InvalidInputError(
+                f"unity: property 'catalog' must be the name of a catalog, not {self.catalog!r}"
+            )
