@@ -142,7 +142,7 @@ def test_a_listing_does_not_load_lance(environment: dict[str, str], tmp_path: Pa
         ("typer", ["ls"], "cli"),
         ("starlette", ["serve"], "server"),
         ("uvicorn", ["serve"], "server"),
-        ("pyspark", ["import", "t", "rows.csv"], "spark"),
+        ("pyspark", ["import", "t", __file__, "--format", "csv", "--spark"], "spark"),
     ],
 )
 def test_a_missing_package_names_what_to_install(

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 SPECIFICATIONS = {"general", "glue", "hive2", "hive3", "unity", "iceberg"}
 UNMEANT = ("skip", "skipif", "xfail")
 

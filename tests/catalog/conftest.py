@@ -1,0 +1,30 @@
+"""Namespaces with nothing in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+
+CATALOG = "tests.behaviour.memory:Mixed"
+
+"""A catalog with namespaces and tables on every level."""
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> Iterator[Namespace]:
+    """A catalog with namespaces and tables on every level, and nothing in it."""
+    with connect(CATALOG, {"root": str(tmp_path / "catalog")}) as found:
+        yield found
+
+
+@pytest.fixture(params=["dir", "catalog"])
+def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
+    """A directory and a catalog, each with nothing in it."""
+    impl = {"dir": "dir", "catalog": CATALOG}[request.param]
+    with connect(impl, {"root": str(tmp_path / "tables")}) as found:
+        yield found

@@ -1,0 +1,49 @@
+"""lance-ns --help, and the guide beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lance_namespace_client.errors import ErrorCode
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.cli.failures import Status, status_of
+
+from .lakes import run
+
+GUIDE = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]  # type: ignore[union-attr]
+
+
+def test_help_names_every_command_and_status() -> None:
+    text = run("--help").stdout
+    for name in COMMANDS:
+        assert f"  {name} " in text
+    for status in Status:
+        assert f"{status.value:>5}  {status.meaning}\n" in text
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_with_an_example(name: str) -> None:
+    text = run(name, "--help").stdout
+    assert "Examples:\n" in text
+    assert f"  lance-ns {name} " in text.partition("Examples:\n")[2] + " "
+    assert "--json" in text
+
+
+def test_without_a_command_the_help_is_shown() -> None:
+    result = CliRunner().invoke(app, [])
+    assert result.exit_code == Status.USAGE
+    assert "Commands:" in result.stderr
+
+
+def test_the_guide_has_every_status_with_its_codes() -> None:
+    rows = GUIDE.read_text(encoding="utf-8").splitlines()
+    for status in Status:
+        codes = ", ".join(str(int(code)) for code in ErrorCode if status_of(code) is status)
+        cells = [str(status.value), status.meaning, codes]
+        assert f"| {' | '.join(cells)} |".replace("|  |", "| |") in rows

@@ -1,0 +1,69 @@
+"""The key impl, and keys with the implementation as their prefix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+)
+from lance_namespace_impls import connect_config
+from lance_namespace_impls.registry import implementations, load
+
+
+@pytest.mark.parametrize(
+    ("impl", "module"),
+    [
+        ("dir", "lance_namespace_impls.directory"),
+        ("hive", "lance_namespace_impls.hive"),
+        ("rest", "lance_namespace_impls.rest"),
+    ],
+)
+def test_the_key_impl_chooses_the_implementation(impl: str, module: str) -> None:
+    assert load(impl).__module__.startswith(f"{module}.")
+    assert load(impl).config_type.impl == impl
+
+
+def test_the_key_impl_is_needed_and_must_be_known(tmp_path: Path) -> None:
+    with connect_config({"impl": "dir", "dir.path": str(tmp_path)}) as directory:
+        assert directory.config.impl == "dir"
+    with pytest.raises(InvalidInputError, match="no 'impl'"):
+        connect_config({"dir.path": str(tmp_path)})
+    with pytest.raises(InvalidInputError, match="'director' is not known"):
+        connect_config({"impl": "director", "dir.path": str(tmp_path)})
+
+
+PROPERTIES = {
+    "dir": {"path": "/my/dir"},
+    "memory": {"name": "mine"},
+    "rest": {"uri": "http://host", "delimiter": "."},
+    "hive": {"uri": "host:9083", "client.pool-size": "2"},
+    "hive2": {"uri": "host:9083", "client.pool-size": "2"},
+    "hive3": {"uri": "host:9083", "client.pool-size": "2"},
+    "glue": {"region": "eu-west-1"},
+    "unity": {"endpoint": "http://host", "catalog": "main"},
+    "iceberg": {"endpoint": "http://host"},
+}
+
+"""Implementation -> properties as they are written without it."""
+
+
+@pytest.mark.parametrize("impl", implementations())
+def test_a_key_can_have_the_impl_as_its_prefix(impl: str) -> None:
+    kind = load(impl).config_type
+    bare = {**PROPERTIES[impl], "cache_mib": "7", "storage.region": "x"}
+    prefixed = {f"{impl}.{key}": value for key, value in bare.items()}
+    assert kind.from_properties(prefixed) == kind.from_properties(bare)
+    assert kind.from_properties(prefixed).cache_mib == 7
+    with pytest.raises(InvalidInputError, match="is not known"):
+        kind.from_properties({**prefixed, f"{impl}.nothing": "x"})
+
+
+def test_keys_of_another_implementation_are_left_alone(tmp_path: Path) -> None:
+    config = {"impl": "dir", "dir.path": str(tmp_path), "rest.uri": "http://host", "hive.x": "y"}
+    with connect_config(config) as directory:
+        assert directory.properties["path"] == str(tmp_path)
+    with pytest.raises(InvalidInputError, match=r"'dir\.pth' is not known; did you mean 'path'"):
+        connect_config({"impl": "dir", "dir.path": str(tmp_path), "dir.pth": "x"})
