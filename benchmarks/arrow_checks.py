@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from lance_namespace_client._arrow import to_reader
+from lance_namespace_client.arrow import to_reader
 from lance_namespace_impls.tables.write import RowCount
 
 TURNS = 15

@@ -90,10 +90,10 @@ def _exports(spec: Spec) -> list[tuple[str, str]]:
         ("ErrorCode", ".errors"),
         ("LanceNamespaceError", ".errors"),
         ("LanceNamespace", ".namespace"),
-        ("Model", "._model"),
+        ("Model", ".model"),
         ("OPERATIONS", ".operations"),
         ("Operation", "._operation"),
-        ("RequestLike", "._model"),
+        ("RequestLike", ".model"),
         ("RestNamespace", ".rest"),
     ]
 

@@ -5,41 +5,35 @@ from __future__ import annotations
 import functools
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
 import httpx
 
 from . import errors
-from ._identifier import DEFAULT_DELIMITER, join_identifier
-from ._model import Model, RequestLike
 from ._operation import Body, Operation
 from .errors import InternalError, InvalidInputError, LanceNamespaceError, ServiceUnavailableError
+from .identifiers import DEFAULT_DELIMITER, join_identifier
+from .model import Model, RequestLike
+from .wire import (
+    HEADER_NAME,
+    HEADER_PREFIX,
+    HEADER_VALUE,
+    STREAM_TYPE,
+    path_segment,
+    retry_after_seconds,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ._arrow import ArrowData
+    from .arrow import ArrowData
 
-__all__ = ["Transport", "escape"]
+__all__ = ["Transport"]
 
 Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
-
-STREAM_TYPE = "application/vnd.apache.arrow.stream"
-HEADER_PREFIX = "header."
-HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-# A blank at an end would be lost, or refused by a library that shows the value.
-HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?")
-
-
-def escape(text: str) -> str:
-    """Percent-encode text for one path segment; a dot too, since clients fold ``/./`` away."""
-    return quote(text, safe="").replace(".", "%2E")
 
 
 class Transport:
@@ -82,7 +76,7 @@ class Transport:
         request: Request | RequestLike,
         data: ArrowData,
     ) -> Response:
-        from ._arrow import stream_chunks, to_reader
+        from .arrow import stream_chunks, to_reader
 
         coerced = operation.request_type.coerce(request)
         rows = _unbroken(operation, stream_chunks(to_reader(data)))
@@ -161,7 +155,7 @@ class Transport:
                 value = join_identifier(value, self._delimiter)
             elif not value:
                 raise InvalidInputError(f"{operation.name} needs {field}")
-            path = path.replace("{" + field + "}", escape(value))
+            path = path.replace("{" + field + "}", path_segment(value))
         return path
 
     def _query(self, operation: Operation[Any, Any], request: Any, sent: dict[str, Any]) -> str:
@@ -261,7 +255,8 @@ def _check_value(name: str, value: str) -> None:
     if HEADER_VALUE.fullmatch(value) is None:
         # The value may be a secret; what a library says of it would show it.
         raise InvalidInputError(
-            f"header {name!r}: the value holds more than printable ASCII, or has a blank at its ends"
+            f"header {name!r}: the value holds more than printable ASCII, or has a blank at "
+            "its ends"
         )
 
 
@@ -288,7 +283,7 @@ def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNa
     except ValueError:
         body = None
     status = response.status_code
-    retry_after = _seconds(response.headers.get("Retry-After"))
+    retry_after = retry_after_seconds(response.headers.get("Retry-After"))
     if not isinstance(body, dict):
         body = {}
     code = body.get("code")
@@ -347,21 +342,6 @@ def _without_code(operation: Operation[Any, Any], response: httpx.Response) -> s
     return f"{operation.name}: {url} answered HTTP {status} without an error code{hint}"
 
 
-def _seconds(retry_after: str | None) -> float | None:
-    """Read a Retry-After header: seconds, or a date."""
-    if retry_after is None:
-        return None
-    if re.fullmatch("[0-9]{1,9}", retry_after):
-        return float(retry_after)
-    try:
-        date = parsedate_to_datetime(retry_after)
-    except ValueError:
-        return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())
-
-
 class _BodyFile(io.RawIOBase):
     """The body of a streamed response as a file."""
 
@@ -399,7 +379,7 @@ def _rows(
 ) -> pa.RecordBatchReader:
     import pyarrow as pa
 
-    from ._arrow import read_file_stream
+    from .arrow import read_file_stream
 
     body = _BodyFile(response)
     source = io.BufferedReader(body, 1 << 20)

@@ -1,5 +1,4 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-from ._model import Model, RequestLike
 from ._operation import Operation
 from .errors import (
     ConcurrentModificationError,
@@ -30,6 +29,7 @@ from .errors import (
     UnauthenticatedError,
     UnsupportedError,
 )
+from .model import Model, RequestLike
 from .models import (
     AddColumnsEntry,
     AddVirtualColumnEntry,

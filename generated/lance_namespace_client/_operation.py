@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from ._model import Model
+    from .model import Model
 
 __all__ = ["Body", "Operation", "Parameter"]
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from . import models
-    from ._arrow import ArrowData
-    from ._model import RequestLike
+    from .arrow import ArrowData
+    from .model import RequestLike
 
 __all__ = ["RestNamespace"]
 

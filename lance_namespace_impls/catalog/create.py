@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from lance_namespace_client import models
-from lance_namespace_client._arrow import to_reader
+from lance_namespace_client.arrow import to_reader
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
@@ -37,7 +37,7 @@ from .places import TablePlaces
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lance_namespace_client._arrow import ArrowData
+    from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.models import (
         CreateTableRequest,
         CreateTableResponse,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client import models
-from lance_namespace_client._arrow import to_reader
+from lance_namespace_client.arrow import to_reader
 from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,
@@ -21,7 +21,7 @@ from .operation import operation
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lance_namespace_client._arrow import ArrowData
+    from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.models import (
         AlterTableAddColumnsRequest,
         AlterTableAddColumnsResponse,

@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
-from lance_namespace_client._model import Model, RequestLike
 from lance_namespace_client.errors import (
     InternalError,
     LanceNamespaceError,
     UnsupportedError,
     error_for,
 )
+from lance_namespace_client.model import Model, RequestLike
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Operation
 
 from ..core.errors import first_line

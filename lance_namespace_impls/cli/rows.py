@@ -156,8 +156,8 @@ def _rows_of_parquet(path: Path) -> int | None:
 def _open_arrow(path: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     import pyarrow as pa
 
-    from lance_namespace_client._arrow import FILE_MAGIC, read_file_stream
-    from lance_namespace_client._ipc import open_checked
+    from lance_namespace_client.arrow import FILE_MAGIC, read_file_stream
+    from lance_namespace_client.ipc import open_checked
 
     with path.open("rb") as file:
         is_file = file.read(len(FILE_MAGIC)) == FILE_MAGIC

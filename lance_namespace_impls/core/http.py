@@ -13,8 +13,8 @@ import attrs
 import httpx
 from httpx_retries import Retry, RetryTransport
 
-from lance_namespace_client._transport import HEADER_NAME, HEADER_VALUE
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_seconds
 
 from .config import Config, option, prefix_option, timeout_option
 from .errors import first_line
@@ -245,12 +245,8 @@ class _Retry(Retry):
 
     def sleep(self, response: httpx.Response | Exception) -> None:
         if isinstance(response, httpx.Response):
-            asked = response.headers.get("Retry-After", "")
-            try:
-                too_long = self.parse_retry_after(asked) > self.max_backoff_wait
-            except ValueError:
-                too_long = False
-            if too_long:
+            asked = retry_after_seconds(response.headers.get("Retry-After"))
+            if asked is not None and asked > self.max_backoff_wait:
                 raise _AskedToWaitLongerError(response)
         super().sleep(response)
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
-from lance_namespace_client._identifier import DEFAULT_DELIMITER, join_identifier
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.identifiers import DEFAULT_DELIMITER, join_identifier
 
 __all__ = [
     "DEFAULT_DELIMITER",

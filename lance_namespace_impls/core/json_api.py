@@ -19,20 +19,15 @@ from lance_namespace_client.errors import (
     ServiceUnavailableError,
     error_for,
 )
+from lance_namespace_client.wire import retry_after_seconds
 
 from .errors import first_line
 from .http import HttpConfig, Retries, new_client, send
 from .identifiers import Identifier
 
-__all__ = ["FailureTable", "HttpFailure", "JsonApi", "Paging", "raising", "segment"]
+__all__ = ["FailureTable", "HttpFailure", "JsonApi", "Paging", "raising"]
 
 FailureReader: TypeAlias = Callable[[Mapping[str, Any]], tuple[str, str]]
-
-
-@lru_cache(maxsize=4096)
-def segment(name: str) -> str:
-    """Percent-encode a name for one path segment; a dot too, since ``..`` would be folded away."""
-    return quote(name, safe="").replace(".", "%2E")
 
 
 @lru_cache(maxsize=1024)
@@ -257,7 +252,7 @@ class JsonApi:
             response.status_code,
             kind,
             message or response.reason_phrase,
-            _seconds(response.headers.get("Retry-After")),
+            retry_after_seconds(response.headers.get("Retry-After")),
         )
 
     def _object(self, response: httpx.Response, request: str) -> dict[str, Any]:
@@ -273,10 +268,3 @@ class JsonApi:
                 "no JSON object"
             )
         return found
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    try:
-        return None if retry_after is None else float(retry_after)
-    except ValueError:
-        return None

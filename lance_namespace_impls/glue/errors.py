@@ -23,6 +23,7 @@ from lance_namespace_client.errors import (
     ThrottlingError,
     UnauthenticatedError,
 )
+from lance_namespace_client.wire import retry_after_seconds
 
 from ..core.errors import first_line
 
@@ -228,9 +229,7 @@ def _from_answer(error: boto.ClientError, what: str) -> LanceNamespaceError:
 
 
 def _wait(error: boto.ClientError) -> float:
-    """Give the seconds to wait: the service's word, else what botocore would wait next at most."""
+    """Return the seconds to wait: what the service asks for, else what botocore would wait next at most."""
     about: dict[str, Any] = error.response.get("ResponseMetadata", {})
-    said = about.get("HTTPHeaders", {}).get("retry-after", "")
-    if said.isdigit():
-        return float(said)
-    return float(min(2 ** about.get("RetryAttempts", 0), 20))
+    asked = retry_after_seconds(about.get("HTTPHeaders", {}).get("retry-after"))
+    return asked if asked is not None else float(min(2 ** about.get("RetryAttempts", 0), 20))

@@ -14,9 +14,10 @@ from urllib.parse import quote, unquote
 from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.wire import path_segment
 
 from ..catalog.errors import namespace_not_found
-from ..core.json_api import HttpFailure, JsonApi, raising, segment
+from ..core.json_api import HttpFailure, JsonApi, raising
 from .config import IcebergConfig
 from .errors import is_missing, is_missing_warehouse
 
@@ -51,7 +52,7 @@ class Warehouse:
         Raises:
             UnwritableNameError: code 13, a level looks like two, or like a step in the path.
         """
-        return f"{self.namespaces()}/{segment(self.separator).join(map(self._level, levels))}"
+        return f"{self.namespaces()}/{path_segment(self.separator).join(map(self._level, levels))}"
 
     def tables(self, levels: Sequence[str]) -> str:
         """Give the path of the tables of a namespace."""
@@ -147,7 +148,7 @@ class Warehouses:
         prefix = self._config.prefix
         if prefix is None:
             prefix = settings.get("prefix")
-        path = segment(name) if prefix is None else _encode_prefix(prefix)
+        path = path_segment(name) if prefix is None else _encode_prefix(prefix)
         separator = unquote(settings.get("namespace-separator") or "") or UNIT_SEPARATOR
         return Warehouse(name=name, base=f"/v1/{path}".rstrip("/"), separator=separator)
 
@@ -156,7 +157,7 @@ def _name(name: str) -> str:
     if name in (".", ".."):
         # Encoded or not, servers take these for steps in the path.
         raise UnwritableNameError(f"{name!r} is not a name in an Iceberg REST catalog")
-    return segment(name)
+    return path_segment(name)
 
 
 def _map(found: Any) -> dict[str, str]:

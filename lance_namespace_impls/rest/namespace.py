@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import attrs
 
 from lance_namespace_client import rest
-from lance_namespace_client._model import Model, RequestLike
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_client.model import Model, RequestLike
 from lance_namespace_client.operations import Body
 
 from ..catalog.capabilities import Capabilities
@@ -23,7 +23,7 @@ from ..core.identifiers import check_new_name
 if TYPE_CHECKING:
     import httpx
 
-    from lance_namespace_client._arrow import ArrowData
+    from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.operations import Operation
 
 from .config import RestConfig

@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from lance_namespace_client._transport import STREAM_TYPE
 from lance_namespace_client.errors import InvalidInputError, PermissionDeniedError
 from lance_namespace_client.operations import Body
+from lance_namespace_client.wire import STREAM_TYPE
 
 from .requests import JSON_TYPE, Headers
 from .routes import Endpoint

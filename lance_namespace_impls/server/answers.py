@@ -7,10 +7,10 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from lance_namespace_client._arrow import file_chunks, to_reader
-from lance_namespace_client._transport import HEADER_NAME, HEADER_PREFIX, HEADER_VALUE
+from lance_namespace_client.arrow import file_chunks, to_reader
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import Body, Operation
+from lance_namespace_client.wire import HEADER_NAME, HEADER_PREFIX, HEADER_VALUE
 
 from ..core.options import redact
 from ..core.storage import EXPIRES_AT_MILLIS

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Match, NoMatchFound, Route
 from starlette.types import Message, Receive, Scope, Send
 
-from lance_namespace_client._arrow import to_reader
+from lance_namespace_client.arrow import to_reader
 from lance_namespace_client.errors import (
     ErrorCode,
     InternalError,

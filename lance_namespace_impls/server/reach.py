@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from attrs import field, fields, frozen
 
-from lance_namespace_client._model import Model
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.model import Model
 from lance_namespace_client.operations import Operation
 
 from ..catalog.catalog import CatalogNamespace

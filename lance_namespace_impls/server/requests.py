@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import parse_qsl, unquote, unquote_plus
 
-from lance_namespace_client._model import Model
-from lance_namespace_client._transport import HEADER_PREFIX
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.model import Model
 from lance_namespace_client.operations import Body, Operation, Parameter
+from lance_namespace_client.wire import HEADER_PREFIX
 
 from ..core.identifiers import (
     DEFAULT_DELIMITER,

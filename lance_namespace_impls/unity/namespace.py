@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import attrs
 
@@ -18,6 +18,7 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
     UnsupportedError,
 )
+from lance_namespace_client.wire import path_segment
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
@@ -389,7 +390,7 @@ class UnityNamespace(CatalogNamespace):
 
 @lru_cache(maxsize=4096)
 def _path(identifier: Identifier) -> str:
-    return ".".join(quote(name, safe="") for name in identifier)
+    return ".".join(map(path_segment, identifier))
 
 
 def _properties(body: Mapping[str, Any]) -> dict[str, str]:

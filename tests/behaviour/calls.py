@@ -11,7 +11,7 @@ from attrs import define
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from lance_namespace_client._model import Model
+from lance_namespace_client.model import Model
 from lance_namespace_client.operations import OPERATIONS
 
 from .subject import PROPERTIES, Identifier, Subject

@@ -74,7 +74,7 @@ def test_a_model_loads_its_own_module_only() -> None:
     ours = {name for name in new if name.startswith("lance_namespace_client")}
     assert ours == {
         "lance_namespace_client",
-        "lance_namespace_client._model",
+        "lance_namespace_client.model",
         "lance_namespace_client.models",
         "lance_namespace_client.models.describe_table_request",
     }

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from lance_namespace_client._transport import escape
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.wire import path_segment
 from lance_namespace_impls.core.identifiers import (
     ROOT,
     format_identifier,
@@ -40,7 +40,7 @@ def _fits(identifier: list[str], delimiter: str) -> bool:
 @given(identifier=identifiers, delimiter=delimiters)
 def test_an_identifier_survives_the_route(identifier: list[str], delimiter: str) -> None:
     assume(_fits(identifier, delimiter))
-    segment = escape(join_identifier(identifier, delimiter))
+    segment = path_segment(join_identifier(identifier, delimiter))
     assert not set(segment) & set("/?#. ")
     assert split_identifier(unquote(segment), delimiter) == tuple(identifier)
 
@@ -85,7 +85,7 @@ def test_split_gives_what_join_takes(text: str, delimiter: str) -> None:
 
 @given(text=st.text(st.characters(codec="utf-8")))
 def test_a_path_segment_is_escaped_whole(text: str) -> None:
-    segment = escape(text)
+    segment = path_segment(text)
     assert unquote(segment) == text
     assert not set(segment) & set("/?#. ")
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 from lance_namespace_client import models
-from lance_namespace_client._model import Model
 from lance_namespace_client.errors import ErrorCode, InvalidInputError
+from lance_namespace_client.model import Model
 
 from .schemas import ALIASES, SCHEMAS, TEXT, normal, right, wrong
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
-from lance_namespace_client._model import Model
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.model import Model
 from lance_namespace_client.operations import OPERATIONS, Body, Operation
 from lance_namespace_impls.core.identifiers import join_identifier
 from lance_namespace_impls.rest import RestConfig, RestNamespace

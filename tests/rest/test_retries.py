@@ -155,7 +155,7 @@ def test_rows_wait_for_a_server_that_is_not_up_yet(monkeypatch):
 
 
 def test_an_answer_of_rows_is_asked_for_again_until_it_begins(server, namespace):
-    import lance_namespace_client._arrow as arrow
+    import lance_namespace_client.arrow as arrow
 
     whole = b"".join(arrow.file_chunks(pa.table({"a": [1, 2]}).to_reader()))
     server.play(Answer(503), SILENT, Answer(200, whole))
@@ -165,7 +165,7 @@ def test_an_answer_of_rows_is_asked_for_again_until_it_begins(server, namespace)
 
 
 def test_an_answer_of_rows_that_is_cut_is_a_failure(server, namespace):
-    import lance_namespace_client._arrow as arrow
+    import lance_namespace_client.arrow as arrow
 
     whole = b"".join(arrow.file_chunks(pa.table({"a": list(range(1000))}).to_reader()))
     for cut in (3, 8, 100, 4000, len(whole) - 5):
@@ -195,7 +195,7 @@ def test_a_silent_server_runs_into_the_timeout():
 
 
 def test_the_connection_is_used_again_after_rows(server, namespace):
-    import lance_namespace_client._arrow as arrow
+    import lance_namespace_client.arrow as arrow
 
     whole = b"".join(arrow.file_chunks(pa.table({"a": [1, 2]}).to_reader()))
     server.play(*[Answer(200, whole)] * 3)

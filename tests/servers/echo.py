@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lance_namespace_client._arrow import to_reader
+from lance_namespace_client.arrow import to_reader
 from lance_namespace_client.errors import InvalidInputError, TableNotFoundError, ThrottlingError
 from lance_namespace_client.models import (
     CountTableRowsResponse,

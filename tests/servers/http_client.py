@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from lance_namespace_client._transport import STREAM_TYPE
+from lance_namespace_client.wire import STREAM_TYPE
 
 __all__ = ["http_client", "typed"]
 

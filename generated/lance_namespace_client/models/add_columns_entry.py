@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, model, string
+from ..model import Model, Wire, model, string
 
 if TYPE_CHECKING:
     from .add_virtual_column_entry import AddVirtualColumnEntry

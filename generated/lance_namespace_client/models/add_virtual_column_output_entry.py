@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define
 
-from .._model import Model, Wire, anything, boolean, mapping, string
+from ..model import Model, Wire, anything, boolean, mapping, string
 
 __all__ = ["AddVirtualColumnOutputEntry"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
-from .._model import Model, Wire, anything, boolean, mapping, model, string
+from ..model import Model, Wire, anything, boolean, mapping, model, string
 
 if TYPE_CHECKING:
     from .alter_virtual_column_entry import AlterVirtualColumnEntry

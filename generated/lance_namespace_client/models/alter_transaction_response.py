@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from .._model import Model, Wire, mapping, string
+from ..model import Model, Wire, mapping, string
 
 __all__ = ["AlterTransactionResponse"]
 

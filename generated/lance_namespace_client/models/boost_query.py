@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, model, number
+from ..model import Model, Wire, model, number
 
 if TYPE_CHECKING:
     from .fts_query import FtsQuery

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, model
+from ..model import Model, Wire, model
 
 if TYPE_CHECKING:
     from .batch_delete_table_versions_response import BatchDeleteTableVersionsResponse

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from attrs import define
 
-from .._model import Model, Wire, array, boolean, choice, mapping, model, string
+from ..model import Model, Wire, array, boolean, choice, mapping, model, string
 
 if TYPE_CHECKING:
     from .identity import Identity

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from .._model import Model, Wire, array, mapping, string
+from ..model import Model, Wire, array, mapping, string
 
 __all__ = ["DeregisterTableResponse"]
 

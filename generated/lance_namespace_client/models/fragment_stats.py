@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, integer, model
+from ..model import Model, Wire, integer, model
 
 if TYPE_CHECKING:
     from .fragment_summary import FragmentSummary

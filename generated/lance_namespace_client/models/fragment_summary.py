@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from .._model import Model, Wire, integer
+from ..model import Model, Wire, integer
 
 __all__ = ["FragmentSummary"]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from attrs import define
 
-from .._model import Model, Wire, array, integer, string, timestamp
+from ..model import Model, Wire, array, integer, string, timestamp
 
 __all__ = ["IndexContent"]
 

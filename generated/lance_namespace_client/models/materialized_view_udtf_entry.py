@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from attrs import define
 
-from .._model import Model, Wire, anything, array, boolean, choice, integer, mapping, number, string
+from ..model import Model, Wire, anything, array, boolean, choice, integer, mapping, number, string
 
 __all__ = ["MaterializedViewUdtfEntry"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, array, model
+from ..model import Model, Wire, array, model
 
 if TYPE_CHECKING:
     from .match_query import MatchQuery

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, array, integer, model, string
+from ..model import Model, Wire, array, integer, model, string
 
 if TYPE_CHECKING:
     from .json_arrow_data_type import JsonArrowDataType

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, array, integer, model
+from ..model import Model, Wire, array, integer, model
 
 if TYPE_CHECKING:
     from .partition_field import PartitionField

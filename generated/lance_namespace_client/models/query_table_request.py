@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define
 
-from .._model import Model, Wire, array, boolean, integer, mapping, model, number, string
+from ..model import Model, Wire, array, boolean, integer, mapping, model, number, string
 
 if TYPE_CHECKING:
     from .identity import Identity

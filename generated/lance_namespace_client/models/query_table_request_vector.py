@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from attrs import define
 
-from .._model import Model, Wire, array, number
+from ..model import Model, Wire, array, number
 
 __all__ = ["QueryTableRequestVector"]
 

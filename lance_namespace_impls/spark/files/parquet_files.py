@@ -10,8 +10,8 @@ from pyarrow import compute as pc
 from pyarrow import parquet
 from pyarrow import types as is_
 
-from lance_namespace_client._ipc import validated
 from lance_namespace_client.errors import TableSchemaValidationError
+from lance_namespace_client.ipc import validated
 
 from ..columns import cast_batch
 from .base import Format, Look, Piece, named_once, refused

@@ -8,7 +8,7 @@ import struct
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client._arrow import read_file_stream, to_reader
+from lance_namespace_client.arrow import read_file_stream, to_reader
 from lance_namespace_client.errors import InternalError, InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import serving

@@ -18,7 +18,8 @@ Decoder: TypeAlias = Callable[[Any, str], T]
 class SupportsModelDump(Protocol):
     """Anything that dumps itself to a dict: a pydantic model, pylance's request objects."""
 
-    def model_dump(self) -> dict[str, Any]: ...
+    def model_dump(self) -> dict[str, Any]:
+        """Return the fields by name."""
 
 
 RequestLike: TypeAlias = Mapping[str, Any] | SupportsModelDump

@@ -45,8 +45,8 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
     """
     import pyarrow as pa
 
-    from ._ipc import open_checked, validated
     from .errors import InvalidInputError
+    from .ipc import open_checked, validated
 
     if isinstance(data, pa.RecordBatchStreamReader):
         return pa.RecordBatchReader.from_batches(data.schema, validated(data))
@@ -142,7 +142,7 @@ def read_file_stream(source: BufferedReader) -> pa.RecordBatchReader:
     """
     import pyarrow as pa
 
-    from ._ipc import open_checked
+    from .ipc import open_checked
 
     if source.read(len(FILE_MAGIC)) != FILE_MAGIC:
         raise pa.ArrowInvalid("not an Arrow IPC file: the magic is missing")

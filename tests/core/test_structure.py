@@ -1,0 +1,89 @@
+"""What the package looks like from outside: imports without circles, files of a readable length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("lance_namespace_client", "lance_namespace_impls")
+LONGEST = 500
+
+
+@pytest.fixture(scope="module")
+def imports() -> dict[str, set[str]]:
+    """What each module imports, whenever it does so."""
+    graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True, cache_dir=None)
+    return {
+        name: graph.find_modules_directly_imported_by(name)
+        for name in sorted(graph.modules)
+        if not graph.is_module_squashed(name)
+    }
+
+
+def circles(imports: dict[str, set[str]]) -> Iterator[list[str]]:
+    """Walk the groups of modules that import one another, however far around."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+
+    def visit(name: str) -> Iterator[list[str]]:
+        order[name] = lowest[name] = len(order)
+        stack.append(name)
+        for other in sorted(imports.get(name, ())):
+            if other not in order:
+                yield from visit(other)
+                lowest[name] = min(lowest[name], lowest[other])
+            elif other in stack:
+                lowest[name] = min(lowest[name], order[other])
+        if lowest[name] == order[name]:
+            group = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            if len(group) > 1 or name in imports.get(name, ()):
+                yield sorted(group)
+
+    for name in imports:
+        if name not in order:
+            yield from visit(name)
+
+
+def test_circles_are_found() -> None:
+    assert list(circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == [["a", "b", "c"]]
+    assert list(circles({"a": {"a"}})) == [["a"]]
+    assert list(circles({"a": {"b", "c"}, "b": {"c"}, "c": set()})) == []
+
+
+def test_no_imports_go_in_a_circle(imports: dict[str, set[str]]) -> None:
+    assert len(imports) > 150
+    assert list(circles(imports)) == []
+
+
+def test_no_private_module_of_the_client_is_imported(imports: dict[str, set[str]]) -> None:
+    assert [
+        f"{name} imports {other}"
+        for name, others in imports.items()
+        for other in others
+        if name.startswith("lance_namespace_impls")
+        and re.match(r"lance_namespace_client\.(.*\.)?_", other)
+    ] == []
+    # What is imported for annotations alone is not in the graph of imports.
+    written = [
+        path.relative_to(ROOT).as_posix()
+        for path in sorted((ROOT / "lance_namespace_impls").rglob("*.py"))
+        if re.search(r"lance_namespace_client\._|lance_namespace_client import _", path.read_text())
+    ]
+    assert written == []
+
+
+def test_no_file_is_long() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix(): len(path.read_text("utf-8").splitlines())
+        for folder in ("lance_namespace_impls", "codegen")
+        for path in (ROOT / folder).rglob("*.py")
+    }
+    assert len(found) > 100
+    assert {name: lines for name, lines in found.items() if lines > LONGEST} == {}
