@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from . import browse, change, jobs
+from .conformance import conformance
 from .failures import Report, Status, one_line
 from .session import with_output, with_session
 
@@ -129,6 +130,13 @@ _add(
     with_session,
     "lance-ns serve --impl dir -p path=/data/lance --port 2333",
     "lance-ns serve --profile prod --host 0.0.0.0 --vend-storage-options",
+)
+_add(
+    conformance,
+    with_output,
+    "lance-ns conformance --uri http://localhost:2333",
+    "lance-ns conformance --impl dir -p path=/data/lance --report report.html",
+    "lance-ns conformance compare ours.json theirs.json --report both.html",
 )
 _add(
     browse.operations,

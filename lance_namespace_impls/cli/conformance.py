@@ -1,0 +1,326 @@
+"""``lance-ns conformance``: runs the contract tests and says what came out."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .failures import UsageError, one_line
+from .output import Output, Styled
+from .session import key_values
+
+if TYPE_CHECKING:
+    from ..conformance.lab import Target
+    from ..conformance.redact import Redactor
+    from ..conformance.runner import Options
+
+__all__ = ["conformance"]
+
+TARGET = "Target"
+RUN = "Run"
+RESULT = "Result"
+FAILED, COULD_NOT_RUN = 1, 2
+
+
+def _option(panel: str, *names: str, metavar: str, help: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=panel)
+
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[compare FILE...]", help="Put reports side by side on one page."),
+]
+Uri = Annotated[
+    str | None, _option(TARGET, "--uri", metavar="URL", help="Base address of a REST server.")
+]
+Header = Annotated[
+    list[str] | None,
+    _option(TARGET, "--header", metavar="KEY=VALUE", help="Header of every request; repeatable."),
+]
+Token = Annotated[str | None, _option(TARGET, "--token", metavar="TEXT", help="Bearer token.")]
+Impl = Annotated[
+    str | None,
+    _option(TARGET, "--impl", metavar="NAME", help="Implementation: see lance-ns backends."),
+]
+Class = Annotated[
+    str | None,
+    _option(TARGET, "--class", metavar="MODULE:CLASS", help="Any Python namespace, run apart."),
+]
+Python = Annotated[
+    str | None,
+    _option(
+        TARGET, "--python", metavar="PATH", help="Interpreter of --class; this one unless given."
+    ),
+]
+Properties = Annotated[
+    list[str] | None,
+    _option(
+        TARGET, "--property", "-p", metavar="KEY=VALUE",
+        help="Property of --impl or --class; repeatable.",
+    ),
+]  # fmt: skip
+Under = Annotated[
+    str | None,
+    _option(RUN, "--under", metavar="ID", help="Namespace to work in; the root unless given."),
+]
+Delimiter = Annotated[
+    str, _option(RUN, "--delimiter", metavar="TEXT", help="What joins the names of --under.")
+]
+ReadOnly = Annotated[
+    bool, typer.Option("--read-only", help="Make and change nothing.", rich_help_panel=RUN)
+]
+Profile = Annotated[
+    Path | None,
+    _option(
+        RUN, "--profile", metavar="FILE",
+        help='Operations that the target claims, as JSON: {"operations": ["ListTables"]}; '
+        "ListOperations tells unless given.",
+    ),
+]  # fmt: skip
+Only = Annotated[
+    list[str] | None,
+    _option(RUN, "--only", metavar="PATTERN", help="Run checks of such ids alone; repeatable."),
+]
+Skip = Annotated[
+    list[str] | None,
+    _option(RUN, "--skip", metavar="PATTERN", help="Leave checks of such ids out; repeatable."),
+]
+Seed = Annotated[int, _option(RUN, "--seed", metavar="N", help="Seed of what is random.")]
+Seconds = Annotated[
+    float, _option(RUN, "--max-seconds", metavar="N", help="Start no check after so long.")
+]
+Clean = Annotated[
+    bool,
+    typer.Option("--clean", help="Remove what broken-off runs left, and end.", rich_help_panel=RUN),
+]
+Replay = Annotated[
+    Path | None,
+    _option(RUN, "--replay", metavar="FILE", help="Make the calls of a JSON script instead."),
+]
+Reports = Annotated[
+    list[Path] | None,
+    _option(
+        RESULT, "--report", metavar="FILE", help="Write .json, .xml, .html or .svg; repeatable."
+    ),
+]
+Baseline = Annotated[
+    Path | None,
+    _option(RESULT, "--baseline", metavar="FILE", help="Fail only on what failed not there."),
+]
+
+
+def conformance(
+    output: Output,
+    words: Words = None,
+    uri: Uri = None,
+    header: Header = None,
+    token: Token = None,
+    impl: Impl = None,
+    class_: Class = None,
+    python: Python = None,
+    property: Properties = None,
+    under: Under = None,
+    delimiter: Delimiter = "$",
+    read_only: ReadOnly = False,
+    profile: Profile = None,
+    only: Only = None,
+    skip: Skip = None,
+    seed: Seed = 0,
+    max_seconds: Seconds = 120.0,
+    clean: Clean = False,
+    replay: Replay = None,
+    report: Reports = None,
+    baseline: Baseline = None,
+) -> None:
+    """Check a server or a namespace against the protocol.
+
+    Exits with 0 where nothing failed, 1 where something did, 2 where nothing could be checked. It
+    works below one fresh name of its own, and removes what it makes.
+    """
+    from ..conformance.ledger import state_folder
+    from ..conformance.runner import Options
+
+    if words:
+        _compare(words, report)
+        return
+    options = Options(
+        under=tuple(name for name in (under or "").split(delimiter) if name),
+        read_only=read_only,
+        only=tuple(only or ()),
+        skip=tuple(skip or ()),
+        seed=seed,
+        max_seconds=max_seconds,
+        folder=state_folder(),
+        claimed=_claimed(profile),
+    )
+    from ..conformance.redact import Redactor
+
+    redactor = Redactor()
+    try:
+        target, connection = _target(
+            redactor, uri, key_values(header, "--header"), token, impl, class_, python,
+            key_values(property, "--property"),
+        )  # fmt: skip
+        if clean:
+            _clean(output, target, options)
+        elif replay is not None:
+            _replay(output, target, replay, redactor)
+        else:
+            _run(output, target, connection, options, redactor, report, baseline)
+    except UsageError:
+        raise
+    except KeyboardInterrupt:
+        _stop("interrupted; what was made is removed, or named by the next run")
+    except Exception as error:  # noqa: BLE001 - told, and the statuses are three
+        _stop(redactor.text(f"{type(error).__name__}: {error}"), error)
+
+
+def _stop(message: str, cause: Exception | None = None) -> None:
+    sys.stderr.write(f"error: {one_line(message)}\n")
+    raise typer.Exit(COULD_NOT_RUN) from cause
+
+
+def _claimed(profile: Path | None) -> frozenset[str] | None:
+    if profile is None:
+        return None
+    try:
+        return frozenset(json.loads(profile.read_text(encoding="utf-8"))["operations"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"--profile {profile} cannot be read: {error}") from error
+
+
+def _target(
+    redactor: Redactor,
+    uri: str | None,
+    headers: Mapping[str, str],
+    token: str | None,
+    impl: str | None,
+    class_: str | None,
+    python: str | None,
+    properties: Mapping[str, str],
+) -> tuple[Target, str]:
+    """Return the target that the options name, and a Python expression that connects to it."""
+    from ..conformance import api
+
+    if sum(given is not None for given in (uri, impl, class_)) != 1:
+        raise UsageError("name one target: --uri URL, --impl NAME or --class MODULE:CLASS")
+    if uri is not None:
+        return api.url_target(uri, headers, token, redactor)
+    if impl is not None:
+        return api.impl_target(impl, properties, redactor)
+    return api.class_target(class_ or "", properties, python, redactor)
+
+
+def _run(
+    output: Output,
+    target: Target,
+    connection: str,
+    options: Options,
+    redactor: Redactor,
+    reports: list[Path] | None,
+    baseline: Path | None,
+) -> None:
+    from ..conformance.api import check_target
+    from ..conformance.report import read_report, worse, write_report
+    from ..conformance.requirement import Result
+    from ..conformance.runner import Finding, leftovers
+
+    for path in reports or ():
+        if path.suffix not in (".json", ".xml", ".html", ".svg"):
+            raise UsageError(f"--report {path}: the ending must be .json, .xml, .html or .svg")
+    try:
+        before = read_report(baseline) if baseline is not None else None
+    except ValueError as error:
+        raise UsageError(f"--baseline {error}") from error
+    if options.folder is not None:
+        for kind, identifier in leftovers(target.name, options.folder):
+            _say(f"left by an earlier run: {kind} {'$'.join(identifier)}; --clean removes it")
+
+    def progress(finding: Finding) -> None:
+        if finding.result is Result.FAIL and not output.as_json:
+            output.line(
+                Styled("fail ", "red"), f"{finding.check.id}  {finding.check.requirement}\n",
+                redactor.text(f"      expected {finding.expected}; got {finding.got}"),
+            )  # fmt: skip
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    found = check_target(
+        target, options, connection=connection, redactor=redactor, progress=progress
+    )
+    for path in reports or ():
+        write_report(path, found)
+    failed = [e["id"] for e in found["checks"] if e["result"] == "fail"]
+    counted = worse(found, before) if before is not None else failed
+    if output.as_json:
+        output.document(found)
+    else:
+        counts = ", ".join(f"{count} {name}" for name, count in found["summary"].items())
+        output.line(f"{found['target']}: {counts} in {found['seconds']:.1f} s")
+        if before is not None:
+            output.line(f"{len(counted)} of {len(failed)} failures are not in the baseline")
+    for kind, *names in found["leftovers"]:
+        _say(f"could not be removed: {kind} {'$'.join(names)}")
+    if counted:
+        raise typer.Exit(FAILED)
+
+
+def _interrupt(number: int, frame: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"warning: {one_line(text)}\n")
+
+
+def _clean(output: Output, target: Target, options: Options) -> None:
+    from ..conformance.runner import clean
+
+    assert options.folder is not None
+    try:
+        removed, left = clean(target, options.folder)
+    finally:
+        target.close()
+    for kind, identifier in removed:
+        output.line(f"removed {kind} {'$'.join(identifier)}")
+    for kind, identifier in left:
+        _say(f"could not be removed: {kind} {'$'.join(identifier)}")
+    if left:
+        raise typer.Exit(FAILED)
+
+
+def _replay(output: Output, target: Target, path: Path, redactor: Redactor) -> None:
+    from ..conformance.exchange import Step
+    from ..conformance.scripts import one_line as shown
+
+    try:
+        steps = [Step.from_dict(entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"--replay {path} cannot be read: {error}") from error
+    try:
+        for step in steps:
+            outcome = target.call(step).outcome()
+            output.line(redactor.text(f"{shown(step)}: {outcome}"))
+    finally:
+        target.close()
+
+
+def _compare(words: list[str], reports: list[Path] | None) -> None:
+    from ..conformance.page import page
+    from ..conformance.report import read_report
+
+    if words[0] != "compare" or len(words) < 2:
+        raise UsageError("the only words are: compare FILE.json ...")
+    try:
+        text = page([read_report(Path(word)) for word in words[1:]])
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if not reports:
+        sys.stdout.write(text)
+    for path in reports or ():
+        path.write_text(text, encoding="utf-8")

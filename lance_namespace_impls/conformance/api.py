@@ -1,0 +1,188 @@
+"""The kit as functions: each gives the report that the command writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .http_target import HttpTarget
+from .lab import Target
+from .process_target import ProcessTarget
+from .python_target import PythonTarget
+from .redact import Redactor, tells_secret
+from .report import document
+from .runner import Finding, Options, run
+
+__all__ = [
+    "check_class",
+    "check_impl",
+    "check_target",
+    "check_url",
+    "class_target",
+    "impl_target",
+    "require",
+    "url_target",
+]
+
+Report = dict[str, Any]
+Progress = Callable[[Finding], None]
+
+
+def _silent(finding: Finding) -> None:
+    """Say nothing."""
+
+
+def check_target(
+    target: Target,
+    options: Options | None = None,
+    *,
+    connection: str = "...",
+    redactor: Redactor | None = None,
+    progress: Progress = _silent,
+) -> Report:
+    """Return the report of a run on a target, which is closed.
+
+    Args:
+        target: what to check.
+        options: what may be done.
+        connection: Python expression that connects to it; for scripts.
+        redactor: takes secrets out of the report.
+        progress: is told of each check when it is done.
+
+    Raises:
+        CannotRunError: nothing can be checked.
+    """
+    try:
+        outcome = run(target, options, progress)
+    finally:
+        target.close()
+    return document(outcome, connection, redactor or Redactor())
+
+
+def check_url(
+    uri: str,
+    options: Options | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    token: str | None = None,
+    progress: Progress = _silent,
+) -> Report:
+    """Return the report of a run on a Lance REST server.
+
+    Args:
+        uri: base address.
+        options: what may be done.
+        headers: headers of every request.
+        token: bearer token.
+        progress: is told of each check when it is done.
+
+    Raises:
+        CannotRunError: the server cannot be reached, or is no Lance server.
+    """
+    redactor = Redactor()
+    target, connection = url_target(uri, headers or {}, token, redactor)
+    return check_target(
+        target, options, connection=connection, redactor=redactor, progress=progress
+    )
+
+
+def check_impl(
+    impl: str,
+    properties: Mapping[str, Any],
+    options: Options | None = None,
+    *,
+    progress: Progress = _silent,
+) -> Report:
+    """Return the report of a run on an implementation that `lance_namespace_impls.connect` takes.
+
+    Args:
+        impl: its name.
+        properties: its properties.
+        options: what may be done.
+        progress: is told of each check when it is done.
+
+    Raises:
+        InvalidInputError: code 13, the impl or a property is wrong.
+        CannotRunError: nothing can be checked.
+    """
+    redactor = Redactor()
+    target, connection = impl_target(impl, properties, redactor)
+    return check_target(
+        target, options, connection=connection, redactor=redactor, progress=progress
+    )
+
+
+def check_class(
+    name: str,
+    properties: Mapping[str, str],
+    options: Options | None = None,
+    *,
+    python: str | None = None,
+    progress: Progress = _silent,
+) -> Report:
+    """Return the report of a run on any Python class, in an interpreter of its own.
+
+    Args:
+        name: ``module:Class``.
+        properties: keyword arguments that it is built with.
+        options: what may be done.
+        python: interpreter; this one unless given.
+        progress: is told of each check when it is done.
+
+    Raises:
+        CouldNotStartError: the class cannot be built.
+        CannotRunError: nothing can be checked.
+    """
+    redactor = Redactor()
+    target, connection = class_target(name, properties, python, redactor)
+    return check_target(
+        target, options, connection=connection, redactor=redactor, progress=progress
+    )
+
+
+def url_target(
+    uri: str, headers: Mapping[str, str], token: str | None, redactor: Redactor
+) -> tuple[Target, str]:
+    """Return the target of a server, and the expression that connects to it."""
+    target = HttpTarget(uri, headers, token, redactor)
+    return target, f'connect("rest", {{"uri": {target.name!r}}})'
+
+
+def impl_target(impl: str, properties: Mapping[str, Any], redactor: Redactor) -> tuple[Target, str]:
+    """Return the target of an implementation, and the expression that connects to it."""
+    from ..registry import connect, secrets_among
+
+    redactor.learn(secrets_among(impl, properties))
+    namespace = connect(impl, properties)
+    redactor.learn(namespace.config.secrets())
+    shown = redactor.value(dict(properties))
+    return PythonTarget(namespace), f"connect({impl!r}, {shown!r})"
+
+
+def class_target(
+    name: str, properties: Mapping[str, str], python: str | None, redactor: Redactor
+) -> tuple[Target, str]:
+    """Return the target of a class, and the expression that connects to it."""
+    redactor.learn(value for key, value in properties.items() if tells_secret(key))
+    shown = redactor.value(dict(properties))
+    module, _, cls = name.partition(":")
+    expression = f"__import__({module!r}, fromlist=['_']).{cls}(**{shown!r})"
+    return ProcessTarget(name, properties, python), expression
+
+
+def require(report: Mapping[str, Any]) -> None:
+    """Raise what failed as one assertion, a check a line with what to look at.
+
+    Raises:
+        AssertionError: a check failed.
+    """
+    failed = [entry for entry in report["checks"] if entry["result"] == "fail"]
+    if not failed:
+        return
+    lines = [f"{len(failed)} of {len(report['checks'])} checks failed on {report['target']}"]
+    for entry in failed:
+        lines.append(f"{entry['id']} {entry['requirement']}")
+        lines.append(f"    expected {entry['expected']}; got {entry['got']}")
+        steps = (entry["script"] or {}).get("json") or []
+        lines += [f"    {step['operation']} {step['request']}" for step in steps[-6:]]
+    raise AssertionError("\n".join(lines))

@@ -1,0 +1,28 @@
+"""The checks, a module an area; importing one registers its checks."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+__all__ = ["MODULES", "load_all"]
+
+MODULES = (
+    "safety",
+    "operations",
+    "namespaces",
+    "drops",
+    "listings",
+    "paging",
+    "tables",
+    "create",
+    "register",
+    "removal",
+)
+"""In the order in which they run: what others stand on comes first."""
+
+
+def load_all() -> None:
+    """Register all checks."""
+    import_module("lance_namespace_impls.conformance.observe")
+    for name in MODULES:
+        import_module(f"{__name__}.{name}")

@@ -1,0 +1,228 @@
+"""CreateTable: modes, and that the rows are stored."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pyarrow as pa
+
+from ..lab import Failed, Lab
+from ..requirement import check
+from ..rows import PEOPLE, people, plain, stream
+from .tables import PROPERTIES, missing_namespace_table
+
+_CREATE = 'protocol semantics, "Modes"; rest.yaml, CreateTable'
+_CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
+_ARROW = 'protocol semantics, "Bodies that are not JSON objects"; rest.yaml, CreateTable'
+
+
+@check("LN-TABLE-CREATE-001", "A table that was created is there.", _CREATE, "CreateTable",
+       capabilities=["tables"])  # fmt: skip
+def create(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.ok("CreateTable", plain(1, 2, 3), id=identifier)
+    lab.that(lab.exists("TableExists", identifier), "the table to be there", "it is not")
+
+
+@check("LN-TABLE-CREATE-002", "CreateTable stores the rows of its body.", _CREATE, "CreateTable",
+       "CountTableRows", capabilities=["tables"])  # fmt: skip
+def create_stores_rows(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.ok("CreateTable", plain(1, 2, 3), id=identifier)
+    lab.same(lab.count(identifier), 3, "the number of rows")
+
+
+@check("LN-TABLE-CREATE-003", "CreateTable stores every value of its rows.", _CREATE,
+       "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+def create_stores_values(lab: Lab) -> None:
+    expected = people(*PEOPLE).to_pylist()
+    found = lab.query(lab.new_table())
+    shown = sorted(found.to_pylist(), key=lambda row: row.get("id") or 0)
+    lab.same(shown, expected, "the rows")
+
+
+@check("LN-TABLE-CREATE-004", "CreateTable of a table with data is code 5 in mode Create.",
+       _CREATE, "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+def create_twice(lab: Lab) -> None:
+    table = lab.new_table()
+    for more in ({}, {"mode": "Create"}, {"mode": "CREATE"}):
+        lab.refused("CreateTable", [5], plain(1), id=table, **more)
+    lab.same(lab.count(table), len(PEOPLE), "the number of rows after code 5")
+
+
+@check("LN-TABLE-CREATE-005", "Mode ExistOk keeps an existing table and its rows.", _CREATE,
+       "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+def exist_ok(lab: Lab) -> None:
+    table = lab.new_table()
+    for spelling in ("ExistOk", "exist_ok", "EXIST_OK"):
+        lab.maybe("CreateTable", plain(1), id=table, mode=spelling)
+        lab.same(lab.count(table), len(PEOPLE), "the number of rows")
+
+
+@check("LN-TABLE-CREATE-006", "Mode ExistOk makes a table that is missing.", _CREATE,
+       "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+def exist_ok_makes(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.maybe("CreateTable", plain(1, 2), id=identifier, mode="ExistOk")
+    lab.same(lab.count(identifier), 2, "the number of rows")
+
+
+@check("LN-TABLE-CREATE-007", "Mode Overwrite replaces rows and columns.", _CREATE,
+       "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+def overwrite(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.maybe("CreateTable", plain(7, 8), id=table, mode="Overwrite")
+    found = lab.query(table)
+    lab.same(found.column_names, ["x"], "the columns")
+    lab.same(sorted(found.column("x").to_pylist()), [7, 8], "the rows")
+
+
+@check("LN-TABLE-CREATE-008", "An unknown mode of CreateTable is code 13 and makes nothing.",
+       _CREATE, "CreateTable", capabilities=["tables"])  # fmt: skip
+def unknown_mode(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.refused("CreateTable", [13], plain(1), id=identifier, mode="sometimes")
+    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
+
+
+@check("LN-TABLE-CREATE-009", "CreateTable in a missing namespace is code 1 and makes nothing.",
+       _CODES, "CreateTable", capabilities=["namespaces", "tables"])  # fmt: skip
+def without_parent(lab: Lab) -> None:
+    identifier = missing_namespace_table(lab)
+    lab.refused("CreateTable", [1], plain(1), id=identifier)
+    there = lab.exists("NamespaceExists", identifier[:-1])
+    lab.that(not there, "no namespace made on the way", "it is there")
+
+
+@check("LN-TABLE-CREATE-010", "A body that is no Arrow stream is code 13 and makes nothing.",
+       _ARROW, "CreateTable", capabilities=["tables"])  # fmt: skip
+def not_arrow(lab: Lab) -> None:
+    for body in (b"x,y\n1,2\n", b"not arrow at all, but long enough to look like something"):
+        identifier = lab.table_id()
+        lab.refused("CreateTable", [13], body, id=identifier)
+        lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
+
+
+@check("LN-TABLE-CREATE-011", "A stream that breaks off is refused and makes nothing.", _ARROW,
+       "CreateTable", capabilities=["tables"])  # fmt: skip
+def truncated(lab: Lab) -> None:
+    whole = stream(people(*range(200)), batch_rows=50)
+    identifier = lab.table_id()
+    lab.refused("CreateTable", [13], whole[: len(whole) * 2 // 3], id=identifier)
+    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
+
+
+@check("LN-TABLE-CREATE-012", "A stream of a schema alone makes a table without rows.", _ARROW,
+       "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+def schema_only(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.ok("CreateTable", stream(people().slice(0, 0)), id=identifier)
+    lab.same(lab.count(identifier), 0, "the number of rows")
+
+
+@check("LN-TABLE-CREATE-013", "All batches of a stream are stored.", _ARROW, "CreateTable",
+       "CountTableRows", capabilities=["tables"])  # fmt: skip
+def many_batches(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.ok("CreateTable", stream(people(*range(1, 101)), batch_rows=7), id=identifier)
+    lab.same(lab.count(identifier), 100, "the number of rows")
+    lab.same(lab.count(identifier, predicate="id > 93"), 7, "the rows of the last batches")
+
+
+@check("LN-TABLE-CREATE-014", "A dictionary-encoded column is stored with its values.", _ARROW,
+       "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+def dictionary(lab: Lab) -> None:
+    identifier = lab.table_id()
+    values = pa.array(["a", "b", "a"]).dictionary_encode()
+    lab.ok("CreateTable", stream(pa.table({"v": values})), id=identifier)
+    lab.same(lab.query(identifier).column("v").to_pylist(), ["a", "b", "a"], "the values")
+
+
+@check("LN-TABLE-CREATE-015", "A compressed stream is stored.", _ARROW, "CreateTable",
+       "CountTableRows", capabilities=["tables"])  # fmt: skip
+def compressed(lab: Lab) -> None:
+    for codec in ("zstd", "lz4"):
+        identifier = lab.table_id()
+        reply = lab.call(
+            "CreateTable", stream(people(*range(1, 51)), compression=codec), id=identifier
+        )
+        if reply.code == 13:
+            lab.maybe("CreateTable", stream(people(1), compression=codec), id=identifier)
+        lab.must_succeed(reply)
+        lab.same(lab.count(identifier, predicate="id = 50"), 1, f"the rows of id 50 with {codec}")
+
+
+@check("LN-TABLE-CREATE-016", "CreateTable answers with the location of the table.",
+       "rest.yaml, CreateTableResponse; protocol semantics, How other clients call",
+       "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def location(lab: Lab) -> None:
+    identifier = lab.table_id()
+    created = lab.ok("CreateTable", plain(1), id=identifier)
+    lab.that(bool(created.get("location")), "a location", created)
+    described = lab.ok("DescribeTable", id=identifier)
+    lab.same(described.get("location"), created["location"], "the location")
+
+
+@check("LN-TABLE-CREATE-017", "CreateTable answers with the first version, 1.",
+       "rest.yaml, CreateTableResponse", "CreateTable", capabilities=["tables"])  # fmt: skip
+def version(lab: Lab) -> None:
+    created = lab.ok("CreateTable", plain(1), id=lab.table_id())
+    if created.get("version") is not None:
+        lab.same(created["version"], 1, "the version")
+
+
+@check("LN-TABLE-CREATE-018", "CreateTable fills a declared table.",
+       'protocol semantics, "DescribeTable"; rest.yaml, DeclareTable', "CreateTable",
+       "DeclareTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+def fills_declared(lab: Lab) -> None:
+    table = lab.new_declared()
+    reply = lab.call("CreateTable", plain(1, 2), id=table)
+    if reply.code == 5:  # the source leaves open which mode fills a declared table
+        reply = lab.call("CreateTable", plain(1, 2), id=table, mode="Overwrite")
+    if not reply.succeeded:
+        raise Failed("a declared table to be filled", reply.outcome(), reply)
+    lab.same(lab.count(table), 2, "the number of rows")
+
+
+@check("LN-TABLE-CREATE-019", "Properties given to CreateTable are kept.",
+       "rest.yaml, CreateTableRequest", "CreateTable", "DescribeTable",
+       capabilities=["tables"])  # fmt: skip
+def properties(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.maybe("CreateTable", plain(1), id=identifier, properties=PROPERTIES)
+    lab.has(lab.ok("DescribeTable", id=identifier).get("properties"), PROPERTIES, "the properties")
+
+
+@check("LN-TABLE-CREATE-020", "Rows of one table do not show in another.",
+       "general specification, Object Identifier", "CreateTable", "QueryTable",
+       capabilities=["tables"])  # fmt: skip
+def separate(lab: Lab) -> None:
+    first, second = lab.new_table(1, 2), lab.new_table(3)
+    lab.same(lab.ids(first), [1, 2], "the ids of the first table")
+    lab.same(lab.ids(second), [3], "the ids of the second table")
+
+
+@check("LN-TABLE-CREATE-021", "Values of the usual types come back as they were.", _ARROW,
+       "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+def types(lab: Lab) -> None:
+    given = pa.table(
+        {
+            "b": pa.array([True, None, False]),
+            "i8": pa.array([-128, 0, None], pa.int8()),
+            "u64": pa.array([2**64 - 1, 0, None], pa.uint64()),
+            "f32": pa.array([1.5, float("-inf"), None], pa.float32()),
+            "s": pa.array(["", "ünï 日本", None]),
+            "bin": pa.array([b"", b"\x00\xff", None]),
+            "d": pa.array([0, -1, None], pa.date32()),
+            "ts": pa.array([0, -1, None], pa.timestamp("us", tz="UTC")),
+            "dec": pa.array([None, Decimal("1.25"), Decimal("-1")], pa.decimal128(12, 2)),
+            "l": pa.array([[1], [], None], pa.list_(pa.int32())),
+            "st": pa.array([{"a": 1, "b": "x"}, {"a": None, "b": None}, {"a": 2, "b": "y"}]),
+        }
+    )
+    identifier = lab.table_id()
+    lab.ok("CreateTable", stream(given), id=identifier)
+    found = lab.query(identifier)
+    for name in given.column_names:
+        lab.that(name in found.column_names, f"a column {name}", found.column_names)
+        lab.same(found.column(name).to_pylist(), given.column(name).to_pylist(), f"column {name}")

@@ -1,0 +1,151 @@
+"""DropNamespace: modes and behaviors."""
+
+from __future__ import annotations
+
+from ..lab import Failed, Lab
+from ..requirement import check
+from .namespaces import PROPERTIES, with_properties
+
+_MODES = 'protocol semantics, "Modes"; rest.yaml, DropNamespace'
+
+
+def with_contents(lab: Lab) -> tuple[list[str], list[str], str]:
+    """Return a namespace, something in it, and the operation that looks for that."""
+    identifier = lab.new_namespace()
+    child = [*identifier, lab.ledger.fresh()]
+    if lab.call("DeclareTable", id=child).succeeded:
+        return identifier, child, "TableExists"
+    lab.must_succeed(lab.call("CreateNamespace", id=child))
+    return identifier, child, "NamespaceExists"
+
+
+@check("LN-NAMESPACE-DROP-001", "A namespace that was dropped is gone.", _MODES,
+       "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def drop(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.ok("DropNamespace", id=identifier)
+    lab.that(
+        not lab.exists("NamespaceExists", identifier), "the namespace to be gone", "it is there"
+    )
+
+
+@check("LN-NAMESPACE-DROP-002",
+       "DropNamespace of a missing namespace is code 1 in mode Fail; Iceberg's specification lets"
+       " it succeed.",
+       f"{_MODES}; iceberg specification, DropNamespace", "DropNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def drop_missing(lab: Lab) -> None:
+    identifier = lab.namespace_id()
+    reply = lab.call("DropNamespace", id=identifier, mode="Fail")
+    if reply.succeeded:
+        return
+    lab.must_fail(reply, [1])
+
+
+@check("LN-NAMESPACE-DROP-003", "DropNamespace of a missing namespace succeeds in mode Skip.",
+       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def drop_skip(lab: Lab) -> None:
+    identifier = lab.namespace_id()
+    for spelling in ("Skip", "skip", "SKIP"):
+        lab.ok("DropNamespace", id=identifier, mode=spelling)
+
+
+@check("LN-NAMESPACE-DROP-004", "Mode Skip drops a namespace that is there.",
+       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def drop_skip_drops(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.ok("DropNamespace", id=identifier, mode="Skip")
+    lab.that(
+        not lab.exists("NamespaceExists", identifier), "the namespace to be gone", "it is there"
+    )
+
+
+@check("LN-NAMESPACE-DROP-005", "DropNamespace of one that is not empty is code 3.",
+       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def drop_not_empty(lab: Lab) -> None:
+    identifier, _, _ = with_contents(lab)
+    lab.refused("DropNamespace", [3], id=identifier)
+
+
+@check("LN-NAMESPACE-DROP-006",
+       "A namespace that could not be dropped stays as it was, with all that is in it.",
+       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def drop_not_empty_keeps(lab: Lab) -> None:
+    identifier, child, look = with_contents(lab)
+    reply = lab.call("DropNamespace", id=identifier, behavior="Restrict")
+    if reply.succeeded:
+        raise Failed("a namespace that is not empty not to be dropped", reply.outcome(), reply)
+    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
+    lab.that(lab.exists(look, child), "what is in it to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-DROP-007", "Behavior Cascade drops what is in the namespace, too.",
+       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def cascade(lab: Lab) -> None:
+    identifier, child, look = with_contents(lab)
+    lab.maybe("DropNamespace", id=identifier, behavior="Cascade")
+    lab.that(
+        not lab.exists("NamespaceExists", identifier), "the namespace to be gone", "it is there"
+    )
+    lab.that(not lab.exists(look, child), "what was in it to be gone", "it is there")
+    lab.given("CreateNamespace", id=identifier)
+    lab.that(not lab.exists(look, child), "a new namespace to be empty", f"{child} is back")
+
+
+@check("LN-NAMESPACE-DROP-008", "An unknown mode of DropNamespace is code 13 and drops nothing.",
+       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def unknown_mode(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.refused("DropNamespace", [13], id=identifier, mode="sometimes")
+    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-DROP-009",
+       "An unknown behavior of DropNamespace is code 13 and drops nothing.",
+       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def unknown_behavior(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.refused("DropNamespace", [13], id=identifier, behavior="gently")
+    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-DROP-010", "DropNamespace answers with the properties that it had, if any.",
+       "rest.yaml, DropNamespaceResponse", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def drop_answers(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    answer = lab.ok("DropNamespace", id=identifier)
+    if answer.get("properties"):
+        lab.has(answer["properties"], PROPERTIES, "the answer's properties")
+
+
+@check("LN-NAMESPACE-DROP-011", "A name is free again after DropNamespace, without old properties.",
+       "general specification, Object Name", "DropNamespace", "DescribeNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def drop_and_create(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    lab.ok("DropNamespace", id=identifier)
+    lab.ok("CreateNamespace", id=identifier)
+    found = lab.ok("DescribeNamespace", id=identifier).get("properties") or {}
+    lab.that("owner" not in found, "no property of before", found)
+
+
+@check("LN-NAMESPACE-DROP-012", "DropNamespace leaves namespaces of a similar name alone.",
+       "general specification, Object Identifier", "DropNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def drop_neighbours(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    longer = [*identifier[:-1], identifier[-1] + "x"]
+    lab.given("CreateNamespace", id=longer)
+    lab.ok("DropNamespace", id=identifier)
+    lab.that(lab.exists("NamespaceExists", longer), f"{longer} to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-DROP-013", "A second DropNamespace is code 1, where dropping is not idempotent.",
+       f"{_MODES}; iceberg specification, DropNamespace", "DropNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def drop_twice(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.ok("DropNamespace", id=identifier)
+    reply = lab.call("DropNamespace", id=identifier)
+    if not reply.succeeded:
+        lab.must_fail(reply, [1])

@@ -1,0 +1,228 @@
+"""ListNamespaces, ListTables and ListAllTables: what is in them."""
+
+from __future__ import annotations
+
+from ..lab import Lab, Skipped
+from ..requirement import check
+from ..rows import plain
+
+_LIST = 'protocol semantics, "Identifiers"; rest.yaml, the list operations'
+_CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
+
+
+def place_for_tables(lab: Lab) -> list[str]:
+    """Return a fresh namespace that holds tables, or else the one that there is."""
+    parent = lab.shape.table_parent
+    if parent is None:
+        raise Skipped("no tables can be made here")
+    if (
+        lab.shape.namespace_parent is not None
+        and len(parent) == len(lab.shape.namespace_parent) + 1
+    ):
+        return lab.new_namespace()
+    return list(parent)
+
+
+def make_tables(lab: Lab, parent: list[str], count: int) -> list[str]:
+    """Return the names of new tables in a namespace, sorted."""
+    names = []
+    for _ in range(count):
+        name = lab.ledger.fresh()
+        reply = lab.call("DeclareTable", id=[*parent, name])
+        if reply.code == 0:
+            lab.given("CreateTable", plain(1), id=[*parent, name])
+        else:
+            lab.must_succeed(reply)
+        names.append(name)
+    return sorted(names)
+
+
+def ours(lab: Lab, names: list[str]) -> list[str]:
+    """Return the names in a listing that this run made; others' are nobody's business."""
+    return [name for name in names if isinstance(name, str) and name.startswith(lab.ledger.prefix)]
+
+
+@check("LN-LIST-NAMESPACES-001", "ListNamespaces gives each child namespace, by its own name.",
+       _LIST, "ListNamespaces", capabilities=["namespaces"])  # fmt: skip
+def namespaces(lab: Lab) -> None:
+    made = [lab.new_namespace() for _ in range(3)]
+    found = lab.walk("ListNamespaces", "namespaces", id=made[0][:-1])
+    missing = [ns[-1] for ns in made if ns[-1] not in found]
+    lab.same(missing, [], "namespaces that the listing leaves out")
+
+
+@check("LN-LIST-NAMESPACES-002", "ListNamespaces gives no name twice.", _LIST, "ListNamespaces",
+       capabilities=["namespaces"])  # fmt: skip
+def namespaces_once(lab: Lab) -> None:
+    made = [lab.new_namespace() for _ in range(3)]
+    found = ours(lab, lab.walk("ListNamespaces", "namespaces", id=made[0][:-1]))
+    lab.same(sorted(found), sorted(set(found)), "the names")
+
+
+@check("LN-LIST-NAMESPACES-003", "ListNamespaces gives children only, not what is below them.",
+       _LIST, "ListNamespaces", capabilities=["nested"])  # fmt: skip
+def namespaces_children(lab: Lab) -> None:
+    parent = lab.new_namespace()
+    child, name = [*parent, lab.ledger.fresh()], lab.ledger.fresh()
+    if not lab.call("CreateNamespace", id=child).succeeded:
+        raise Skipped("no namespaces so deep")
+    lab.call("CreateNamespace", id=[*child, name])
+    found = lab.walk("ListNamespaces", "namespaces", id=parent)
+    lab.same(found, [child[-1]], "the child namespaces")
+
+
+@check("LN-LIST-NAMESPACES-004", "ListNamespaces gives no tables.", _LIST, "ListNamespaces",
+       capabilities=["tables"])  # fmt: skip
+def namespaces_no_tables(lab: Lab) -> None:
+    parent = list(lab.shape.table_parent or ())
+    names = make_tables(lab, parent, 1)
+    reply = lab.call("ListNamespaces", id=parent)
+    if reply.code == 13:
+        return  # nothing can be below
+    found = lab.walk("ListNamespaces", "namespaces", id=parent)
+    lab.that(names[0] not in found, "no table among the namespaces", found)
+
+
+@check("LN-LIST-NAMESPACES-005", "ListNamespaces of a missing namespace is code 1.", _CODES,
+       "ListNamespaces", capabilities=["nested"])  # fmt: skip
+def namespaces_missing(lab: Lab) -> None:
+    lab.refused("ListNamespaces", [1], id=lab.namespace_id())
+
+
+@check("LN-LIST-NAMESPACES-006", "A namespace without children lists none.", _LIST,
+       "ListNamespaces", capabilities=["nested"])  # fmt: skip
+def namespaces_none(lab: Lab) -> None:
+    answer = lab.ok("ListNamespaces", id=lab.new_namespace())
+    found = ours(lab, list(answer.get("namespaces") or ()))
+    lab.same(found, [], "the child namespaces")
+    lab.that(not answer.get("page_token"), "no page token", answer)
+
+
+@check("LN-LIST-NAMESPACES-007", "A dropped namespace leaves the listing.", _LIST,
+       "ListNamespaces", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def namespaces_dropped(lab: Lab) -> None:
+    first, second = lab.new_namespace(), lab.new_namespace()
+    lab.given("DropNamespace", id=first)
+    found = lab.walk("ListNamespaces", "namespaces", id=first[:-1])
+    lab.that(first[-1] not in found, "the dropped namespace not to be listed", found)
+    lab.that(second[-1] in found, "the other one to be listed", found)
+
+
+@check("LN-LIST-NAMESPACES-008", "The root is listed.", "general specification, Root Namespace",
+       "ListNamespaces", changes=False)  # fmt: skip
+def namespaces_root(lab: Lab) -> None:
+    lab.maybe("ListNamespaces", id=[], limit=1)
+
+
+@check("LN-LIST-TABLES-001", "ListTables gives each table of the namespace, by its own name.",
+       _LIST, "ListTables", capabilities=["tables"])  # fmt: skip
+def tables(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    names = make_tables(lab, parent, 3)
+    found = lab.walk("ListTables", "tables", id=parent)
+    lab.same([name for name in names if name not in found], [], "tables that are left out")
+
+
+@check("LN-LIST-TABLES-002", "ListTables gives no name twice.", _LIST, "ListTables",
+       capabilities=["tables"])  # fmt: skip
+def tables_once(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    make_tables(lab, parent, 3)
+    found = ours(lab, lab.walk("ListTables", "tables", id=parent))
+    lab.same(sorted(found), sorted(set(found)), "the names")
+
+
+@check("LN-LIST-TABLES-003", "ListTables gives the tables of its own namespace only.", _LIST,
+       "ListTables", capabilities=["namespaces", "tables"])  # fmt: skip
+def tables_of_one(lab: Lab) -> None:
+    first, second = place_for_tables(lab), place_for_tables(lab)
+    if first == second:
+        raise Skipped("one namespace alone holds tables")
+    names = make_tables(lab, first, 2)
+    others = make_tables(lab, second, 1)
+    lab.same(sorted(lab.walk("ListTables", "tables", id=first)), names, "the tables")
+    lab.same(sorted(lab.walk("ListTables", "tables", id=second)), others, "the other's tables")
+
+
+@check("LN-LIST-TABLES-004", "ListTables gives no namespaces.", _LIST, "ListTables",
+       capabilities=["namespaces", "tables"])  # fmt: skip
+def tables_no_namespaces(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    reply = lab.call("ListTables", id=identifier[:-1])
+    if reply.succeeded:
+        found = lab.walk("ListTables", "tables", id=identifier[:-1])
+        lab.that(identifier[-1] not in found, "no namespace among the tables", found)
+
+
+@check("LN-LIST-TABLES-005", "ListTables of a missing namespace is code 1.", _CODES,
+       "ListTables", capabilities=["namespaces"])  # fmt: skip
+def tables_missing(lab: Lab) -> None:
+    lab.refused("ListTables", [1], id=lab.namespace_id())
+
+
+@check("LN-LIST-TABLES-006", "A namespace without tables lists none.", _LIST, "ListTables",
+       capabilities=["namespaces"])  # fmt: skip
+def tables_none(lab: Lab) -> None:
+    answer = lab.ok("ListTables", id=lab.new_namespace())
+    lab.same(list(answer.get("tables") or ()), [], "the tables")
+    lab.that(not answer.get("page_token"), "no page token", answer)
+
+
+@check("LN-LIST-TABLES-007", "A table that was deregistered or dropped leaves the listing.", _LIST,
+       "ListTables", capabilities=["tables"])  # fmt: skip
+def tables_gone(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    names = make_tables(lab, parent, 2)
+    reply = lab.call("DropTable", id=[*parent, names[0]])
+    if reply.code == 0:
+        reply = lab.call("DeregisterTable", id=[*parent, names[0]])
+    lab.must_succeed(reply)
+    found = lab.walk("ListTables", "tables", id=parent)
+    lab.that(names[0] not in found, "the table that is gone not to be listed", found)
+    lab.that(names[1] in found, "the other one to be listed", found)
+
+
+@check("LN-LIST-TABLES-008", "include_declared=false leaves out tables without data.",
+       'protocol semantics, "DescribeTable"; rest.yaml, ListTables', "ListTables", "DeclareTable",
+       "CreateTable", capabilities=["tables"])  # fmt: skip
+def tables_declared(lab: Lab) -> None:
+    declared, filled = lab.new_declared(), lab.new_table()
+    found = lab.walk("ListTables", "tables", id=declared[:-1], include_declared=False)
+    lab.that(filled[-1] in found, "a table with data to be listed", found)
+    lab.that(declared[-1] not in found, "a table without data to be left out", found)
+
+
+@check("LN-LIST-TABLES-009", "Declared tables are listed unless they are to be left out.",
+       "rest.yaml, ListTables", "ListTables", "DeclareTable", capabilities=["tables"])  # fmt: skip
+def tables_declared_default(lab: Lab) -> None:
+    declared = lab.new_declared()
+    for more in ({}, {"include_declared": True}):
+        found = lab.walk("ListTables", "tables", id=declared[:-1], **more)
+        lab.that(declared[-1] in found, f"the declared table to be listed with {more}", found)
+
+
+@check("LN-LIST-TABLES-010", "Listing twice gives the same.", _LIST, "ListTables",
+       capabilities=["tables"])  # fmt: skip
+def tables_twice(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    make_tables(lab, parent, 3)
+    first = ours(lab, lab.walk("ListTables", "tables", id=parent))
+    second = ours(lab, lab.walk("ListTables", "tables", id=parent))
+    lab.same(second, first, "the names listed again")
+
+
+@check("LN-LIST-ALL-001", "ListAllTables gives each table by its full identifier.", _LIST,
+       "ListAllTables", capabilities=["tables"])  # fmt: skip
+def all_tables(lab: Lab) -> None:
+    table = lab.any_table()
+    found = lab.walk("ListAllTables", "tables")
+    lab.that("$".join(table) in found, f"{'$'.join(table)} to be listed", ours(lab, found))
+
+
+@check("LN-LIST-ALL-002", "ListAllTables gives no table twice.", _LIST, "ListAllTables",
+       capabilities=["tables"])  # fmt: skip
+def all_tables_once(lab: Lab) -> None:
+    lab.any_table()
+    found = [name for name in lab.walk("ListAllTables", "tables", limit=5)
+             if lab.ledger.prefix in name]  # fmt: skip
+    lab.same(sorted(found), sorted(set(found)), "the identifiers")

@@ -1,0 +1,300 @@
+"""CreateNamespace, DescribeNamespace, NamespaceExists and AlterNamespace."""
+
+from __future__ import annotations
+
+from ..lab import Failed, Lab
+from ..requirement import check
+
+_MODES = 'protocol semantics, "Modes"; rest.yaml, CreateNamespace'
+_CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
+_ALTER = "rest.yaml, AlterNamespace"
+_DESCRIBE = "rest.yaml, DescribeNamespace"
+PROPERTIES = {"owner": "ana", "note": "two words"}
+
+
+def with_properties(lab: Lab, properties: dict[str, str] | None = None) -> list[str]:
+    """Return a new namespace with properties, where the catalog takes any."""
+    identifier = lab.namespace_id()
+    lab.maybe("CreateNamespace", id=identifier, properties=properties or PROPERTIES)
+    return identifier
+
+
+@check("LN-NAMESPACE-CREATE-001", "A namespace that was created is there.", _MODES,
+       "CreateNamespace")  # fmt: skip
+def create(lab: Lab) -> None:
+    first = lab.shape.no_namespace
+    if first is not None and first.code not in (0, 13):
+        raise Failed("CreateNamespace to succeed, or to be code 0 or 13", first.outcome(), first)
+    identifier = lab.namespace_id()
+    lab.ok("CreateNamespace", id=identifier)
+    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to be there", "it is not")
+
+
+@check("LN-NAMESPACE-CREATE-002", "CreateNamespace of one that exists is code 2 in mode Create.",
+       _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def create_twice(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.refused("CreateNamespace", [2], id=identifier, mode="Create")
+
+
+@check("LN-NAMESPACE-CREATE-003", "Without a mode CreateNamespace is in mode Create.",
+       _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def create_default_mode(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.refused("CreateNamespace", [2], id=identifier)
+
+
+@check("LN-NAMESPACE-CREATE-004",
+       "CreateNamespace answers with the properties of the new namespace.",
+       "rest.yaml, CreateNamespaceResponse", "CreateNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def create_answers_properties(lab: Lab) -> None:
+    identifier = lab.namespace_id()
+    answer = lab.maybe("CreateNamespace", id=identifier, properties=PROPERTIES)
+    lab.has(answer.get("properties"), PROPERTIES, "the answer's properties")
+
+
+@check("LN-NAMESPACE-CREATE-005", "Properties given to CreateNamespace are kept.",
+       "rest.yaml, CreateNamespaceRequest", "CreateNamespace", "DescribeNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def create_keeps_properties(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    answer = lab.ok("DescribeNamespace", id=identifier)
+    lab.has(answer.get("properties"), PROPERTIES, "the properties")
+
+
+@check("LN-NAMESPACE-CREATE-006",
+       "Mode ExistOk keeps an existing namespace with its properties.",
+       _MODES, "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+def exist_ok_keeps(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    other = {"owner": "bob", "more": "x"}
+    lab.maybe("CreateNamespace", id=identifier, mode="ExistOk", properties=other)
+    found = lab.ok("DescribeNamespace", id=identifier).get("properties") or {}
+    lab.has(found, PROPERTIES, "the properties")
+    lab.that("more" not in found, "no property of the second call", found)
+
+
+@check("LN-NAMESPACE-CREATE-007",
+       "Mode ExistOk answers with the properties of the namespace that exists.",
+       _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def exist_ok_answers(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    answer = lab.maybe(
+        "CreateNamespace", id=identifier, mode="ExistOk", properties={"owner": "bob"}
+    )
+    lab.has(answer.get("properties"), PROPERTIES, "the answer's properties")
+
+
+@check("LN-NAMESPACE-CREATE-008", "Mode ExistOk makes a namespace that is missing.",
+       _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def exist_ok_makes(lab: Lab) -> None:
+    identifier = lab.namespace_id()
+    lab.ok("CreateNamespace", id=identifier, mode="ExistOk")
+    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to be there", "it is not")
+
+
+@check("LN-NAMESPACE-CREATE-009",
+       "Mode Overwrite replaces an empty namespace: old properties are gone.",
+       _MODES, "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+def overwrite(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    lab.maybe("CreateNamespace", id=identifier, mode="Overwrite", properties={"note": "new"})
+    found = lab.ok("DescribeNamespace", id=identifier).get("properties") or {}
+    lab.has(found, {"note": "new"}, "the properties")
+    lab.that("owner" not in found, "no property of before", found)
+
+
+@check("LN-NAMESPACE-CREATE-010", "Mode Overwrite makes a namespace that is missing.",
+       _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def overwrite_makes(lab: Lab) -> None:
+    identifier = lab.namespace_id()
+    lab.maybe("CreateNamespace", id=identifier, mode="Overwrite")
+    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to be there", "it is not")
+
+
+@check("LN-NAMESPACE-CREATE-011",
+       "Mode Overwrite leaves no old contents behind: it empties the namespace, or is code 3.",
+       _MODES, "CreateNamespace", capabilities=["nested"])  # fmt: skip
+def overwrite_with_contents(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    child = [*identifier, lab.ledger.fresh()]
+    reply = lab.call("CreateNamespace", id=child)
+    if not reply.succeeded:
+        reply = lab.call("DeclareTable", id=child)
+        kind = "TableExists"
+    else:
+        kind = "NamespaceExists"
+    lab.must_succeed(reply)
+    reply = lab.call("CreateNamespace", id=identifier, mode="Overwrite")
+    if reply.code in (0, 13):
+        lab.maybe("CreateNamespace", id=identifier, mode="Overwrite")
+    there = lab.exists(kind, child)
+    if reply.code == 3:
+        lab.that(there, "what is in the namespace to stay after code 3", "it is gone")
+        return
+    if not reply.succeeded:
+        raise Failed("Overwrite to succeed or to be code 3", reply.outcome(), reply)
+    lab.that(not there, "an empty namespace after Overwrite", f"{child} is still there")
+
+
+@check("LN-NAMESPACE-CREATE-012",
+       "Modes are read in any case and with underscores: EXIST_OK is ExistOk.",
+       _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def mode_spellings(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    for spelling in ("ExistOk", "exist_ok", "EXIST_OK", "existok"):
+        lab.ok("CreateNamespace", id=identifier, mode=spelling)
+    for spelling in ("create", "CREATE"):
+        lab.refused("CreateNamespace", [2], id=identifier, mode=spelling)
+
+
+@check("LN-NAMESPACE-CREATE-013", "An unknown mode of CreateNamespace is code 13.",
+       _MODES, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def unknown_mode(lab: Lab) -> None:
+    identifier = lab.namespace_id()
+    lab.refused("CreateNamespace", [13], id=identifier, mode="sometimes")
+    there = lab.exists("NamespaceExists", identifier)
+    lab.that(not there, "no namespace after code 13", "it is there")
+
+
+@check("LN-NAMESPACE-CREATE-014", "CreateNamespace below a missing namespace is code 1.",
+       _CODES, "CreateNamespace", capabilities=["nested"])  # fmt: skip
+def missing_parent(lab: Lab) -> None:
+    parent = lab.namespace_id()
+    # A level that cannot hold namespaces at all is code 13.
+    lab.refused("CreateNamespace", [1, 13], id=[*parent, lab.ledger.fresh()])
+    lab.that(not lab.exists("NamespaceExists", parent), "no parent made on the way", "it is there")
+
+
+@check("LN-NAMESPACE-CREATE-015", "CreateNamespace under the name of a table is refused.",
+       "general specification, Object Name", "CreateNamespace",
+       capabilities=["nested", "tables"])  # fmt: skip
+def name_of_a_table(lab: Lab) -> None:
+    table = lab.any_table()
+    lab.refused("CreateNamespace", [2, 5, 13], id=table)
+    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-CREATE-016", "Namespaces of one name in two parents are two namespaces.",
+       "general specification, Object Identifier", "CreateNamespace", "DescribeNamespace",
+       capabilities=["nested"])  # fmt: skip
+def same_name_elsewhere(lab: Lab) -> None:
+    parent, name = lab.new_namespace(), lab.ledger.fresh()
+    upper = [*parent[:-1], name]
+    lab.maybe("CreateNamespace", id=upper, properties={"owner": "upper"})
+    lab.maybe("CreateNamespace", id=[*parent, name], properties={"owner": "lower"})
+    for identifier, owner in ((upper, "upper"), ([*parent, name], "lower")):
+        answer = lab.ok("DescribeNamespace", id=identifier)
+        lab.has(answer.get("properties"), {"owner": owner}, f"properties of {identifier}")
+
+
+@check("LN-NAMESPACE-DESCRIBE-001", "DescribeNamespace of a missing namespace is code 1.",
+       _CODES, "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+def describe_missing(lab: Lab) -> None:
+    lab.refused("DescribeNamespace", [1], id=lab.namespace_id())
+
+
+@check("LN-NAMESPACE-DESCRIBE-002", "DescribeNamespace of a dropped namespace is code 1.",
+       _CODES, "DescribeNamespace", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def describe_dropped(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.given("DropNamespace", id=identifier)
+    lab.refused("DescribeNamespace", [1], id=identifier)
+
+
+@check("LN-NAMESPACE-DESCRIBE-003", "The root always exists.",
+       "general specification, Root Namespace", "DescribeNamespace", changes=False)  # fmt: skip
+def describe_root(lab: Lab) -> None:
+    lab.ok("DescribeNamespace", id=[])
+
+
+@check("LN-NAMESPACE-DESCRIBE-004", "Reading a namespace does not change it.",
+       _DESCRIBE, "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+def describe_twice(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    first = lab.ok("DescribeNamespace", id=identifier)
+    second = lab.ok("DescribeNamespace", id=identifier)
+    lab.same(second.get("properties"), first.get("properties"), "the properties read again")
+
+
+@check("LN-NAMESPACE-EXISTS-001", "NamespaceExists succeeds for a namespace that is there.",
+       "rest.yaml, NamespaceExists", "NamespaceExists", capabilities=["namespaces"])  # fmt: skip
+def exists(lab: Lab) -> None:
+    lab.ok("NamespaceExists", id=lab.new_namespace())
+
+
+@check("LN-NAMESPACE-EXISTS-002", "NamespaceExists of a missing namespace is code 1.",
+       _CODES, "NamespaceExists", capabilities=["namespaces"])  # fmt: skip
+def exists_missing(lab: Lab) -> None:
+    lab.refused("NamespaceExists", [1], id=lab.namespace_id())
+
+
+@check("LN-NAMESPACE-EXISTS-003", "NamespaceExists succeeds for the root.",
+       "general specification, Root Namespace", "NamespaceExists", changes=False)  # fmt: skip
+def exists_root(lab: Lab) -> None:
+    lab.ok("NamespaceExists", id=[])
+
+
+@check("LN-NAMESPACE-EXISTS-004", "A table is not a namespace: NamespaceExists of it is code 1.",
+       "rest.yaml, NamespaceExists", "NamespaceExists", capabilities=["nested", "tables"])  # fmt: skip
+def exists_table(lab: Lab) -> None:
+    lab.refused("NamespaceExists", [1, 13], id=lab.any_table())
+
+
+@check("LN-NAMESPACE-EXISTS-005", "NamespaceExists of a dropped namespace is code 1.",
+       _CODES, "NamespaceExists", "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def exists_dropped(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.given("DropNamespace", id=identifier)
+    lab.refused("NamespaceExists", [1], id=identifier)
+
+
+@check("LN-NAMESPACE-ALTER-001", "AlterNamespace sets properties and keeps the others.",
+       _ALTER, "AlterNamespace", capabilities=["namespaces"])  # fmt: skip
+def alter_sets(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    lab.maybe("AlterNamespace", id=identifier, set_properties={"owner": "bob", "more": "x"})
+    found = lab.ok("DescribeNamespace", id=identifier).get("properties")
+    lab.has(found, {"owner": "bob", "more": "x", "note": "two words"}, "the properties")
+
+
+@check("LN-NAMESPACE-ALTER-002", "AlterNamespace removes properties and keeps the others.",
+       _ALTER, "AlterNamespace", capabilities=["namespaces"])  # fmt: skip
+def alter_unsets(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    lab.maybe("AlterNamespace", id=identifier, unset_properties=["owner", "never there"])
+    found = lab.ok("DescribeNamespace", id=identifier).get("properties") or {}
+    lab.has(found, {"note": "two words"}, "the properties")
+    lab.that("owner" not in found, "no property that was removed", found)
+
+
+@check("LN-NAMESPACE-ALTER-003", "AlterNamespace answers with the properties after the change.",
+       "rest.yaml, AlterNamespaceResponse", "AlterNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def alter_answers(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    answer = lab.maybe("AlterNamespace", id=identifier, set_properties={"owner": "bob"},
+                       unset_properties=["note"])  # fmt: skip
+    found = answer.get("properties") or {}
+    lab.has(found, {"owner": "bob"}, "the answer's properties")
+    lab.that("note" not in found, "no property that was removed", found)
+
+
+@check("LN-NAMESPACE-ALTER-004", "AlterNamespace of a missing namespace is code 1.",
+       _CODES, "AlterNamespace", capabilities=["namespaces"])  # fmt: skip
+def alter_missing(lab: Lab) -> None:
+    identifier = lab.namespace_id()
+    lab.refused("AlterNamespace", [1], id=identifier, set_properties={"a": "b"})
+    lab.that(not lab.exists("NamespaceExists", identifier), "no namespace made", "it is there")
+
+
+@check("LN-NAMESPACE-ALTER-005",
+       "AlterNamespace with a key both set and unset is code 13 and changes nothing.",
+       _ALTER, "AlterNamespace", capabilities=["namespaces"])  # fmt: skip
+def alter_both(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    lab.refused("AlterNamespace", [13], id=identifier, set_properties={"owner": "x"},
+                unset_properties=["owner"])  # fmt: skip
+    found = lab.ok("DescribeNamespace", id=identifier).get("properties")
+    lab.has(found, PROPERTIES, "the properties")

@@ -1,0 +1,103 @@
+"""ListOperations, both ways: what is claimed works, what is not claimed is code 0."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lance_namespace_client.operations import OPERATIONS, Body
+
+from ..lab import Failed, Lab
+from ..requirement import check
+from ..rows import plain
+
+_GENERAL = "general specification, Namespace Operations"
+_MORE: dict[str, dict[str, Any]] = {
+    "RegisterTable": {"location": "nowhere"},
+    "RestoreTable": {"version": 1},
+    "RenameTable": {"new_table_name": "x"},
+    "CreateTableTag": {"tag": "a", "version": 1},
+    "UpdateTableTag": {"tag": "a", "version": 1},
+    "DeleteTableTag": {"tag": "a"},
+    "GetTableTagVersion": {"tag": "a"},
+    "CreateTableBranch": {"name": "a"},
+    "DeleteTableBranch": {"name": "a"},
+    "CreateTableIndex": {"column": "id", "index_type": "BTREE"},
+    "CreateTableScalarIndex": {"column": "id", "index_type": "BTREE"},
+    "DescribeTableIndexStats": {"index_name": "a"},
+    "DropTableIndex": {"index_name": "a"},
+    "UpdateTable": {"updates": [["id", "1"]]},
+    "DeleteFromTable": {"predicate": "true"},
+    "QueryTable": {"vector": None, "k": 1},
+    "ExplainTableQueryPlan": {"query": {"vector": None, "k": 1}},
+    "AnalyzeTableQueryPlan": {"query": {"vector": None, "k": 1}},
+    "MergeInsertIntoTable": {"on": "id"},
+    "AlterTableAddColumns": {"new_columns": [{"name": "a", "expression": "1"}]},
+    "AlterTableAlterColumns": {"alterations": [{"path": "id", "rename": "a"}]},
+    "AlterTableDropColumns": {"columns": ["id"]},
+    "UpdateFieldMetadata": {"updates": [{"path": "id", "metadata": {"a": "b"}}]},
+    "UpdateTableSchemaMetadata": {"metadata": {"a": "b"}},
+    "BatchDeleteTableVersions": {"ranges": [{"start_version": 1, "end_version": 2}]},
+    "DescribeTableVersion": {"version": 1},
+    "CreateTableVersion": {"version": 2, "manifest_path": "nowhere"},
+    "AlterTableBackfillColumns": {"column": "id"},
+    "CreateMaterializedView": {"kind": "query", "source_query": "x", "output_schema": "x"},
+    "AlterTransaction": {"actions": [{"setStatusAction": {"status": "SUCCEEDED"}}]},
+}
+_UNASKED = ("BatchCreateTableVersions", "BatchCommitTables", "ListOperations")
+
+
+def missing_object_call(lab: Lab, operation: str) -> Any:
+    """Return the reply to a sensible call of an operation on an object that is not there."""
+    row = OPERATIONS[operation]
+    request = dict(_MORE.get(operation, {}))
+    if row.path_fields:
+        in_namespace = row.path.startswith("/v1/namespace/")
+        parent = lab.shape.namespace_parent if in_namespace else lab.shape.table_parent
+        request["id"] = [*(parent or lab.shape.home), lab.ledger.fresh()]
+    return lab.call(operation, plain(1) if row.body is Body.ARROW else None, **request)
+
+
+@check(
+    "LN-OPERATIONS-001",
+    "ListOperations names operations of the protocol only, each once.",
+    _GENERAL,
+    "ListOperations",
+    changes=False,
+)
+def names_known(lab: Lab) -> None:
+    names = list(lab.ok("ListOperations").get("operations") or ())
+    lab.same(sorted(names), sorted(set(names)), "the operations")
+    older = {alias for row in OPERATIONS.values() for alias in row.aliases}
+    unknown = [n for n in names if n not in OPERATIONS and n not in older and "V" not in n]
+    lab.same(unknown, [], "names that the protocol does not know")
+
+
+@check(
+    "LN-OPERATIONS-002",
+    "An operation that ListOperations names is supported: it does not answer code 0.",
+    _GENERAL,
+    "ListOperations",
+)
+def claimed_work(lab: Lab) -> None:
+    lab.ok("ListOperations")
+    for operation in OPERATIONS:
+        if operation in (lab.claimed or ()) and operation not in _UNASKED:
+            reply = missing_object_call(lab, operation)
+            if reply.code == 0:
+                raise Failed(f"{operation} not to be code 0", reply.outcome(), reply)
+
+
+@check(
+    "LN-OPERATIONS-003",
+    "An operation that ListOperations does not name answers code 0, or has no route.",
+    f"{_GENERAL}; protocol semantics, Errors",
+    "ListOperations",
+)
+def unclaimed_refused(lab: Lab) -> None:
+    lab.ok("ListOperations")
+    for operation in OPERATIONS:
+        if operation not in (lab.claimed or ()) and operation not in _UNASKED:
+            reply = missing_object_call(lab, operation)
+            # An identifier that the catalog cannot hold is code 13 just as well.
+            if reply.code not in (0, 13):
+                raise Failed(f"{operation} to be code 0", reply.outcome(), reply)

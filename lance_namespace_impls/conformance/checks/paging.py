@@ -1,0 +1,150 @@
+"""Pages of listings."""
+
+from __future__ import annotations
+
+from ..lab import Failed, Lab
+from ..requirement import check
+from .listings import make_tables, ours, place_for_tables
+
+_PAGING = 'protocol semantics, "Paging"; rest.yaml, PageToken and PageLimit'
+
+
+@check("LN-PAGE-001", "A page has no more names than its limit.", _PAGING, "ListTables",
+       capabilities=["tables"])  # fmt: skip
+def limit_caps(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    make_tables(lab, parent, 4)
+    for limit in (1, 2, 3):
+        found = lab.ok("ListTables", id=parent, limit=limit).get("tables") or []
+        lab.that(len(found) <= limit, f"at most {limit} names", found)
+
+
+@check("LN-PAGE-002", "Walking the pages of ListTables gives each name once.", _PAGING,
+       "ListTables", capabilities=["tables"])  # fmt: skip
+def walk_tables(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    names = make_tables(lab, parent, 5)
+    for limit in (1, 2, 5, 100):
+        found = ours(lab, lab.walk("ListTables", "tables", id=parent, limit=limit))
+        if parent == list(lab.shape.table_parent or ()):
+            found = [name for name in found if name in names]
+        lab.same(sorted(found), names, f"the names in pages of {limit}")
+
+
+@check("LN-PAGE-003", "Walking the pages of ListNamespaces gives each name once.", _PAGING,
+       "ListNamespaces", capabilities=["namespaces"])  # fmt: skip
+def walk_namespaces(lab: Lab) -> None:
+    made = [lab.new_namespace() for _ in range(5)]
+    names = sorted(ns[-1] for ns in made)
+    for limit in (2, 5):
+        found = lab.walk("ListNamespaces", "namespaces", id=made[0][:-1], limit=limit)
+        lab.same(sorted(n for n in found if n in names), names, f"the names in pages of {limit}")
+
+
+@check("LN-PAGE-004", "Names come in order over all pages.", _PAGING, "ListTables",
+       capabilities=["tables"])  # fmt: skip
+def ordered(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    make_tables(lab, parent, 5)
+    found = ours(lab, lab.walk("ListTables", "tables", id=parent, limit=2))
+    lab.same(found, sorted(found), "the names")
+
+
+@check("LN-PAGE-005", "The last page has no token, and never an empty one.", _PAGING,
+       "ListTables", capabilities=["tables"])  # fmt: skip
+def last_page(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    make_tables(lab, parent, 3)
+    token: str | None = None
+    for _ in range(1000):
+        more = {"page_token": token} if token is not None else {}
+        answer = lab.ok("ListTables", id=parent, limit=2, **more)
+        token = answer.get("page_token")
+        lab.that(token != "", "a page token or none", answer)
+        if token is None:
+            return
+    raise Failed("the listing to end", "1000 pages", lab.last)
+
+
+@check("LN-PAGE-006", "A page is shorter than its limit only at the end.", _PAGING, "ListTables",
+       capabilities=["tables"])  # fmt: skip
+def full_pages(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    make_tables(lab, parent, 5)
+    answer = lab.ok("ListTables", id=parent, limit=2)
+    while answer.get("page_token"):
+        lab.same(len(answer.get("tables") or ()), 2, "the names on a page that is not the last")
+        answer = lab.ok("ListTables", id=parent, limit=2, page_token=answer["page_token"])
+
+
+@check("LN-PAGE-007", "A table that is removed between pages makes no other one be left out.",
+       _PAGING, "ListTables", capabilities=["tables"])  # fmt: skip
+def removed_meanwhile(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    names = make_tables(lab, parent, 6)
+    answer = lab.ok("ListTables", id=parent, limit=2)
+    first = [name for name in answer.get("tables") or () if name in names]
+    found = list(first)
+    for name in first:
+        reply = lab.call("DropTable", id=[*parent, name])
+        if reply.code == 0:
+            lab.given("DeregisterTable", id=[*parent, name])
+    while answer.get("page_token"):
+        answer = lab.ok("ListTables", id=parent, limit=2, page_token=answer["page_token"])
+        found += answer.get("tables") or ()
+    lab.same([name for name in names if name not in found], [], "names that are left out")
+
+
+@check("LN-PAGE-008", "A table that is added between pages makes no other one come twice.",
+       _PAGING, "ListTables", capabilities=["tables"])  # fmt: skip
+def added_meanwhile(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    names = make_tables(lab, parent, 4)
+    early = f"{lab.ledger.prefix}_"  # before all others
+    answer = lab.ok("ListTables", id=parent, limit=2)
+    found = list(answer.get("tables") or ())
+    if not lab.call("DeclareTable", id=[*parent, early]).succeeded:
+        make_tables(lab, parent, 1)
+    while answer.get("page_token"):
+        answer = lab.ok("ListTables", id=parent, limit=2, page_token=answer["page_token"])
+        found += answer.get("tables") or ()
+    met = [name for name in found if name in names]
+    lab.same(sorted(met), names, "the names that were there all the time")
+
+
+@check("LN-PAGE-009", "A limit below 1 is code 13.", _PAGING, "ListTables",
+       capabilities=["tables"])  # fmt: skip
+def bad_limit(lab: Lab) -> None:
+    parent = list(lab.shape.table_parent or ())
+    for limit in (0, -1):
+        lab.refused("ListTables", [13], id=parent, limit=limit)
+
+
+@check("LN-PAGE-010", "Without a limit all names come, whatever the number of pages.", _PAGING,
+       "ListTables", capabilities=["tables"])  # fmt: skip
+def no_limit(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    names = make_tables(lab, parent, 7)
+    found = lab.walk("ListTables", "tables", id=parent)
+    lab.same([name for name in names if name not in found], [], "names that are left out")
+
+
+@check("LN-PAGE-011", "A page token may be used again and gives the same page.", _PAGING,
+       "ListTables", capabilities=["tables"])  # fmt: skip
+def token_again(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    make_tables(lab, parent, 5)
+    token = lab.ok("ListTables", id=parent, limit=2).get("page_token")
+    lab.that(bool(token), "a page token", token)
+    first = lab.ok("ListTables", id=parent, limit=2, page_token=token).get("tables")
+    second = lab.ok("ListTables", id=parent, limit=2, page_token=token).get("tables")
+    lab.same(second, first, "the page read again")
+
+
+@check("LN-PAGE-012", "Pages of ListAllTables give each table once.", _PAGING, "ListAllTables",
+       capabilities=["tables"])  # fmt: skip
+def walk_all(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    names = ["$".join([*parent, name]) for name in make_tables(lab, parent, 3)]
+    found = lab.walk("ListAllTables", "tables", limit=2)
+    lab.same(sorted(name for name in found if name in names), sorted(names), "the identifiers")

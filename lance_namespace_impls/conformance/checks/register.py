@@ -1,0 +1,138 @@
+"""RegisterTable and DeregisterTable."""
+
+from __future__ import annotations
+
+from ..lab import Failed, Lab
+from ..requirement import check
+from ..rows import PEOPLE
+from .tables import missing_namespace_table
+
+_REGISTER = 'rest.yaml, RegisterTable; protocol semantics, "Modes"'
+_DEREGISTER = "rest.yaml, DeregisterTable"
+_CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
+
+
+def deregistered(lab: Lab) -> tuple[list[str], str]:
+    """Return a table with data that was deregistered, and its location."""
+    table = lab.new_table()
+    where = str(lab.given("DescribeTable", id=table).get("location"))
+    answer = lab.ok("DeregisterTable", id=table)
+    return table, str(answer.get("location") or where)
+
+
+def register_again(lab: Lab, table: list[str], location: str) -> None:
+    """Register a table at its location; some servers take it relative to theirs."""
+    reply = lab.call("RegisterTable", id=table, location=location)
+    if reply.code == 13 and "/" in location:
+        reply = lab.call(
+            "RegisterTable", id=table, location=location.rstrip("/").rpartition("/")[2]
+        )
+    if reply.code == 13:
+        lab.maybe("RegisterTable", id=table, location=location)
+    lab.must_succeed(reply)
+
+
+@check("LN-TABLE-DEREGISTER-001", "A table that was deregistered is gone from the catalog.",
+       _DEREGISTER, "DeregisterTable", capabilities=["tables"])  # fmt: skip
+def deregister(lab: Lab) -> None:
+    table = lab.any_table()
+    lab.ok("DeregisterTable", id=table)
+    lab.that(not lab.exists("TableExists", table), "the table to be gone", "it is there")
+
+
+@check("LN-TABLE-DEREGISTER-002", "DeregisterTable of a missing table is code 4.", _CODES,
+       "DeregisterTable", capabilities=["tables"])  # fmt: skip
+def deregister_missing(lab: Lab) -> None:
+    lab.refused("DeregisterTable", [4], id=lab.table_id())
+
+
+@check("LN-TABLE-DEREGISTER-003", "DeregisterTable keeps the data: it can be registered again.",
+       f"{_DEREGISTER}; {_REGISTER}", "DeregisterTable", "RegisterTable", "CountTableRows",
+       capabilities=["tables"])  # fmt: skip
+def deregister_keeps(lab: Lab) -> None:
+    table, location = deregistered(lab)
+    register_again(lab, table, location)
+    lab.same(lab.count(table), len(PEOPLE), "the number of rows")
+
+
+@check("LN-TABLE-DEREGISTER-004", "A second DeregisterTable is code 4.", _CODES,
+       "DeregisterTable", capabilities=["tables"])  # fmt: skip
+def deregister_twice(lab: Lab) -> None:
+    table = lab.any_table()
+    lab.ok("DeregisterTable", id=table)
+    lab.refused("DeregisterTable", [4], id=table)
+
+
+@check("LN-TABLE-DEREGISTER-005", "DeregisterTable answers with the table that is gone.",
+       "rest.yaml, DeregisterTableResponse", "DeregisterTable", "DescribeTable",
+       capabilities=["tables"])  # fmt: skip
+def deregister_answers(lab: Lab) -> None:
+    table = lab.any_table()
+    where = lab.given("DescribeTable", id=table).get("location")
+    answer = lab.ok("DeregisterTable", id=table)
+    if answer.get("id") is not None:
+        lab.same(list(answer["id"]), table, "the id")
+    if answer.get("location") is not None:
+        lab.same(answer["location"], where, "the location")
+
+
+@check("LN-TABLE-REGISTER-001", "A dataset that is registered is a table at its location.",
+       _REGISTER, "RegisterTable", "DeregisterTable", "DescribeTable",
+       capabilities=["tables"])  # fmt: skip
+def register(lab: Lab) -> None:
+    table, location = deregistered(lab)
+    register_again(lab, table, location)
+    found = str(lab.ok("DescribeTable", id=table).get("location"))
+    lab.same(found.rstrip("/"), location.rstrip("/"), "the location")
+
+
+@check("LN-TABLE-REGISTER-002", "RegisterTable of one that exists is code 5.", _REGISTER,
+       "RegisterTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def register_twice(lab: Lab) -> None:
+    table = lab.any_table()
+    where = str(lab.given("DescribeTable", id=table).get("location"))
+    reply = lab.call("RegisterTable", id=table, location=where)
+    if reply.code == 13:
+        where = where.rstrip("/").rpartition("/")[2]
+        reply = lab.call("RegisterTable", id=table, location=where)
+    lab.must_fail(reply, [5])
+
+
+@check("LN-TABLE-REGISTER-003", "Mode Overwrite of RegisterTable takes over an existing name.",
+       _REGISTER, "RegisterTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+def register_overwrite(lab: Lab) -> None:
+    table = lab.new_table()
+    where = str(lab.given("DescribeTable", id=table).get("location"))
+    lab.maybe("RegisterTable", id=table, location=where, mode="Overwrite")
+    lab.same(lab.count(table), len(PEOPLE), "the number of rows")
+
+
+@check("LN-TABLE-REGISTER-004", "RegisterTable in a missing namespace is code 1.", _CODES,
+       "RegisterTable", "DescribeTable", capabilities=["namespaces", "tables"])  # fmt: skip
+def register_without_parent(lab: Lab) -> None:
+    table = lab.any_table()
+    where = str(lab.given("DescribeTable", id=table).get("location"))
+    identifier = missing_namespace_table(lab)
+    reply = lab.call("RegisterTable", id=identifier, location=where)
+    if reply.code == 13:
+        where = where.rstrip("/").rpartition("/")[2]
+        reply = lab.call("RegisterTable", id=identifier, location=where)
+    if reply.succeeded:
+        raise Failed("RegisterTable to fail with code 1", reply.outcome(), reply)
+    lab.must_fail(reply, [1, 13])
+
+
+@check("LN-TABLE-REGISTER-005", "An unknown mode of RegisterTable is code 13.", _REGISTER,
+       "RegisterTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def register_unknown_mode(lab: Lab) -> None:
+    table = lab.any_table()
+    where = str(lab.given("DescribeTable", id=table).get("location"))
+    lab.refused("RegisterTable", [13], id=lab.table_id(), location=where, mode="sometimes")
+
+
+@check("LN-TABLE-REGISTER-006", "RegisterTable without a location is code 13.",
+       "rest.yaml, RegisterTableRequest", "RegisterTable", capabilities=["tables"])  # fmt: skip
+def register_nowhere(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.refused("RegisterTable", [13], id=identifier)
+    lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")

@@ -1,0 +1,278 @@
+"""DeclareTable, DescribeTable, TableExists and AlterTable."""
+
+from __future__ import annotations
+
+from ..lab import Lab, Skipped
+from ..requirement import Level, check
+from ..rows import PEOPLE
+
+_CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
+_DESCRIBE = 'protocol semantics, "DescribeTable"; rest.yaml, DescribeTable'
+_DECLARE = "rest.yaml, DeclareTable"
+_NAMES = "general specification, Object Name"
+PROPERTIES = {"owner": "ana", "note": "two words"}
+
+
+def declared_with_properties(lab: Lab) -> list[str]:
+    """Return a declared table with properties, where the catalog takes any."""
+    identifier = lab.table_id()
+    lab.maybe("DeclareTable", id=identifier, properties=PROPERTIES)
+    return identifier
+
+
+def missing_namespace_table(lab: Lab) -> list[str]:
+    """Return the identifier of a table in a namespace that is missing."""
+    parent = list(lab.shape.table_parent or ())
+    if lab.shape.namespace_parent is None or not parent:
+        raise Skipped("no namespaces can be made here")
+    return [*parent[:-1], lab.ledger.fresh(), lab.ledger.fresh()]
+
+
+@check("LN-TABLE-DECLARE-001", "A table that was declared is there.", _DECLARE, "DeclareTable",
+       capabilities=["tables"])  # fmt: skip
+def declare(lab: Lab) -> None:
+    identifier = lab.table_id()
+    lab.ok("DeclareTable", id=identifier)
+    lab.that(lab.exists("TableExists", identifier), "the table to be there", "it is not")
+
+
+@check("LN-TABLE-DECLARE-002", "DeclareTable answers with the location of the table.",
+       f"{_DECLARE}; protocol semantics, How other clients call", "DeclareTable",
+       capabilities=["tables"])  # fmt: skip
+def declare_location(lab: Lab) -> None:
+    answer = lab.ok("DeclareTable", id=lab.table_id())
+    lab.that(bool(answer.get("location")), "a location", answer)
+
+
+@check("LN-TABLE-DECLARE-003", "DescribeTable gives the location that DeclareTable answered.",
+       f"{_DECLARE}; {_DESCRIBE}", "DeclareTable", "DescribeTable",
+       capabilities=["tables"])  # fmt: skip
+def declare_then_describe(lab: Lab) -> None:
+    identifier = lab.table_id()
+    declared = lab.ok("DeclareTable", id=identifier)
+    described = lab.ok("DescribeTable", id=identifier)
+    lab.same(described.get("location"), declared.get("location"), "the location")
+
+
+@check("LN-TABLE-DECLARE-004", "DeclareTable of one that exists is code 5.", _CODES,
+       "DeclareTable", capabilities=["tables"])  # fmt: skip
+def declare_twice(lab: Lab) -> None:
+    lab.refused("DeclareTable", [5], id=lab.new_declared())
+
+
+@check("LN-TABLE-DECLARE-005", "DeclareTable of a table with data is code 5 and keeps the data.",
+       _CODES, "DeclareTable", "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+def declare_over_data(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("DeclareTable", [5], id=table)
+    lab.same(lab.count(table), len(PEOPLE), "the number of rows")
+
+
+@check("LN-TABLE-DECLARE-006", "DeclareTable in a missing namespace is code 1.", _CODES,
+       "DeclareTable", capabilities=["namespaces", "tables"])  # fmt: skip
+def declare_without_parent(lab: Lab) -> None:
+    identifier = missing_namespace_table(lab)
+    lab.refused("DeclareTable", [1], id=identifier)
+    there = lab.exists("NamespaceExists", identifier[:-1])
+    lab.that(not there, "no namespace made on the way", "it is there")
+
+
+@check("LN-TABLE-DECLARE-007", "Properties given to DeclareTable are kept.", _DECLARE,
+       "DeclareTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def declare_properties(lab: Lab) -> None:
+    identifier = declared_with_properties(lab)
+    answer = lab.ok("DescribeTable", id=identifier)
+    lab.has(answer.get("properties"), PROPERTIES, "the properties")
+
+
+@check("LN-TABLE-DECLARE-008", "Tables that are declared get places of their own.",
+       _DECLARE, "DeclareTable", capabilities=["tables"])  # fmt: skip
+def declare_places(lab: Lab) -> None:
+    places = [lab.ok("DeclareTable", id=lab.table_id()).get("location") for _ in range(3)]
+    lab.same(len({str(place).rstrip("/") for place in places}), 3, "the number of locations")
+
+
+@check("LN-TABLE-DECLARE-009", "DeclareTable under the name of a namespace is refused.",
+       _NAMES, "DeclareTable", capabilities=["nested", "tables"])  # fmt: skip
+def declare_namespace_name(lab: Lab) -> None:
+    identifier = lab.new_namespace()
+    lab.refused("DeclareTable", [2, 5, 13], id=identifier)
+    lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
+
+
+@check("LN-TABLE-DECLARE-010", "A table cannot be the root: an empty identifier is code 13.",
+       "general specification, Object Identifier", "DescribeTable", changes=False)  # fmt: skip
+def empty_identifier(lab: Lab) -> None:
+    lab.refused("DescribeTable", [13], id=[])
+
+
+@check("LN-TABLE-DESCRIBE-001", "DescribeTable names the table and its namespace.", _DESCRIBE,
+       "DescribeTable", capabilities=["tables"], level=Level.SHOULD)  # fmt: skip
+def describe_names(lab: Lab) -> None:
+    identifier = lab.any_table()
+    answer = lab.ok("DescribeTable", id=identifier)
+    lab.same(answer.get("table"), identifier[-1], "the name")
+    lab.same(list(answer.get("namespace") or ()), identifier[:-1], "the namespace")
+
+
+@check("LN-TABLE-DESCRIBE-002", "DescribeTable gives the location of the table.",
+       f"{_DESCRIBE}; protocol semantics, How other clients call", "DescribeTable",
+       capabilities=["tables"])  # fmt: skip
+def describe_location(lab: Lab) -> None:
+    answer = lab.ok("DescribeTable", id=lab.any_table())
+    lab.that(bool(answer.get("location")), "a location", answer)
+
+
+@check("LN-TABLE-DESCRIBE-003", "DescribeTable of a missing table is code 4.", _CODES,
+       "DescribeTable", capabilities=["tables"])  # fmt: skip
+def describe_missing(lab: Lab) -> None:
+    lab.refused("DescribeTable", [4], id=lab.table_id())
+
+
+@check("LN-TABLE-DESCRIBE-004", "DescribeTable in a missing namespace is code 1 or 4.", _CODES,
+       "DescribeTable", capabilities=["namespaces", "tables"])  # fmt: skip
+def describe_without_parent(lab: Lab) -> None:
+    lab.refused("DescribeTable", [1, 4], id=missing_namespace_table(lab))
+
+
+@check("LN-TABLE-DESCRIBE-005", "check_declared tells a declared table from one with data.",
+       _DESCRIBE, "DescribeTable", "DeclareTable", "CreateTable", capabilities=["tables"])  # fmt: skip
+def describe_declared(lab: Lab) -> None:
+    for table, expected in ((lab.new_declared(), True), (lab.new_table(), False)):
+        answer = lab.ok("DescribeTable", id=table, check_declared=True)
+        lab.same(answer.get("is_only_declared"), expected, "is_only_declared")
+
+
+@check("LN-TABLE-DESCRIBE-006", "load_detailed_metadata fills version and schema.",
+       _DESCRIBE, "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
+def describe_detailed(lab: Lab) -> None:
+    answer = lab.maybe("DescribeTable", id=lab.shared_table(), load_detailed_metadata=True)
+    lab.same(answer.get("version"), 1, "the version of a new table")
+    fields = [f.get("name") for f in (answer.get("schema") or {}).get("fields") or ()]
+    lab.same(fields, ["id", "name", "score", "vec"], "the columns")
+
+
+@check("LN-TABLE-DESCRIBE-007", "load_detailed_metadata gives the types of the columns.",
+       f"{_DESCRIBE}; rest.yaml, JsonArrowSchema", "DescribeTable", "CreateTable",
+       capabilities=["tables"])  # fmt: skip
+def describe_types(lab: Lab) -> None:
+    answer = lab.maybe("DescribeTable", id=lab.shared_table(), load_detailed_metadata=True)
+    fields = {f["name"]: f for f in (answer.get("schema") or {}).get("fields") or ()}
+    for name, types in (("id", ("int64",)), ("name", ("utf8", "string")),
+                        ("score", ("float64", "double"))):  # fmt: skip
+        found = str((fields.get(name) or {}).get("type", {}).get("type", "")).lower()
+        lab.that(found in types, f"{name} to be of type {types[0]}", found)
+
+
+@check("LN-TABLE-DESCRIBE-008", "with_table_uri adds a full URI.", _DESCRIBE, "DescribeTable",
+       capabilities=["tables"])  # fmt: skip
+def describe_uri(lab: Lab) -> None:
+    answer = lab.ok("DescribeTable", id=lab.any_table(), with_table_uri=True)
+    uri = answer.get("table_uri")
+    lab.that("://" in str(uri) or str(uri).startswith("/"), "a URI", answer)
+
+
+@check("LN-TABLE-DESCRIBE-009", "DescribeTable of a version that is missing is code 11.",
+       _CODES, "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
+def describe_version_missing(lab: Lab) -> None:
+    reply = lab.call("DescribeTable", id=lab.shared_table(), version=999)
+    lab.must_fail(reply, [11])
+
+
+@check("LN-TABLE-DESCRIBE-010", "DescribeTable takes at most one of version and tag.", _DESCRIBE,
+       "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
+def describe_version_and_tag(lab: Lab) -> None:
+    lab.refused("DescribeTable", [13], id=lab.shared_table(), version=1, tag="t")
+
+
+@check("LN-TABLE-DESCRIBE-011", "DescribeTable follows the newest version.", _DESCRIBE,
+       "DescribeTable", "InsertIntoTable", capabilities=["tables"])  # fmt: skip
+def describe_newest(lab: Lab) -> None:
+    from ..rows import people, stream
+
+    table = lab.new_table()
+    inserted = lab.ok("InsertIntoTable", stream(people(11)), id=table)
+    answer = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
+    version = answer.get("version")
+    lab.that(isinstance(version, int) and version > 1, "a version after 1", version)
+    if inserted.get("version") is not None:
+        lab.same(version, inserted["version"], "the version")
+
+
+@check("LN-TABLE-EXISTS-001", "TableExists succeeds for a table that is there.",
+       "rest.yaml, TableExists", "TableExists", capabilities=["tables"])  # fmt: skip
+def exists(lab: Lab) -> None:
+    lab.ok("TableExists", id=lab.any_table())
+
+
+@check("LN-TABLE-EXISTS-002", "TableExists of a missing table is code 4.", _CODES,
+       "TableExists", capabilities=["tables"])  # fmt: skip
+def exists_missing(lab: Lab) -> None:
+    lab.refused("TableExists", [4], id=lab.table_id())
+
+
+@check("LN-TABLE-EXISTS-003", "A declared table exists.",
+       "protocol semantics, DescribeTable; general specification, Table Existence", "TableExists",
+       "DeclareTable", capabilities=["tables"])  # fmt: skip
+def exists_declared(lab: Lab) -> None:
+    lab.ok("TableExists", id=lab.new_declared())
+
+
+@check("LN-TABLE-EXISTS-004", "A namespace is not a table: TableExists of it is code 4.",
+       "rest.yaml, TableExists", "TableExists", capabilities=["nested", "tables"])  # fmt: skip
+def exists_namespace(lab: Lab) -> None:
+    lab.refused("TableExists", [1, 4, 13], id=lab.new_namespace())
+
+
+@check("LN-TABLE-ALTER-001", "AlterTable sets properties and keeps the others.",
+       "rest.yaml, AlterTable", "AlterTable", capabilities=["tables"])  # fmt: skip
+def alter_sets(lab: Lab) -> None:
+    identifier = declared_with_properties(lab)
+    lab.maybe("AlterTable", id=identifier, set_properties={"owner": "bob", "more": "x"})
+    found = lab.ok("DescribeTable", id=identifier).get("properties")
+    lab.has(found, {"owner": "bob", "more": "x", "note": "two words"}, "the properties")
+
+
+@check("LN-TABLE-ALTER-002", "AlterTable removes properties and keeps the others.",
+       "rest.yaml, AlterTable", "AlterTable", capabilities=["tables"])  # fmt: skip
+def alter_unsets(lab: Lab) -> None:
+    identifier = declared_with_properties(lab)
+    lab.maybe("AlterTable", id=identifier, unset_properties=["owner", "never there"])
+    found = lab.ok("DescribeTable", id=identifier).get("properties") or {}
+    lab.has(found, {"note": "two words"}, "the properties")
+    lab.that("owner" not in found, "no property that was removed", found)
+
+
+@check("LN-TABLE-ALTER-003", "AlterTable answers with the properties after the change.",
+       "rest.yaml, AlterTableResponse", "AlterTable", capabilities=["tables"])  # fmt: skip
+def alter_answers(lab: Lab) -> None:
+    identifier = declared_with_properties(lab)
+    answer = lab.maybe("AlterTable", id=identifier, set_properties={"owner": "bob"},
+                       unset_properties=["note"])  # fmt: skip
+    found = answer.get("properties") or {}
+    lab.has(found, {"owner": "bob"}, "the answer's properties")
+    lab.that("note" not in found, "no property that was removed", found)
+
+
+@check("LN-TABLE-ALTER-004", "AlterTable of a missing table is code 4.", _CODES, "AlterTable",
+       capabilities=["tables"])  # fmt: skip
+def alter_missing(lab: Lab) -> None:
+    lab.refused("AlterTable", [4], id=lab.table_id(), set_properties={"a": "b"})
+
+
+@check("LN-TABLE-ALTER-005",
+       "AlterTable with a key both set and unset is code 13 and changes nothing.",
+       "rest.yaml, AlterTable", "AlterTable", capabilities=["tables"])  # fmt: skip
+def alter_both(lab: Lab) -> None:
+    identifier = declared_with_properties(lab)
+    lab.refused("AlterTable", [13], id=identifier, set_properties={"owner": "x"},
+                unset_properties=["owner"])  # fmt: skip
+    lab.has(lab.ok("DescribeTable", id=identifier).get("properties"), PROPERTIES, "the properties")
+
+
+@check("LN-TABLE-ALTER-006", "AlterTable does not touch the rows.", "rest.yaml, AlterTable",
+       "AlterTable", "CountTableRows", "CreateTable", capabilities=["tables"])  # fmt: skip
+def alter_rows(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.maybe("AlterTable", id=table, set_properties={"a": "b"})
+    lab.same(lab.count(table), len(PEOPLE), "the number of rows")

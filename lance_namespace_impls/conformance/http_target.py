@@ -1,0 +1,210 @@
+"""A target behind HTTP, called without any client of this project.
+
+Source: rest.yaml; protocol semantics, "Errors".
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import pyarrow as pa
+
+from lance_namespace_client.operations import OPERATIONS, Body, Operation
+
+from .exchange import Exchange, Reply, Step, shown_body
+from .redact import Redactor
+
+__all__ = ["HttpTarget", "reply_of", "route"]
+
+ARROW_STREAM = "application/vnd.apache.arrow.stream"
+TIMEOUT_SECONDS = 60.0
+_FALLBACK = {400: 13, 401: 16, 403: 15, 404: 4, 406: 0, 409: 14, 429: 21, 503: 17}
+_NO_ROUTE = (404, 405, 501)
+
+
+class HttpTarget:
+    """A Lance REST server at an address.
+
+    Args:
+        uri: base address.
+        headers: headers of every request.
+        token: bearer token.
+        redactor: learns what is secret.
+        transport: stands between the target and the network; for tests.
+    """
+
+    kind = "http"
+
+    def __init__(
+        self,
+        uri: str,
+        headers: Mapping[str, str] | None = None,
+        token: str | None = None,
+        redactor: Redactor | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.uri = uri.rstrip("/")
+        self.redactor = redactor or Redactor()
+        sent = dict(headers or {})
+        self.redactor.headers |= set(sent)
+        self.redactor.learn(sent.values())
+        if token:
+            sent["Authorization"] = f"Bearer {token}"
+            self.redactor.learn([token])
+        self.client = httpx.Client(
+            headers=sent, timeout=TIMEOUT_SECONDS, transport=transport, follow_redirects=False
+        )
+
+    @property
+    def name(self) -> str:
+        """Address without credentials."""
+        url = httpx.URL(self.uri)
+        return self.redactor.text(str(url.copy_with(userinfo=b"")))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+
+    def call(self, step: Step) -> Reply:
+        """Return what the server gives for one call on its ``/v1`` route."""
+        operation = OPERATIONS[step.operation]
+        path, query, content, headers = route(operation, step.request, step.data)
+        return self.send(step, operation.http_method, path, query, content, headers)
+
+    def send(
+        self,
+        step: Step,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Return what the server gives for a request that is written out.
+
+        Args:
+            step: what the request means; the answer is read as that operation's.
+            method: HTTP method.
+            path: encoded path below the base address; it goes out as it is.
+            query: query parameters.
+            content: body.
+            headers: headers beside the target's own.
+        """
+        base = httpx.URL(self.uri)
+        text = "&".join(
+            f"{quote(k, safe='')}={quote(v, safe='')}" for k, v in (query or {}).items()
+        )
+        raw = (
+            base.raw_path.rstrip(b"/")
+            + path.encode("ascii")
+            + (b"?" + text.encode() if text else b"")
+        )
+        request = self.client.build_request(
+            method, base.copy_with(raw_path=raw), content=content, headers=dict(headers or {})
+        )
+        started = time.monotonic()
+        try:
+            answer = self.client.send(request)
+        except httpx.TransportError as error:
+            return Reply(
+                step=step,
+                broken=f"{type(error).__name__}: {error}",
+                seconds=time.monotonic() - started,
+            )
+        exchange = Exchange(
+            method,
+            str(request.url),
+            self.redactor.header_map(dict(request.headers)),
+            content or b"",
+            answer.status_code,
+            self.redactor.header_map(dict(answer.headers)),
+            answer.content,
+        )
+        return reply_of(step, exchange, time.monotonic() - started)
+
+
+def route(
+    operation: Operation[Any, Any], request: Mapping[str, Any], data: bytes | None
+) -> tuple[str, dict[str, str], bytes | None, dict[str, str]]:
+    """Return path, query, body and headers of a call, as rest.yaml lays them out."""
+    rest = {key: value for key, value in request.items() if value is not None}
+    context = rest.get("context") or {}
+    delimiter = str(context.get("delimiter", "$"))
+    path = operation.path
+    for name in operation.path_fields:
+        value = rest.get(name)
+        text = value if isinstance(value, str) else delimiter.join(value or ())
+        if name == "id" and not text:
+            text = delimiter
+        path = path.replace("{" + name + "}", quote(text, safe="").replace(".", "%2E"))
+    query = {"delimiter": delimiter} if delimiter != "$" else {}
+    for parameter in operation.query:
+        value = rest.get(parameter.field)
+        if value is not None:
+            query[parameter.name] = value if isinstance(value, str) else json.dumps(value)
+    if operation.body is Body.ARROW:
+        return path, query, data or b"", {"Content-Type": ARROW_STREAM}
+    if operation.body is Body.FIELD:
+        body = json.dumps(rest.get(operation.body_field or "", {}))
+    elif operation.body is Body.JSON:
+        body = json.dumps(rest)
+    else:
+        return path, query, None, {}
+    return path, query, body.encode(), {"Content-Type": "application/json"}
+
+
+def reply_of(step: Step, exchange: Exchange, seconds: float) -> Reply:
+    """Return an HTTP answer as a reply."""
+    if exchange.status >= 300 or exchange.status < 200:
+        return _failure(step, exchange, seconds)
+    operation = OPERATIONS[step.operation]
+    common: dict[str, Any] = {"step": step, "exchange": exchange, "seconds": seconds}
+    if operation.answer is Body.NONE:
+        return Reply(answer={}, **common)
+    if operation.answer is Body.ARROW:
+        try:
+            table = pa.ipc.open_file(exchange.body).read_all()
+            table.validate(full=True)
+        except (pa.ArrowException, OSError) as error:
+            return Reply(broken=f"the body is not an Arrow IPC file: {error}", **common)
+        return Reply(rows=table, **common)
+    try:
+        value = json.loads(exchange.body)
+    except ValueError:
+        return Reply(broken=f"the body is not JSON: {shown_body(exchange.body)[:200]!r}", **common)
+    if operation.answer is Body.FIELD:
+        value = {operation.answer_field or "": value}
+    if not isinstance(value, dict):
+        return Reply(broken=f"the body is not a JSON object: {value!r}"[:300], **common)
+    return Reply(answer=value, **common)
+
+
+def _failure(step: Step, exchange: Exchange, seconds: float) -> Reply:
+    common: dict[str, Any] = {"step": step, "exchange": exchange, "seconds": seconds}
+    code = None
+    message = ""
+    try:
+        body = json.loads(exchange.body)
+    except ValueError:
+        body = None
+    if isinstance(body, dict):
+        given = body.get("code")
+        message = str(body.get("error") or body.get("message") or "")
+        if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= 23:
+            code = given
+    if code is not None:
+        return Reply(code=code, message=message, **common)
+    message = message or f"HTTP {exchange.status}: {shown_body(exchange.body)[:200]}"
+    # Without a code of the protocol a 404 tells of the route, not of an object.
+    no_route = exchange.status in _NO_ROUTE
+    return Reply(
+        code=0 if no_route else _FALLBACK.get(exchange.status, 18),
+        message=message,
+        no_route=no_route,
+        **common,
+    )

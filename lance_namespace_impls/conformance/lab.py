@@ -1,0 +1,342 @@
+"""What a check works with: calls that are recorded and judged, and objects that are cleaned up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from attrs import define, evolve, field
+
+from lance_namespace_client.operations import OPERATIONS
+
+from .exchange import Reply, Step
+from .ledger import Ledger
+from .observe import Violation, says_unsupported, violations
+from .rows import PEOPLE, people, stream
+from .shape import Shape
+
+__all__ = ["Failed", "Identifier", "Lab", "NotReached", "Skipped", "Target"]
+
+Identifier = tuple[str, ...]
+_MAKES = ("CreateNamespace", "DeclareTable", "RegisterTable", "CreateTable")
+
+
+class Target(Protocol):
+    """What takes calls."""
+
+    @property
+    def kind(self) -> str:
+        """``http``, ``python`` or ``process``."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in reports, without credentials."""
+
+    def call(self, step: Step) -> Reply:
+        """Return what the target gives for one call."""
+
+    def close(self) -> None:
+        """Let go of the target."""
+
+
+class Failed(Exception):
+    """The target does not keep the requirement."""
+
+    def __init__(self, expected: str, got: str, reply: Reply | None = None) -> None:
+        super().__init__(f"expected {expected}; got {got}")
+        self.expected = expected
+        self.got = got
+        self.reply = reply
+
+
+class Skipped(Exception):
+    """The target properly says that it cannot do what the check needs."""
+
+
+class NotReached(Exception):
+    """What the check stands on failed, and other checks say so."""
+
+
+@define(kw_only=True)
+class Lab:
+    """The bench of one run; each check starts with `begin`."""
+
+    target: Target
+    shape: Shape
+    ledger: Ledger
+    claimed: frozenset[str] | None = None
+    """Operations that ListOperations names; None where the target does not tell."""
+    seed: int = 0
+    steps: list[Step] = field(factory=list)
+    """The calls of the check that runs."""
+    last: Reply | None = None
+    seen: list[tuple[Violation, Reply]] = field(factory=list)
+    """What answers did wrong by themselves."""
+    answered: set[str] = field(factory=set)
+    """Operations that gave an answer, and ``failure`` where one gave a code."""
+    worked: set[str] = field(factory=set)
+    """Operations that succeeded at least once."""
+    _shared: dict[str, Identifier] = field(factory=dict)
+
+    def begin(self) -> None:
+        """Start a check."""
+        self.steps = []
+        self.last = None
+
+    # --- calls
+
+    def call(self, operation: str, data: bytes | None = None, /, **request: Any) -> Reply:
+        """Return what the target gives for a call; it may only change what the kit made."""
+        step = Step(operation, _plain(request), data)
+        self._guard(step)
+        self._note(step)
+        return self.judge(self.target.call(step))
+
+    def judge(self, reply: Reply) -> Reply:
+        """Take an answer in: note what is wrong with it by itself and what it made or removed."""
+        self.steps.append(reply.step)
+        self.last = reply
+        self.seen += [(violation, reply) for violation in violations(reply)]
+        operation = reply.step.operation
+        if reply.succeeded:
+            self.answered.add(operation)
+            self.worked.add(operation)
+            self._forget(reply.step)
+        elif reply.code is not None and not reply.no_route:
+            self.answered.add("failure")
+        if says_unsupported(reply):
+            reply = evolve(reply, code=0)
+        return reply
+
+    def _note(self, step: Step) -> None:
+        """Write down what a call makes before it is sent."""
+        identifier = tuple(step.request.get("id") or ())
+        if step.operation in _MAKES and isinstance(step.request.get("id"), list):
+            kind = "namespace" if step.operation == "CreateNamespace" else "table"
+            self.ledger.made(kind, identifier)
+        elif step.operation == "RenameTable" and identifier:
+            parent = step.request.get("new_namespace_id")
+            parent = identifier[:-1] if parent is None else tuple(parent)
+            self.ledger.made("table", (*parent, str(step.request["new_table_name"])))
+
+    def _forget(self, step: Step) -> None:
+        identifier = tuple(step.request.get("id") or ())
+        if step.operation in ("DropTable", "DeregisterTable"):
+            self.ledger.gone("table", identifier)
+        elif step.operation == "DropNamespace":
+            self.ledger.gone("namespace", identifier)
+
+    def _guard(self, step: Step) -> None:
+        """Refuse to send what could change an object that the kit did not make.
+
+        Raises:
+            RuntimeError: a check is written wrong.
+        """
+        if OPERATIONS[step.operation].repeatable:
+            return
+        given = step.request.get("id")
+        names = [given] if isinstance(given, str) else list(given or ())
+        if not any(str(name).startswith(self.ledger.prefix) for name in names):
+            raise RuntimeError(f"{step.operation} of {names} is not below what the kit made")
+
+    def ok(self, operation: str, data: bytes | None = None, /, **request: Any) -> Mapping[str, Any]:
+        """Return the answer of a call that must succeed.
+
+        Raises:
+            Failed: it did not.
+            Skipped: the target does not support the operation, and does not claim to.
+        """
+        reply = self.call(operation, data, **request)
+        self.must_succeed(reply)
+        return reply.answer or {}
+
+    def must_succeed(self, reply: Reply) -> None:
+        """Judge a call that must succeed, as `ok` does."""
+        operation = reply.step.operation
+        if reply.code == 0:
+            self._unsupported(operation, reply)
+        if not reply.succeeded:
+            raise Failed(f"{operation} to succeed", reply.outcome(), reply)
+
+    def _unsupported(self, operation: str, reply: Reply) -> None:
+        if self.claimed is not None and operation in self.claimed:
+            raise Failed(
+                f"{operation} to work, since ListOperations names it", reply.outcome(), reply
+            )
+        if operation in self.worked:
+            raise Failed(f"{operation} to work, as it did before", reply.outcome(), reply)
+        raise Skipped(f"{operation}: {reply.outcome()}")
+
+    def maybe(
+        self, operation: str, data: bytes | None = None, /, **request: Any
+    ) -> Mapping[str, Any]:
+        """Return the answer of a call with a setting that a target may refuse (0 or 13)."""
+        reply = self.call(operation, data, **request)
+        if reply.code in (0, 13):
+            raise Skipped(f"{operation}: {reply.outcome()}")
+        if not reply.succeeded:
+            raise Failed(f"{operation} to succeed", reply.outcome(), reply)
+        return reply.answer or {}
+
+    def refused(
+        self, operation: str, codes: Sequence[int], data: bytes | None = None, /, **request: Any
+    ) -> Reply:
+        """Return the reply of a call that must fail with one of some codes.
+
+        Raises:
+            Failed: it succeeded, or failed with another code.
+            Skipped: the target does not support the operation, and does not claim to.
+        """
+        reply = self.call(operation, data, **request)
+        self.must_fail(reply, codes)
+        return reply
+
+    def must_fail(self, reply: Reply, codes: Sequence[int]) -> None:
+        """Judge a call that must fail with one of some codes, as `refused` does."""
+        operation = reply.step.operation
+        if reply.code == 0 and 0 not in codes:
+            self._unsupported(operation, reply)
+        if reply.code not in codes or reply.broken is not None:
+            due = " or ".join(map(str, codes))
+            raise Failed(f"{operation} to fail with code {due}", reply.outcome(), reply)
+
+    # --- comparing
+
+    def same(self, found: Any, expected: Any, what: str) -> None:
+        """Compare a value of the last answer."""
+        if found != expected:
+            raise Failed(f"{what} to be {expected!r}", repr(found), self.last)
+
+    def has(self, found: Mapping[str, Any] | None, expected: Mapping[str, Any], what: str) -> None:
+        """Compare a map that may hold more than is expected."""
+        missing = {k: v for k, v in expected.items() if (found or {}).get(k) != v}
+        if missing:
+            raise Failed(f"{what} to hold {missing!r}", repr(dict(found or {})), self.last)
+
+    def that(self, holds: bool, expected: str, got: Any) -> None:
+        """Judge a condition on the last answer."""
+        if not holds:
+            raise Failed(expected, str(got)[:400], self.last)
+
+    # --- objects
+
+    def namespace_id(self) -> list[str]:
+        """Return the identifier of a namespace that can be made and is not there."""
+        if self.shape.namespace_parent is None:
+            raise Skipped("no namespaces can be made here")
+        return [*self.shape.namespace_parent, self.ledger.fresh()]
+
+    def table_id(self) -> list[str]:
+        """Return the identifier of a table that can be made and is not there."""
+        if self.shape.table_parent is None:
+            raise Skipped("no tables can be made here")
+        return [*self.shape.table_parent, self.ledger.fresh()]
+
+    def given(
+        self, operation: str, data: bytes | None = None, /, **request: Any
+    ) -> Mapping[str, Any]:
+        """Return the answer of a call that prepares a check.
+
+        Raises:
+            NotReached: it failed; a check of that operation says so.
+            Skipped: the target does not support it.
+        """
+        try:
+            return self.ok(operation, data, **request)
+        except Failed as error:
+            raise NotReached(f"{operation} failed: {error.got}") from error
+
+    def new_namespace(self) -> list[str]:
+        """Return an empty namespace."""
+        identifier = self.namespace_id()
+        self.given("CreateNamespace", id=identifier)
+        return identifier
+
+    def new_declared(self) -> list[str]:
+        """Return a table that is declared and holds no data."""
+        identifier = self.table_id()
+        self.given("DeclareTable", id=identifier)
+        return identifier
+
+    def new_table(self, *ids: int) -> list[str]:
+        """Return a table of people; ten unless named."""
+        identifier = self.table_id()
+        self.given("CreateTable", stream(people(*(ids or PEOPLE))), id=identifier)
+        return identifier
+
+    def any_table(self) -> list[str]:
+        """Return a table, declared or with rows, whichever the target can make."""
+        for make in (self.new_declared, self.new_table):
+            try:
+                return make()
+            except Skipped:
+                continue
+        raise Skipped("no tables can be made here")
+
+    def shared_table(self) -> list[str]:
+        """Return a table of ten people that checks only read."""
+        if "people" not in self._shared:
+            found = tuple(self.new_table())
+            self._shared["people"] = found
+            self.ledger.keep("table", found)
+        return list(self._shared["people"])
+
+    def count(self, table: Sequence[str], **request: Any) -> int:
+        """Return what CountTableRows gives."""
+        found = self.ok("CountTableRows", id=list(table), **request).get("count")
+        self.that(isinstance(found, int), "a whole number of rows", found)
+        return int(found or 0)
+
+    def ids(self, table: Sequence[str], **request: Any) -> list[int]:
+        """Return the ids of the rows that QueryTable gives, sorted."""
+        found = self.query(table, **request)
+        self.that("id" in found.column_names, "a column id", found.column_names)
+        return sorted(found.column("id").to_pylist())
+
+    def query(self, table: Sequence[str], **request: Any) -> Any:
+        """Return the rows that QueryTable gives."""
+        request = {"vector": None, "k": 1000, **request}
+        if request["vector"] is None and self.shape.empty_vector:
+            request["vector"] = {}
+        reply = self.call("QueryTable", id=list(table), **request)
+        if (
+            reply.code == 13
+            and request["vector"] is None
+            and "QueryTable" not in self.worked
+            and self.target.kind == "http"
+        ):
+            self.shape.empty_vector = True
+            request["vector"] = {}
+            reply = self.call("QueryTable", id=list(table), **request)
+        self.must_succeed(reply)
+        return reply.rows
+
+    def exists(self, operation: str, identifier: Sequence[str]) -> bool:
+        """Return whether TableExists or NamespaceExists, or else Describe, finds an object."""
+        reply = self.call(operation, id=list(identifier))
+        if reply.code == 0 and operation not in (self.claimed or ()):
+            instead = "DescribeTable" if operation == "TableExists" else "DescribeNamespace"
+            reply = self.call(instead, id=list(identifier))
+        if reply.succeeded:
+            return True
+        self.must_fail(reply, (1, 4) if "Table" in reply.step.operation else (1,))
+        return False
+
+    def walk(self, operation: str, key: str, /, **request: Any) -> list[str]:
+        """Return all names of a listing, page by page."""
+        found: list[str] = []
+        token: str | None = None
+        for _ in range(1000):
+            more = {"page_token": token} if token is not None else {}
+            answer = self.ok(operation, **request, **more)
+            names = answer.get(key)
+            self.that(isinstance(names, list), f"a list of {key}", names)
+            found += list(names or ())
+            token = answer.get("page_token")
+            if not token:
+                return found
+        raise Failed("the listing to end", "1000 pages", self.last)
+
+
+def _plain(request: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: list(v) if isinstance(v, tuple) else v for key, v in request.items()}

@@ -1,0 +1,108 @@
+"""Remembers what a run makes, on disk too, so that nothing is left behind without a word."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import define, field
+
+__all__ = ["MARK", "Ledger", "state_folder"]
+
+MARK = "lnkit"
+"""Every name that the kit makes starts with it."""
+
+Entry = tuple[str, tuple[str, ...]]
+
+
+def state_folder() -> Path:
+    """Return where ledgers of unfinished runs are kept."""
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(base) / "lance-ns" / "conformance"
+
+
+@define
+class Ledger:
+    """The objects of one run: each is written down before the call that makes it is sent."""
+
+    target: str
+    prefix: str = field(factory=lambda: f"{MARK}{secrets.token_hex(4)}")
+    folder: Path | None = None
+    """Where the ledger is kept while the run lasts; nowhere if None."""
+    entries: dict[Entry, None] = field(factory=dict)
+    kept: set[Entry] = field(factory=set)
+    """Objects that outlive the check that made them."""
+    _number: int = 0
+
+    def fresh(self) -> str:
+        """Return a name that nobody has."""
+        self._number += 1
+        return f"{self.prefix}_{self._number}"
+
+    @property
+    def path(self) -> Path | None:
+        """The file of this run."""
+        if self.folder is None:
+            return None
+        return self.folder / _folder_name(self.target) / f"{self.prefix}.jsonl"
+
+    def made(self, kind: str, identifier: tuple[str, ...]) -> None:
+        """Write down that an object may be there from now on."""
+        entry = (kind, identifier)
+        if entry in self.entries or not self.is_ours(identifier):
+            return
+        self.entries[entry] = None
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a") as file:
+                file.write(json.dumps([kind, list(identifier)]) + "\n")
+
+    def gone(self, kind: str, identifier: tuple[str, ...]) -> None:
+        """Strike an object out."""
+        self.entries.pop((kind, identifier), None)
+
+    def keep(self, kind: str, identifier: tuple[str, ...]) -> None:
+        """Keep an object until the run ends."""
+        self.kept.add((kind, identifier))
+
+    def is_ours(self, identifier: tuple[str, ...]) -> bool:
+        """Return whether a name of an identifier carries the prefix of this run."""
+        return any(name.startswith(self.prefix) for name in identifier)
+
+    def to_remove(self, *, everything: bool) -> list[Entry]:
+        """Return what to remove, contents before what holds them."""
+        entries = [e for e in self.entries if everything or e not in self.kept]
+        return sorted(entries, key=lambda e: (e[0] == "namespace", -len(e[1]), e[1]))
+
+    def close(self) -> None:
+        """Delete the file, if nothing is left; else keep what is left in it."""
+        path = self.path
+        if path is None or not path.exists():
+            return
+        if self.entries:
+            lines = [json.dumps([kind, list(identifier)]) for kind, identifier in self.entries]
+            path.write_text("\n".join(lines) + "\n")
+            return
+        path.unlink()
+        with suppress(OSError):  # another run's file is in it
+            path.parent.rmdir()
+
+    @classmethod
+    def unfinished(cls, target: str, folder: Path) -> Iterator[Ledger]:
+        """Return the ledgers that earlier runs on a target left."""
+        for path in sorted((folder / _folder_name(target)).glob(f"{MARK}*.jsonl")):
+            ledger = cls(target, path.stem, folder)
+            for line in path.read_text().splitlines():
+                with suppress(ValueError):  # the last line of a run that was killed
+                    kind, identifier = json.loads(line)
+                    ledger.entries[(kind, tuple(identifier))] = None
+            yield ledger
+
+
+def _folder_name(target: str) -> str:
+    return hashlib.sha256(target.encode()).hexdigest()[:16]

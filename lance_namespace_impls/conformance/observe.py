@@ -1,0 +1,157 @@
+"""Requirements that every answer must keep, whatever is asked.
+
+Source: rest.yaml, the response schemas; protocol semantics, "Errors".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Body
+
+from .exchange import Reply, shown_body
+from .requirement import Level, observed
+
+__all__ = ["STATUSES", "Violation", "says_unsupported", "violations"]
+
+STATUSES: dict[int, tuple[int, ...]] = {
+    0: (406,), 1: (404,), 2: (409,), 3: (409,), 4: (404,), 5: (409,), 6: (404,), 7: (409,),
+    8: (404,), 9: (409,), 10: (404,), 11: (404,), 12: (404,), 13: (400,), 14: (409,), 15: (403,),
+    16: (401, 403), 17: (503,), 18: (500,), 19: (409,), 20: (400,), 21: (429,), 22: (404,),
+    23: (409,),
+}  # fmt: skip
+"""HTTP statuses of each error code; a forbidden caller may be code 16 with 403."""
+
+_ERRORS = 'protocol semantics, "Errors"'
+
+observed(
+    "LN-ERROR-001",
+    "A failure's body is a JSON object with a numeric code of the protocol.",
+    f"{_ERRORS}; rest.yaml, ErrorResponse",
+    http=True,
+)
+observed(
+    "LN-ERROR-002",
+    "The HTTP status of a failure is the one that belongs to its code.",
+    _ERRORS,
+    http=True,
+)
+observed("LN-ERROR-003", "An operation fails only with a code that it may answer.", _ERRORS)
+observed(
+    "LN-ERROR-004",
+    "A failure says in words what went wrong.",
+    "rest.yaml, ErrorResponse",
+    level=Level.SHOULD,
+)
+observed("LN-ERROR-005", "Every call is answered, and its answer can be read.", "rest.yaml")
+observed(
+    "LN-ERROR-006",
+    "What the server or its catalog cannot do is code 0.",
+    f"{_ERRORS}; rest.yaml, ErrorResponse",
+)
+observed(
+    "LN-ANSWER-001",
+    "The HTTP status of a success is the one that the operation declares.",
+    "rest.yaml, the responses of the operations",
+    http=True,
+)
+observed(
+    "LN-ANSWER-002",
+    "A success names the content type that the operation declares.",
+    "rest.yaml, the responses of the operations",
+    http=True,
+)
+observed(
+    "LN-ERROR-008",
+    "A failure's content type is JSON.",
+    "rest.yaml, ErrorResponse",
+    http=True,
+)
+for _number, _operation in enumerate(OPERATIONS.values(), start=1):
+    if _operation.answer is Body.JSON:
+        observed(
+            f"LN-SCHEMA-{_number:03}",
+            f"An answer to {_operation.name} has every required field, each of its declared type.",
+            f"rest.yaml, {_operation.response}",
+        )
+_SCHEMA_IDS = {name: f"LN-SCHEMA-{n:03}" for n, name in enumerate(OPERATIONS, start=1)}
+_UNSUPPORTED = re.compile(r"not (yet )?(supported|implemented)|unsupported", re.IGNORECASE)
+
+
+class Violation(NamedTuple):
+    """What an answer did otherwise than one requirement says."""
+
+    id: str
+    expected: str
+    got: str
+
+
+def says_unsupported(reply: Reply) -> bool:
+    """Return whether a server error of another code says in words that it is not supported."""
+    return reply.code == 18 and _UNSUPPORTED.search(reply.message) is not None
+
+
+def violations(reply: Reply) -> Iterator[Violation]:
+    """Return what is wrong with an answer by itself."""
+    operation = OPERATIONS[reply.step.operation]
+    if reply.broken is not None:
+        yield Violation("LN-ERROR-005", "an answer that can be read", reply.broken)
+        return
+    if reply.code is not None:
+        yield from _of_failure(reply)
+        return
+    exchange = reply.exchange
+    if exchange is not None:
+        if exchange.status != operation.status:
+            yield Violation("LN-ANSWER-001", f"HTTP {operation.status}", f"HTTP {exchange.status}")
+        wanted = {Body.JSON: "json", Body.FIELD: "json", Body.ARROW: "arrow"}.get(operation.answer)
+        kind = exchange.headers.get("content-type", "")
+        if wanted is not None and wanted not in kind.lower():
+            yield Violation("LN-ANSWER-002", f"a content type of {wanted}", repr(kind))
+    if operation.answer is Body.JSON and reply.answer is not None:
+        try:
+            operation.response_type.from_dict(reply.answer)
+        except LanceNamespaceError as error:
+            yield Violation(
+                _SCHEMA_IDS[operation.name], f"a {operation.response}", f"{error.message}"
+            )
+
+
+def _of_failure(reply: Reply) -> Iterator[Violation]:
+    operation = OPERATIONS[reply.step.operation]
+    exchange = reply.exchange
+    code = reply.code if reply.code is not None else 18
+    if reply.no_route:
+        return
+    if exchange is not None:
+        try:
+            body = json.loads(exchange.body)
+        except ValueError:
+            body = None
+        given = body.get("code") if isinstance(body, dict) else None
+        if not isinstance(given, int) or isinstance(given, bool) or given not in STATUSES:
+            yield Violation(
+                "LN-ERROR-001",
+                "a JSON object with a code of 0 to 23",
+                f"HTTP {exchange.status} with {shown_body(exchange.body)[:200]!r}",
+            )
+            return
+        if "json" not in exchange.headers.get("content-type", "").lower():
+            found = exchange.headers.get("content-type", "none")
+            yield Violation("LN-ERROR-008", "a content type of JSON", found)
+        if exchange.status not in STATUSES[code]:
+            due = " or ".join(map(str, STATUSES[code]))
+            yield Violation(
+                "LN-ERROR-002", f"HTTP {due} for code {code}", f"HTTP {exchange.status}"
+            )
+    if says_unsupported(reply):
+        yield Violation("LN-ERROR-006", "code 0", reply.outcome())
+    if code not in COMMON_CODES and code not in operation.codes:
+        allowed = ", ".join(map(str, sorted({*COMMON_CODES, *operation.codes})))
+        yield Violation("LN-ERROR-003", f"one of {allowed} from {operation.name}", reply.outcome())
+    if not reply.message.strip():
+        yield Violation("LN-ERROR-004", "a message", "none")

@@ -1,0 +1,123 @@
+"""A target in an interpreter of its own: any Python namespace, the official package's included."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lance_namespace_client.operations import OPERATIONS
+
+from .exchange import Reply, Step
+
+__all__ = ["CouldNotStartError", "ProcessTarget"]
+
+ANSWER_SECONDS = 120.0
+STOP_SECONDS = 10.0
+
+
+class CouldNotStartError(Exception):
+    """The target cannot be reached or started; the message says why."""
+
+
+class ProcessTarget:
+    """A Python class that an interpreter of its own runs.
+
+    Args:
+        target: ``module:Class``; it is built with the properties as keyword arguments.
+        properties: its properties.
+        python: interpreter; this one unless given.
+
+    Raises:
+        CouldNotStartError: the interpreter does not start, or the class cannot be built.
+    """
+
+    kind = "process"
+
+    def __init__(
+        self, target: str, properties: Mapping[str, str], python: str | None = None
+    ) -> None:
+        self.name = target
+        worker = Path(__file__).with_name("worker.py")
+        try:
+            self._process = subprocess.Popen(
+                [python or sys.executable, str(worker)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+        except OSError as error:
+            raise CouldNotStartError(f"--python {python}: {error}") from error
+        started = self._ask({"target": target, "properties": dict(properties)})
+        if not started.get("ready"):
+            self.close()
+            raise CouldNotStartError(f"--class {target}: {started.get('failed', 'it ended')}")
+
+    def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None
+        deadline = threading.Timer(ANSWER_SECONDS, process.kill)
+        deadline.start()
+        try:
+            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        except OSError as error:
+            return {"broken": f"the interpreter is gone: {error}"}
+        finally:
+            deadline.cancel()
+        if not line:
+            return {"broken": f"the interpreter ended with {process.wait()}"}
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def close(self) -> None:
+        """End the interpreter."""
+        process = self._process
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+    def call(self, step: Step) -> Reply:
+        """Return what the namespace gives for one call."""
+        operation = OPERATIONS[step.operation]
+        started = time.monotonic()
+        found = self._ask(
+            {
+                **step.to_dict(),
+                "method": operation.method_name,
+                "model": operation.request,
+            }
+        )
+        seconds = time.monotonic() - started
+        if found.get("broken"):
+            return Reply(step=step, broken=found["broken"], seconds=seconds)
+        if found.get("no_route"):
+            return Reply(step=step, code=0, message="no such method", no_route=True)
+        if found.get("code") is not None:
+            return Reply(step=step, code=found["code"], message=found["message"], seconds=seconds)
+        if found.get("data") is not None:
+            try:
+                table = pa.ipc.open_file(base64.b64decode(found["data"])).read_all()
+            except (pa.ArrowException, OSError) as error:
+                return Reply(step=step, broken=f"not an Arrow IPC file: {error}", seconds=seconds)
+            return Reply(step=step, rows=table, seconds=seconds)
+        if "value" in found:
+            answer = {operation.answer_field or "value": found["value"]}
+            return Reply(step=step, answer=answer, seconds=seconds)
+        answer = {k: v for k, v in found["answer"].items() if v is not None}
+        return Reply(step=step, answer=answer, seconds=seconds)

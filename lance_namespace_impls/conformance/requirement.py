@@ -1,0 +1,131 @@
+"""The registry of checks: one requirement each, with a stable id and the sentence it stands on."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import frozen
+
+if TYPE_CHECKING:
+    from .lab import Lab
+
+__all__ = ["CHECKS", "Check", "Level", "Result", "Run", "check", "chosen", "observed"]
+
+Run: TypeAlias = "Callable[[Lab], None]"
+
+
+class Level(Enum):
+    """How binding a requirement is."""
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+
+
+class Result(Enum):
+    """How a check came out."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    SKIP = "skip"
+    """The target properly says that it cannot do what the check needs."""
+    DISABLED = "disabled"
+    """The caller left it out."""
+    NOT_REACHED = "not reached"
+    """Time was up, or what the check stands on already failed."""
+
+
+@frozen(kw_only=True)
+class Check:
+    """One requirement and the function that checks it."""
+
+    id: str
+    requirement: str
+    source: str
+    level: Level
+    operations: tuple[str, ...]
+    """Operations that it needs."""
+    capabilities: frozenset[str]
+    """What else the target must have: ``http``, ``namespaces``, ``nested``, ``data``."""
+    changes: bool
+    """Whether it makes or changes objects of its own."""
+    run: Run | None
+    """None where every answer of all other checks is looked at instead."""
+
+    @property
+    def area(self) -> str:
+        """Middle part of the id, such as ``TABLE-CREATE``."""
+        return self.id.removeprefix("LN-").rpartition("-")[0]
+
+
+CHECKS: dict[str, Check] = {}
+"""Every check by its id; `lance_namespace_impls.conformance.checks` fills it."""
+
+
+def check(
+    id: str,
+    requirement: str,
+    source: str,
+    *operations: str,
+    level: Level = Level.MUST,
+    capabilities: Iterable[str] = (),
+    changes: bool = True,
+) -> Callable[[Run], Run]:
+    """Register a function as the check of a requirement.
+
+    Args:
+        id: stable id, ``LN-<AREA>-<NNN>``.
+        requirement: the sentence that it stands on.
+        source: where that sentence comes from.
+        operations: operations that it needs.
+        level: how binding the requirement is.
+        capabilities: what else the target must have.
+        changes: whether it makes or changes objects.
+    """
+
+    def add(run: Run) -> Run:
+        _add(id, requirement, source, operations, level, capabilities, changes, run)
+        return run
+
+    return add
+
+
+def observed(
+    id: str, requirement: str, source: str, *, level: Level = Level.MUST, http: bool = False
+) -> None:
+    """Register a requirement that is checked on every answer of all other checks."""
+    _add(id, requirement, source, (), level, ("http",) if http else (), False, None)
+
+
+def _add(
+    id: str,
+    requirement: str,
+    source: str,
+    operations: tuple[str, ...],
+    level: Level,
+    capabilities: Iterable[str],
+    changes: bool,
+    run: Run | None,
+) -> None:
+    if id in CHECKS:
+        raise ValueError(f"check {id} is there twice")
+    CHECKS[id] = Check(
+        id=id,
+        requirement=requirement,
+        source=source,
+        level=level,
+        operations=operations,
+        capabilities=frozenset(capabilities),
+        changes=changes,
+        run=run,
+    )
+
+
+def chosen(check: Check, only: Iterable[str], skip: Iterable[str]) -> bool:
+    """Return whether the caller's patterns of ids leave a check in."""
+    wanted = list(only)
+    if wanted and not any(fnmatch.fnmatchcase(check.id, pattern) for pattern in wanted):
+        return False
+    return not any(fnmatch.fnmatchcase(check.id, pattern) for pattern in skip)

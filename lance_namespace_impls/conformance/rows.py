@@ -1,0 +1,45 @@
+"""Rows for checks, as tables and as Arrow IPC streams."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["PEOPLE", "people", "plain", "stream"]
+
+
+def stream(table: pa.Table, *, batch_rows: int | None = None, **options: Any) -> bytes:
+    """Return a table as an Arrow IPC stream.
+
+    Args:
+        table: the rows.
+        batch_rows: rows a batch; one batch unless given.
+        options: options of ``pyarrow.ipc.IpcWriteOptions``.
+    """
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, max_chunksize=batch_rows)
+    return sink.getvalue()
+
+
+def plain(*values: int, column: str = "x") -> bytes:
+    """Return a stream of one column of whole numbers."""
+    return stream(pa.table({column: pa.array(values, pa.int64())}))
+
+
+def people(*ids: int) -> pa.Table:
+    """Return rows with an id, a name, a nullable score and a vector of two that follow the id."""
+    return pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "name": pa.array([f"n{i}" for i in ids], pa.string()),
+            "score": pa.array([None if i % 4 == 0 else i / 2 for i in ids], pa.float64()),
+            "vec": pa.array([[float(i), 0.0] for i in ids], pa.list_(pa.float32(), 2)),
+        }
+    )
+
+
+PEOPLE = tuple(range(1, 11))
+"""Ids of the rows that most tables of checks start with."""

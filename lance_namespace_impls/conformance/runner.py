@@ -1,0 +1,337 @@
+"""Runs the checks on a target, in a bounded time, and cleans up after them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from .checks import load_all
+from .exchange import Reply, Step
+from .lab import Failed, Lab, NotReached, Skipped, Target
+from .ledger import Entry, Ledger
+from .requirement import CHECKS, Check, Result, chosen
+from .shape import Shape, find_shape
+
+__all__ = ["CannotRunError", "Finding", "Options", "Outcome", "clean", "leftovers", "run"]
+
+CLEANING_SECONDS = 60.0
+BYSTANDER = "LN-SAFE-001"
+
+
+class CannotRunError(Exception):
+    """The target is not reachable, is no Lance namespace, or lets nothing be done."""
+
+
+@frozen(kw_only=True)
+class Options:
+    """What the caller lets a run do."""
+
+    under: tuple[str, ...] = ()
+    read_only: bool = False
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    seed: int = 0
+    max_seconds: float = 120.0
+    folder: Path | None = None
+    """Where ledgers of unfinished runs are kept; nowhere if None."""
+    claimed: frozenset[str] | None = None
+    """Operations that the target claims; ListOperations tells unless given."""
+
+
+@frozen(kw_only=True)
+class Finding:
+    """How one check came out."""
+
+    check: Check
+    result: Result
+    expected: str = ""
+    got: str = ""
+    reply: Reply | None = None
+    """The answer that decided it."""
+    script: tuple[Step, ...] = ()
+    """The calls that lead to it."""
+    seconds: float = 0.0
+
+
+@define
+class Outcome:
+    """What a run found."""
+
+    target: str
+    seed: int
+    findings: list[Finding] = field(factory=list)
+    seconds: float = 0.0
+    leftovers: list[Entry] = field(factory=list)
+    """Objects that could not be removed."""
+    claimed: frozenset[str] | None = None
+
+    def failed(self) -> list[Finding]:
+        """Return the checks that failed."""
+        return [f for f in self.findings if f.result is Result.FAIL]
+
+    @property
+    def status(self) -> int:
+        """Exit status: 0 where nothing failed, 1 where something did."""
+        return 1 if self.failed() else 0
+
+
+def run(
+    target: Target,
+    options: Options | None = None,
+    progress: Callable[[Finding], None] = lambda finding: None,
+) -> Outcome:
+    """Run the checks on a target; it is not closed.
+
+    Args:
+        target: what to check.
+        options: what may be done.
+        progress: is told of each check when it is done.
+
+    Raises:
+        CannotRunError: nothing can be checked; the message says why.
+    """
+    options = options or Options()
+    load_all()
+    started = time.monotonic()
+    ledger = Ledger(target.name, folder=options.folder)
+    lab = Lab(target=target, shape=Shape(base=options.under), ledger=ledger, seed=options.seed)
+    outcome = Outcome(target.name, options.seed)
+    try:
+        told = _reach(lab)
+        lab.claimed = outcome.claimed = told if options.claimed is None else options.claimed
+        if not options.read_only:
+            find_shape(lab)
+        _Runner(lab, options, outcome, progress, started + options.max_seconds).run_all()
+    finally:
+        outcome.leftovers = _clean(lab, everything=True, deadline=None)
+        ledger.close()
+        outcome.seconds = time.monotonic() - started
+    return outcome
+
+
+def _reach(lab: Lab) -> frozenset[str] | None:
+    """Return the operations that the target claims, None where it does not tell."""
+    reply = lab.call("ListOperations")
+    if reply.succeeded and isinstance((reply.answer or {}).get("operations"), list):
+        return frozenset(map(str, (reply.answer or {})["operations"]))
+    probe = lab.call("ListNamespaces", id=list(lab.shape.base), limit=1)
+    if probe.broken is not None:
+        raise CannotRunError(f"{lab.target.name} cannot be reached: {probe.broken}")
+    if probe.no_route:
+        other = lab.call("ListTables", id=list(lab.shape.base), limit=1)
+        if other.no_route or other.broken is not None:
+            raise CannotRunError(
+                f"{lab.target.name} is not a Lance namespace: it has no ListNamespaces or ListTables"
+            )
+    if probe.code in (15, 16) and reply.code in (15, 16):
+        raise CannotRunError(f"{lab.target.name} lets nothing be read: {probe.outcome()}")
+    return None
+
+
+@define
+class _Runner:
+    lab: Lab
+    options: Options
+    outcome: Outcome
+    progress: Callable[[Finding], None]
+    deadline: float
+    bystanders: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(factory=list)
+    harm: Finding | None = None
+
+    def run_all(self) -> None:
+        """Run every check, then judge what all answers showed."""
+        self._place_bystanders()
+        have = self.lab.shape.capabilities(self.lab.target.kind)
+        watched: list[Check] = []
+        for check in CHECKS.values():
+            if check.run is None:
+                watched.append(check)
+                continue
+            self._add(self._one(check, check.run, have))
+        for check in watched:
+            self._add(self._observed(check))
+        self._blame()
+
+    def _add(self, finding: Finding) -> None:
+        self.outcome.findings.append(finding)
+        self.progress(finding)
+
+    def _one(self, check: Check, run: Callable[[Lab], None], have: frozenset[str]) -> Finding:
+        if not chosen(check, self.options.only, self.options.skip):
+            return Finding(check=check, result=Result.DISABLED, got="left out by the caller")
+        if check.changes and self.options.read_only:
+            return Finding(check=check, result=Result.DISABLED, got="--read-only")
+        if time.monotonic() > self.deadline:
+            return Finding(check=check, result=Result.NOT_REACHED, got="time was up")
+        if self.harm is not None:
+            got = f"{BYSTANDER} failed: nothing more is changed"
+            return Finding(check=check, result=Result.NOT_REACHED, got=got)
+        missing = self._missing(check, have)
+        if missing:
+            return Finding(check=check, result=Result.SKIP, got=missing)
+        self.lab.begin()
+        started = time.monotonic()
+        finding = Finding(check=check, result=Result.PASS)
+        try:
+            run(self.lab)
+        except Skipped as error:
+            finding = Finding(check=check, result=Result.SKIP, got=str(error))
+        except NotReached as error:
+            finding = Finding(
+                check=check, result=Result.NOT_REACHED, got=str(error), reply=self.lab.last
+            )
+        except Failed as error:
+            finding = Finding(
+                check=check,
+                result=Result.FAIL,
+                expected=error.expected,
+                got=error.got,
+                reply=error.reply or self.lab.last,
+            )
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            got = f"{type(error).__name__}: {error}"
+            finding = Finding(
+                check=check,
+                result=Result.FAIL,
+                expected="answers of their declared form",
+                got=got,
+                reply=self.lab.last,
+            )
+        script = tuple(self.lab.steps)
+        seconds = time.monotonic() - started
+        if check.changes:
+            self._look_at_bystanders(script)
+            _clean(self.lab, everything=False, deadline=time.monotonic() + CLEANING_SECONDS)
+        return evolve(finding, script=script, seconds=seconds)
+
+    def _missing(self, check: Check, have: frozenset[str]) -> str:
+        lacking = sorted(check.capabilities - have)
+        claimed = self.lab.claimed
+        if claimed is not None:
+            lacking += [f"{o} (not claimed)" for o in check.operations if o not in claimed]
+        return "needs " + ", ".join(lacking) if lacking else ""
+
+    def _observed(self, check: Check) -> Finding:
+        if check.id == BYSTANDER:
+            passed = Result.PASS if self.bystanders else Result.SKIP
+            return self.harm or Finding(check=check, result=passed)
+        if not chosen(check, self.options.only, self.options.skip):
+            return Finding(check=check, result=Result.DISABLED, got="left out by the caller")
+        for violation, reply in self.lab.seen:
+            if violation.id == check.id:
+                return Finding(
+                    check=check,
+                    result=Result.FAIL,
+                    expected=violation.expected,
+                    got=violation.got,
+                    reply=reply,
+                    script=(reply.step,),
+                )
+        if "http" in check.capabilities and self.lab.target.kind != "http":
+            return Finding(check=check, result=Result.SKIP, got="needs http")
+        if check.id.startswith("LN-SCHEMA-"):
+            operation = check.requirement.split()[3]
+            if operation not in self.lab.answered:
+                return Finding(check=check, result=Result.SKIP, got=f"no answer to {operation}")
+        return Finding(check=check, result=Result.PASS)
+
+    def _blame(self) -> None:
+        """Fail a check whose preparation failed, if no check of its own says so."""
+        findings = self.outcome.findings
+        prepared = [f for f in findings if f.result is Result.NOT_REACHED and f.reply is not None]
+        if prepared and not self.outcome.failed():
+            first = findings.index(prepared[0])
+            findings[first] = evolve(
+                prepared[0], result=Result.FAIL, expected="what the check stands on to work"
+            )
+
+    # --- others' objects
+
+    def _place_bystanders(self) -> None:
+        """Make objects that no check touches, and remember what they are like."""
+        if self.options.read_only:
+            return
+        lab = self.lab
+        for kind, make, read in (
+            ("namespace", lab.new_namespace, "DescribeNamespace"),
+            ("table", lab.any_table, "DescribeTable"),
+        ):
+            try:
+                identifier = make()
+            except (Skipped, NotReached):
+                continue
+            lab.ledger.keep(kind, tuple(identifier))
+            reply = lab.call(read, id=identifier)
+            if reply.succeeded:
+                self.bystanders.append((read, {"id": identifier}, _lasting(reply)))
+
+    def _look_at_bystanders(self, script: Sequence[Step]) -> None:
+        for operation, request, before in self.bystanders:
+            reply = self.lab.call(operation, **request)
+            if reply.broken is not None or reply.code in (15, 16, 17, 18, 21):
+                continue  # not an answer about the object
+            if not reply.succeeded or _lasting(reply) != before:
+                self.harm = Finding(
+                    check=CHECKS[BYSTANDER],
+                    result=Result.FAIL,
+                    expected=f"{request['id']} to stay as it was: {before}",
+                    got=reply.outcome(),
+                    reply=reply,
+                    script=tuple(script),
+                )
+
+
+def _lasting(reply: Reply) -> dict[str, Any]:
+    """Return what of an object stays while nobody changes it."""
+    answer = reply.answer or {}
+    return {key: answer[key] for key in ("location", "properties") if answer.get(key)}
+
+
+def _clean(lab: Lab, *, everything: bool, deadline: float | None) -> list[Entry]:
+    """Remove what was made, and return what could not be."""
+    left = []
+    for kind, identifier in lab.ledger.to_remove(everything=everything):
+        if deadline is not None and time.monotonic() > deadline:
+            break
+        if _remove(lab.target, kind, identifier):
+            lab.ledger.gone(kind, identifier)
+        else:
+            left.append((kind, identifier))
+    return left
+
+
+def _remove(target: Target, kind: str, identifier: tuple[str, ...]) -> bool:
+    request = {"id": list(identifier)}
+    names = ("DropTable", "DeregisterTable") if kind == "table" else ("DropNamespace",)
+    for operation in names:
+        reply = target.call(Step(operation, request))
+        if reply.succeeded or reply.code in ((1, 4) if kind == "table" else (1,)):
+            return True
+    # A name that was refused when it should be made is not there to be removed.
+    look = "DescribeTable" if kind == "table" else "DescribeNamespace"
+    return target.call(Step(look, request)).code in (1, 4, 13)
+
+
+def clean(target: Target, folder: Path) -> tuple[list[Entry], list[Entry]]:
+    """Remove what earlier runs on a target left; return what was removed and what was not."""
+    removed: list[Entry] = []
+    left: list[Entry] = []
+    for ledger in Ledger.unfinished(target.name, folder):
+        for kind, identifier in ledger.to_remove(everything=True):
+            if ledger.is_ours(identifier) and _remove(target, kind, identifier):
+                ledger.gone(kind, identifier)
+                removed.append((kind, identifier))
+            else:
+                left.append((kind, identifier))
+        ledger.close()
+    return removed, left
+
+
+def leftovers(target: str, folder: Path) -> list[Entry]:
+    """Return what earlier runs on a target left."""
+    found: Iterable[Ledger] = Ledger.unfinished(target, folder)
+    return [entry for ledger in found for entry in ledger.entries]

@@ -1,0 +1,52 @@
+"""Correct targets: a run on one of them must fail nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.conformance.http_target import HttpTarget
+from lance_namespace_impls.conformance.lab import Target
+from lance_namespace_impls.conformance.python_target import PythonTarget
+from lance_namespace_impls.server import serving
+from tests.behaviour.memory import LEVELS, MemoryConfig, MemoryNamespace
+
+CORRECT = ("dir", "rest", *LEVELS, "rest-mixed", "rest-three-levels")
+UNDER = {"one-catalog": ("main",), "any-depth": ("main",)}
+"""Where catalogs that are configured with a namespace let anything be made."""
+
+
+def memory(root: Path, levels: str) -> MemoryNamespace:
+    namespace = LEVELS[levels](MemoryConfig(root=str(root)))
+    if levels in UNDER:
+        namespace._catalog.namespaces[UNDER[levels]] = {}
+    return namespace
+
+
+@contextmanager
+def correct(name: str, root: Path) -> Iterator[Target]:
+    """Yield a correct target by its name."""
+    served = name.startswith("rest")
+    levels = name.removeprefix("rest-")
+    namespace = memory(root, levels) if levels in LEVELS else connect("dir", {"path": str(root)})
+    if not served:
+        yield PythonTarget(namespace, name)
+        return
+    with serving(namespace) as uri:
+        target = HttpTarget(uri)
+        yield target
+        target.close()
+
+
+@pytest.fixture(scope="session")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a server in front of a catalog with tables and namespaces side by side."""
+    with serving(memory(tmp_path_factory.mktemp("served"), "mixed")) as address:
+        yield address
+
+
+MakeTarget = Callable[[], Target]

@@ -1,0 +1,114 @@
+"""The command: its exit statuses, its reports, and what it leaves."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+from typer.testing import CliRunner
+
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.conformance.report import schema
+from lance_namespace_impls.conformance.requirement import Result
+
+ONLY = ["--only", "LN-TABLE-DECLARE-*", "--only", "LN-OPERATIONS-*"]
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, ["conformance", *map(str, arguments)])
+
+
+def impl(tmp_path):
+    return ["--impl", "dir", "-p", f"path={tmp_path / 'tables'}"]
+
+
+def test_nothing_failed_is_status_0(tmp_path):
+    found = invoke(*impl(tmp_path), *ONLY)
+    assert found.exit_code == 0, found.output
+    assert " 0 fail" in found.output
+
+
+def test_a_target_that_cannot_be_reached_is_status_2():
+    found = invoke("--uri", "http://127.0.0.1:1")
+    assert found.exit_code == 2
+    assert "cannot be reached" in found.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--uri", "http://x", "--impl", "dir"), ("--impl", "nothing"), ("other", "words")],
+)
+def test_a_wrong_command_line_is_status_2(arguments):
+    assert invoke(*arguments).exit_code == 2
+
+
+def test_reports_are_written_in_every_form(tmp_path):
+    paths = [tmp_path / f"r.{kind}" for kind in ("json", "xml", "html", "svg")]
+    found = invoke(*impl(tmp_path), *ONLY, *(w for p in paths for w in ("--report", p)))
+    assert found.exit_code == 0, found.output
+    report = json.loads(paths[0].read_text())
+    entry = next(e for e in report["checks"] if e["id"] == "LN-TABLE-DECLARE-001")
+    assert (entry["result"], entry["level"]) == ("pass", "MUST")
+    assert sum(report["summary"].values()) == len(report["checks"])
+    assert int(ET.parse(paths[1]).getroot().get("tests")) == len(report["checks"])
+    assert "LN-TABLE-DECLARE-001" in paths[2].read_text()
+    assert "passed" in paths[3].read_text()
+
+
+def test_the_report_keeps_its_schema(tmp_path):
+    path = tmp_path / "r.json"
+    invoke(*impl(tmp_path), *ONLY, "--report", path)
+    report, form = json.loads(path.read_text()), schema()
+    assert set(report) == set(form["required"]) == set(form["properties"])
+    check = form["$defs"]["check"]
+    for entry in report["checks"]:
+        assert set(entry) == set(check["required"]) == set(check["properties"])
+        assert entry["result"] in check["properties"]["result"]["enum"]
+    assert {r.value for r in Result} == set(form["properties"]["summary"]["required"])
+
+
+def test_reports_are_compared(tmp_path):
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in paths:
+        invoke(*impl(tmp_path), *ONLY, "--report", path)
+    found = invoke("compare", *paths, "--report", tmp_path / "both.html")
+    assert found.exit_code == 0, found.output
+    assert (tmp_path / "both.html").read_text().count("LN-TABLE-DECLARE-001") >= 1
+
+
+def test_what_a_killed_run_left_is_named_and_removed(tmp_path):
+    from lance_namespace_impls import connect
+    from lance_namespace_impls.conformance.ledger import Ledger, state_folder
+
+    with connect("dir", {"path": str(tmp_path / "tables")}) as namespace:
+        ledger = Ledger(namespace.namespace_id(), folder=state_folder())
+        identifier = (ledger.fresh(),)
+        ledger.made("table", identifier)
+        namespace.declare_table({"id": list(identifier)})
+        namespace.declare_table({"id": ["other"]})
+        found = invoke(*impl(tmp_path), *ONLY)
+        assert f"left by an earlier run: table {identifier[0]}" in found.output
+        found = invoke(*impl(tmp_path), "--clean")
+        assert found.exit_code == 0
+        assert f"removed table {identifier[0]}" in found.output
+        assert list(namespace.iter_tables()) == ["other"]
+
+
+def test_a_script_is_made_again(tmp_path):
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps([{"operation": "DescribeTable", "request": {"id": ["gone"]}}]))
+    found = invoke(*impl(tmp_path), "--replay", script)
+    assert found.exit_code == 0
+    assert "code 4" in found.output
+
+
+def test_no_secret_is_in_a_report(tmp_path, monkeypatch):
+    path = tmp_path / "r.json"
+    found = invoke("--uri", "http://127.0.0.1:1", "--token", "s3cr3t-token", "--report", path)
+    assert "s3cr3t-token" not in found.output

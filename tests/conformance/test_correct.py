@@ -1,0 +1,35 @@
+"""A correct target fails nothing, and nothing stays behind on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from lance_namespace_impls.conformance.requirement import CHECKS, Result
+from lance_namespace_impls.conformance.runner import Options, run
+from tests.conformance.targets import CORRECT, UNDER, correct
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_a_correct_target_fails_nothing(name, tmp_path):
+    options = Options(under=UNDER.get(name, ()), max_seconds=600)
+    with correct(name, tmp_path) as target:
+        outcome = run(target, options)
+    assert [(f.check.id, f.expected, f.got) for f in outcome.failed()] == []
+    assert not [f for f in outcome.findings if f.result is Result.NOT_REACHED]
+    assert outcome.leftovers == []
+    passed = [f for f in outcome.findings if f.result is Result.PASS]
+    assert len(passed) > 60
+
+
+def test_a_read_only_run_makes_nothing(tmp_path):
+    with correct("mixed", tmp_path) as target:
+        outcome = run(target, Options(read_only=True))
+        assert target.namespace._catalog.namespaces == {}
+    assert outcome.failed() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_check_has_a_sentence_and_a_source():
+    for check in CHECKS.values():
+        assert check.requirement.endswith(".")
+        assert check.source
