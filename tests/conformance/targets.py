@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,14 +14,14 @@ from lance_namespace_impls.conformance.http_target import HttpTarget
 from lance_namespace_impls.conformance.lab import Target
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.server import serving
-from tests.behaviour.memory import LEVELS, MemoryConfig, MemoryNamespace
+from tests.behaviour.memory import LEVELS, MemoryConfig
 
 CORRECT = ("dir", "rest", *LEVELS, "rest-mixed", "rest-three-levels")
 UNDER = {"one-catalog": ("main",), "any-depth": ("main",)}
 """Where catalogs that are configured with a namespace let anything be made."""
 
 
-def memory(root: Path, levels: str) -> MemoryNamespace:
+def memory(root: Path, levels: str) -> Any:
     namespace = LEVELS[levels](MemoryConfig(root=str(root)))
     if levels in UNDER:
         namespace._catalog.namespaces[UNDER[levels]] = {}
