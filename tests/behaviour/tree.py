@@ -771,7 +771,7 @@ class Tree:
     # --- rows
 
     def insert_into_table(self, request: Mapping[str, Any], rows: Rows) -> Outcome:
-        """InsertIntoTable."""
+        """InsertIntoTable: a declared table is made with the rows."""
         identifier = _names(request["id"])
         faults: set[int] = set()
         mode = self._mode(request, "mode", ("append", "overwrite"), faults)
@@ -779,9 +779,7 @@ class Tree:
         dataset = self._dataset(identifier)
         if missing:
             faults |= missing | self._refused_names(*identifier)
-        elif dataset is None:
-            faults.add(BAD_STATE)
-        elif mode == "append" and rows.column != dataset.column:
+        elif dataset is not None and mode == "append" and rows.column != dataset.column:
             faults.add(BAD_SCHEMA)
         if rows.fault is not None:
             faults.add(BAD_INPUT)
