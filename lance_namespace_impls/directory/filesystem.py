@@ -10,7 +10,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -164,8 +164,8 @@ class Directory:
         selector = fs.FileSelector(self._base, recursive=False, allow_not_found=True)
         try:
             infos = self._fs.get_file_info(selector)
-        except NotADirectoryError:
-            infos = []
+        except (FileNotFoundError, NotADirectoryError):
+            infos = []  # pyarrow looks twice, and the root may go between
         if not infos:
             self.require_directory()
         found = []
@@ -202,9 +202,13 @@ class Directory:
             raise InvalidInputError(f"{self.root} is a file, not a directory of tables")
 
     def holds_file(self, folder: str, ending: str) -> bool:
-        """Say whether a directory directly holds a file whose name ends so."""
+        """Return whether a directory directly holds a file whose name ends so; a missing one does not."""
         selector = fs.FileSelector(self._path(folder), recursive=False, allow_not_found=True)
-        return any(info.path.endswith(ending) for info in self._fs.get_file_info(selector))
+        try:
+            infos = self._fs.get_file_info(selector)
+        except (FileNotFoundError, NotADirectoryError):
+            return False  # pyarrow looks whether it is there, then lists it: it went between
+        return any(info.path.endswith(ending) for info in infos)
 
     def read(self, path: str) -> bytes | None:
         """Read a small file; None where there is none."""
@@ -325,10 +329,15 @@ class Directory:
             OSError: it could not be deleted, and stays in part.
         """
         if not self.is_local:
-            self._fs.delete_dir(self._path(folder))
+            with suppress(FileNotFoundError):  # another deleted it at the same time
+                self._fs.delete_dir(self._path(folder))
             return
         shutil.rmtree(self._path(folder), onerror=_unless_gone)
-        for name in os.listdir(self._base):
+        try:
+            left = os.listdir(self._base)
+        except FileNotFoundError:
+            left = []
+        for name in left:
             if _DROPPED.fullmatch(name) is None:
                 continue
             try:
@@ -386,8 +395,11 @@ class Directory:
         try:
             yield True
         finally:
-            os.unlink(path)
-            os.close(handle)
+            try:
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+            finally:
+                os.close(handle)
 
 
 def _try_to_hold(path: str) -> int | None:

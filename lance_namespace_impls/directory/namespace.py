@@ -8,7 +8,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import attrs
@@ -279,17 +279,27 @@ class DirectoryNamespace(CatalogNamespace):
             raise InvalidInputError(f"table {name}: there is no directory at {location}")
         self._directory.refuse_link(folder)
         own = f"{name}{SUFFIX}"
-        with self._directory.lock(own if self._directory.kinds(own)[0] == "directory" else folder):
-            if self._live_folder(name) is not None:
-                raise table_exists(identifier)
-            if self._directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":
-                raise table_exists(identifier)
-            if properties:
-                self._directory.write(f"{folder}/{PROPERTIES}", _dump(properties))
-            else:
-                self._directory.unmark(f"{folder}/{PROPERTIES}")
-            self._directory.unmark(f"{folder}/{DEREGISTERED}")
+        locked = own if self._directory.kinds(own)[0] == "directory" else folder
+        try:
+            with self._directory.lock(locked):
+                self._revive(identifier, folder, properties)
+        except FileNotFoundError as error:
+            raise ConcurrentModificationError(
+                f"table {name}: {self._directory.location(locked)} has gone meanwhile; look again"
+            ) from error
         return self._entry(identifier, folder, properties)
+
+    def _revive(self, identifier: Identifier, folder: str, properties: Mapping[str, str]) -> None:
+        """Make the directory of a deregistered table a table's again."""
+        if self._live_folder(identifier[-1]) is not None:
+            raise table_exists(identifier)
+        if self._directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":
+            raise table_exists(identifier)
+        if properties:
+            self._directory.write(f"{folder}/{PROPERTIES}", _dump(properties))
+        else:
+            self._directory.unmark(f"{folder}/{PROPERTIES}")
+        self._directory.unmark(f"{folder}/{DEREGISTERED}")
 
     def _named_folder(self, name: str, location: str) -> str | None:
         """Give the directory that a location names, if it is one of the table's own."""
@@ -375,7 +385,12 @@ class DirectoryNamespace(CatalogNamespace):
     def _alone(self, entry: TableEntry, patience: float) -> Iterator[None]:
         """Keep others from filling a table, and from moving it while it is filled."""
         short = hashlib.sha256(self._folder(entry).encode()).hexdigest()[:32]
-        with self._directory.alone(f"{FILLING}{short}", patience=patience) as held:
+        lock = self._directory.alone(f"{FILLING}{short}", patience=patience)
+        with ExitStack() as stack:
+            try:
+                held = stack.enter_context(lock)
+            except FileNotFoundError as error:
+                raise table_not_found(entry.id) from error
             if not held:
                 raise ConcurrentModificationError(
                     f"table {entry.id[-1]}: someone else is writing its first rows; look again"

@@ -1,0 +1,127 @@
+"""Directories that go between two looks at them, as others drop or break off."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import fs
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls.directory import DirectoryNamespace
+from lance_namespace_impls.directory.filesystem import Directory
+
+ROWS = pa.table({"x": [1]})
+
+
+class Vanishing:
+    """A file system on which a directory is seen, and has gone when it is listed.
+
+    pyarrow says so with the words of the system.
+    """
+
+    def __init__(self, real: fs.FileSystem, ending: str) -> None:
+        self._real = real
+        self._ending = ending
+        self.listed = 0
+
+    def get_file_info(self, what: Any) -> Any:
+        if isinstance(what, fs.FileSelector) and what.base_dir.endswith(self._ending):
+            self.listed += 1
+            raise FileNotFoundError(2, f"Cannot list directory '{what.base_dir}'")
+        return self._real.get_file_info(what)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Iterator[DirectoryNamespace]:
+    with DirectoryNamespace.from_properties({"path": str(tmp_path)}) as found:
+        yield found
+
+
+def vanish(directory: DirectoryNamespace, ending: str) -> Vanishing:
+    files = Vanishing(directory._directory._fs, ending)
+    directory._directory._fs = files
+    return files
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda d: d.list_tables({"include_declared": False}).tables == [],
+        lambda d: d.describe_table({"id": ["t"], "check_declared": True}).is_only_declared,
+        lambda d: d.create_table({"id": ["t"]}, ROWS).version == 1,
+    ],
+    ids=["list", "describe", "fill"],
+)
+def test_versions_that_went_are_no_data(
+    directory: DirectoryNamespace, ask: Callable[[DirectoryNamespace], bool]
+) -> None:
+    directory.declare_table({"id": ["t"]})
+    files = vanish(directory, "/_versions")
+    assert ask(directory)
+    assert files.listed
+
+
+def test_a_root_that_went_has_no_tables(directory: DirectoryNamespace, tmp_path: Path) -> None:
+    directory.declare_table({"id": ["t"]})
+    files = vanish(directory, str(tmp_path))
+    assert directory.list_tables({}).tables == []
+    assert files.listed
+
+
+def code_of(call: Callable[[], Any]) -> int:
+    with pytest.raises(LanceNamespaceError) as failed:
+        call()
+    assert "\n" not in str(failed.value)
+    assert str(failed.value).startswith("table t")
+    return int(failed.value.code)
+
+
+def test_a_folder_that_goes_before_it_is_registered_is_said(
+    directory: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory.create_table({"id": ["t"]}, ROWS)
+    directory.deregister_table({"id": ["t"]})
+    lock = Directory.lock
+
+    @contextmanager
+    def too_late(self: Directory, folder: str) -> Iterator[None]:
+        shutil.rmtree(tmp_path / folder)
+        with lock(self, folder):
+            yield
+
+    monkeypatch.setattr(Directory, "lock", too_late)
+    assert code_of(lambda: directory.register_table({"id": ["t"], "location": "t.lance"})) == 14
+    assert directory.list_tables({}).tables == []
+
+
+def test_a_root_that_goes_before_a_drop_is_a_missing_table(
+    directory: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory.create_table({"id": ["t"]}, ROWS)
+    alone = Directory.alone
+
+    @contextmanager
+    def too_late(self: Directory, name: str, *, patience: float) -> Iterator[bool]:
+        shutil.rmtree(tmp_path)
+        with alone(self, name, patience=patience) as held:
+            yield held
+
+    monkeypatch.setattr(Directory, "alone", too_late)
+    assert code_of(lambda: directory.drop_table({"id": ["t"]})) == 4
+
+
+def test_a_root_that_goes_while_a_table_is_held(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    with Directory(str(root), {}).alone("t", patience=0) as held:
+        shutil.rmtree(root)
+    assert held
