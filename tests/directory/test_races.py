@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -414,7 +415,7 @@ def test_a_table_that_goes_before_it_is_filled_is_said(
 ) -> None:
     one, two = pair
     one.declare_table({"id": ["t"]})
-    found = one._table(("t",))  # type: ignore[attr-defined]
+    found = one.load_table(("t",))  # type: ignore[attr-defined]
     two.drop_table({"id": ["t"]})
     monkeypatch.setattr(one, "add_table_for", lambda *_: found)
     with pytest.raises(ConcurrentModificationError, match="table t was dropped or renamed"):
@@ -438,7 +439,7 @@ def test_what_cannot_be_deleted_is_of_its_own_table(
 
     for name in ("t", "u", "v"):
         namespace.create_table({"id": [name]}, ROWS)
-    monkeypatch.setattr(filesystem.shutil, "rmtree", refuse)  # type: ignore[attr-defined]
+    monkeypatch.setattr(filesystem, "shutil", SimpleNamespace(rmtree=refuse))
     with pytest.raises(InternalError, match="table t is out of the directory") as caught:
         namespace.drop_table({"id": ["t"]})
     (left,) = stuck

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -291,7 +292,8 @@ def test_memory_is_bounded_and_fades(
     assert ordered_map == ["a"]
     glue.calls.clear()
     now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now + places.SECONDS_REMEMBERED + 1)
+    later = now + places.SECONDS_REMEMBERED + 1
+    monkeypatch.setattr(places, "time", SimpleNamespace(monotonic=lambda: later))
     namespace.table_exists({"id": ["a", "t"]})
     assert glue.count("GetDatabase") == 1
 
