@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from ..core.identifiers import split_identifier
 from .failures import needs
 from .output import Styled, progress
 from .session import Session, key_values
@@ -267,6 +268,15 @@ def serve(
             "repeated, and * is any.",
         ),
     ] = None,
+    lancedb_database: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lancedb-database",
+            metavar="NAME=IDENTIFIER",
+            help="Namespace that LanceDB's remote clients reach as db://NAME, levels joined by $, "
+            "nothing for the root; may be repeated. Any other name is a namespace below the root.",
+        ),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -289,6 +299,10 @@ def serve(
         access=Access(allow_hosts=allow_host or ()),
         reach=Reach(storage_options=allow_storage_option or (), locations=allow_location or ()),
         limits=Limits.read(key_values(limit, "--limit")),
+        lancedb_databases={
+            name: split_identifier(identifier)
+            for name, identifier in key_values(lancedb_database, "--lancedb-database").items()
+        },
     )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     if not _is_loopback(host):

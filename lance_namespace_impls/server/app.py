@@ -20,7 +20,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Match, NoMatchFound, Route
 from starlette.types import Message, Receive, Scope, Send
 
-from lance_namespace_client.arrow import to_reader
 from lance_namespace_client.errors import (
     ErrorCode,
     InternalError,
@@ -33,13 +32,13 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import scrub
-from ..tables.write import RowCount
 from .access import check_content_type
-from .answers import Reply, error_reply, gather, reply
+from .answers import Reply, error_reply, gather
 from .bodies import ClientGoneError, Incoming, Rows
 from .limits import Meter, Pool, Pools, out_of_time
 from .options import ServerOptions
-from .requests import Headers, read_request
+from .performing import Performer
+from .requests import Headers
 from .routes import Endpoint, Found, RouteTable
 
 __all__ = ["create_app"]
@@ -137,6 +136,7 @@ class _Service:
         self._options = options
         self._limits = options.limits
         self._pools = Pools(options.limits)
+        self._performer = Performer(namespace, options)
         self._unsent = 0
 
     def close(self) -> None:
@@ -192,7 +192,7 @@ class _Service:
         if pool is self._pools.uploads:
             return await self._take_rows(call, incoming)
         body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
-        if body.strip():
+        if body.strip() and not self._performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
         await call.enter(pool)
         if pool is self._pools.metadata:
@@ -235,23 +235,10 @@ class _Service:
 
     def _perform(self, call: _Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
         """Do an operation; runs in a worker thread, from reading the request to writing the answer."""
-        operation = call.endpoint.operation
         try:
-            request: Any = read_request(
-                call.endpoint, call.segments, call.query_string, call.headers, body
+            return self._performer.perform(
+                call.endpoint, call.segments, call.query_string, call.headers, body, rows
             )
-            self._options.reach.check(operation, request, self._namespace)
-            method = getattr(self._namespace, operation.method_name)
-            with self._options.reach.bounds():
-                if rows is None:
-                    answer = method(request)
-                else:
-                    answer = _with_rows(method, request, rows, self._limits.batch_bytes)
-            vend = (
-                self._options.vend_storage_options
-                and getattr(request, "vend_credentials", None) is not False
-            )
-            return reply(operation, answer, vend_secrets=vend)
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
             return self._failed(error, call)
 
@@ -446,15 +433,6 @@ class _NoRouteError(UnsupportedError):
 
 class _WrongMethodError(InvalidInputError):
     http_status = 405
-
-
-def _with_rows(
-    method: Callable[..., Any], request: Any, file: BinaryIO, max_batch_bytes: int
-) -> Any:
-    """Call an operation that takes rows; whatever becomes of a broken stream, it is code 13."""
-    rows = RowCount(to_reader(file, max_batch_bytes=max_batch_bytes))
-    with rows.blaming_stream():
-        return method(request, rows.reader())
 
 
 def _wrong_method(method: str, found: Found) -> Reply:

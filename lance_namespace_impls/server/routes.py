@@ -12,6 +12,10 @@ from lance_namespace_client.operations import OPERATIONS, Operation
 
 __all__ = ["Endpoint", "Found", "RouteTable"]
 
+# Routes beside those of the protocol, by which LanceDB's clients mean an operation of it. Nothing
+# of an index stays in memory between two requests: to warm one is to see that it is there.
+OTHER_ROUTES = (("POST", "/v1/table/{id}/index/{index_name}/prewarm", "DescribeTableIndexStats"),)
+
 
 class Endpoint(NamedTuple):
     """One of the two ways to call an operation."""
@@ -51,14 +55,17 @@ class RouteTable:
         self._root = _Node()
         self._templates: list[str] = []
         for operation in operations:
-            self._add(operation)
+            self._add(operation, operation.http_method, operation.path)
+            self._templates.append(f"{operation.http_method} {operation.path}")
             for name in operation.names:
                 self._names[f"/{name}"] = {"POST": Endpoint(operation, by_name=True)}
                 self._templates.append(f"POST /{name}")
+        for method, path, name in OTHER_ROUTES:
+            self._add(OPERATIONS[name], method, path)
 
-    def _add(self, operation: Operation[Any, Any]) -> None:
+    def _add(self, operation: Operation[Any, Any], method: str, path: str) -> None:
         node = self._root
-        for segment in operation.path.split("/")[1:]:
+        for segment in path.split("/")[1:]:
             if segment.startswith("{"):
                 if node.any is None:
                     node.any = _Node()
@@ -66,10 +73,9 @@ class RouteTable:
             else:
                 node = node.literal.setdefault(segment, _Node())
         endpoint = Endpoint(operation, by_name=False)
-        node.methods[operation.http_method] = endpoint
-        if operation.http_method == "GET":
+        node.methods[method] = endpoint
+        if method == "GET":
             node.methods["HEAD"] = endpoint
-        self._templates.append(f"{operation.http_method} {operation.path}")
 
     def find(self, raw_path: str) -> Found | None:
         """Find what a path leads to; one ``/`` at its end is as good as none.

@@ -267,7 +267,8 @@ class TableFolder:
         """Delete files of a folder, and on local storage the directories that are empty then."""
         if self._local is not None:
             for path in paths:
-                _unlink(os.path.join(self._local, path))
+                if not path.endswith("/"):
+                    _unlink(os.path.join(self._local, path))
             for at, _, _ in os.walk(os.path.join(self._local, name), topdown=False):
                 _remove_if_empty(at)
         elif len(paths) == len(self._contents[name]):

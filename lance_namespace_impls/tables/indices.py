@@ -14,6 +14,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_client.models import DescribeTableIndexStatsResponse, IndexContent
 
 from .columns import require
+from .context import REPLACE, asks
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import CreateTableIndexRequest
@@ -32,6 +33,8 @@ VECTOR = (
     "IVF_HNSW_PQ",
 )
 READY = "ready"
+# Rows that make a partition of a vector index where the caller does not say how many.
+PARTITION_ROWS = 8192
 _TEXT_OPTIONS = (
     "with_position",
     "base_tokenizer",
@@ -67,9 +70,11 @@ def create(dataset: Any, request: CreateTableIndexRequest) -> None:
         create_scalar(dataset, request)
         return
     name = _free_name(dataset, request)
-    options = _given(request, _VECTOR_OPTIONS)
+    options = _with_defaults(dataset, request, _given(request, _VECTOR_OPTIONS))
     metric = (request.distance_type or "l2").lower()
-    dataset.create_index(request.column, kind, name=name, metric=metric, **options)
+    dataset.create_index(
+        request.column, kind, name=name, metric=metric, replace=asks(request, REPLACE), **options
+    )
 
 
 def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
@@ -82,16 +87,36 @@ def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
         )
     name = _free_name(dataset, request)
     options = _given(request, _TEXT_OPTIONS) if kind in FULL_TEXT else {}
-    dataset.create_scalar_index(request.column, kind, name=name, replace=False, **options)
+    dataset.create_scalar_index(
+        request.column, kind, name=name, replace=asks(request, REPLACE), **options
+    )
 
 
 def _given(request: CreateTableIndexRequest, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(request, name)) is not None}
 
 
+def _with_defaults(
+    dataset: Any, request: CreateTableIndexRequest, options: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the options with those that pylance wants to be given, chosen as LanceDB does."""
+    kind = request.index_type.upper()
+    if not {"num_partitions", "target_partition_size"} & options.keys():
+        options["num_partitions"] = max(1, dataset.count_rows() // PARTITION_ROWS)
+    if kind.endswith("_PQ") and "num_sub_vectors" not in options:
+        column = require(dataset, request.column).type
+        while hasattr(column, "value_type") and not hasattr(column, "list_size"):
+            column = column.value_type  # a list of vectors
+        size = getattr(column, "list_size", 1)
+        options["num_sub_vectors"] = next((size // n for n in (16, 8) if size % n == 0), 1)
+    return options
+
+
 def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
     require(dataset, request.column)
     name = request.name or f"{request.column.replace('.', '_')}_idx"
+    if asks(request, REPLACE):
+        return name
     if any(index.name == name for index in dataset.describe_indices()):
         raise TableIndexAlreadyExistsError(f"index {name!r} already exists; drop it first")
     return name

@@ -64,7 +64,7 @@ _OF_SHARD = (
 # the number that the object_store library puts behind it.
 _WRITING = rf"(?:{'|'.join(FOLDERS - {TREE})})/\.tmp[\w.-]*"
 _LANCE_FILE = re.compile(
-    rf"(?:{_OF_DATASET}|_refs/(?:tags|branches)/[^/]+\.json|_mem_wal/{_UUID}/(?:{_OF_SHARD})"
+    rf"(?:{_OF_DATASET}|_refs/(?:tags|branches)/(?:[^/]+\.json)?|_mem_wal/{_UUID}/(?:{_OF_SHARD})"
     rf"|{_WRITING}|(?:{'|'.join(FOLDERS)})/{re.escape(RESERVED)})(?:#\d+)?",
     re.ASCII,
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lance_namespace_client.errors import InvalidInputError
+
+from .context import ORDER_BY
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +41,7 @@ def scanner(dataset: Any, request: Query) -> Any:
         "with_row_id": request.with_row_id,
         "columns": _columns(request),
         "io_buffer_size": READ_AHEAD_BYTES,
+        "order_by": _ordering(request),
     }
     vector = _vector(request)
     if request.k == 0 and (vector is not None or request.full_text_query is not None):
@@ -91,6 +95,29 @@ def _batch_rows(schema: pa.Schema) -> int:
             kind = kind.value_type
         width += length * (getattr(kind, "bit_width", 0) // 8 if _is_fixed(kind) else 32)
     return max(64, min(BATCH_ROWS, BATCH_BYTES // max(width, 1)))
+
+
+def _ordering(request: Query) -> list[Any] | None:
+    """Return the order that the request's context asks for; None for any."""
+    text = (request.context or {}).get(ORDER_BY)
+    if text is None:
+        return None
+    from lance.dataset import ColumnOrdering
+
+    try:
+        return [
+            ColumnOrdering(
+                column_name=each["column_name"],
+                ascending=each.get("ascending", True),
+                nulls_first=each.get("nulls_first", False),
+            )
+            for each in json.loads(text)
+        ]
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidInputError(
+            f"QueryTable: {ORDER_BY} is a JSON list of objects with column_name, ascending and "
+            f"nulls_first: {error}"
+        ) from None
 
 
 def _is_fixed(kind: pa.DataType) -> bool:

@@ -1,0 +1,105 @@
+"""Does one operation on a namespace, from reading the request to writing the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from lance_namespace_client.arrow import to_reader
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.namespace import LanceNamespace
+from lance_namespace_client.operations import Operation
+
+from ..tables.write import RowCount
+from .answers import Reply, reply
+from .lancedb import Databases
+from .options import ServerOptions
+from .requests import Headers, read_request
+from .routes import Endpoint
+
+__all__ = ["Performer"]
+
+
+class Performer:
+    """Does operations; called from worker threads.
+
+    Args:
+        namespace: what is served.
+        options: how it is served.
+    """
+
+    def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
+        self._namespace = namespace
+        self._options = options
+        self._databases = Databases(namespace, options.lancedb_databases)
+
+    def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
+        """Return whether a body is of a kind that a dialect has and the protocol has not."""
+        dialect = self._databases.dialect(headers)
+        return dialect is not None and dialect.takes(endpoint.operation, headers)
+
+    def perform(
+        self,
+        endpoint: Endpoint,
+        segments: tuple[str, ...],
+        query_string: bytes,
+        headers: Headers,
+        body: bytes,
+        rows: BinaryIO | None = None,
+    ) -> Reply:
+        """Do an operation.
+
+        Args:
+            endpoint: how it was called.
+            segments: path segments that stand for fields, percent-encoded.
+            query_string: the query as it was sent.
+            headers: the request's headers.
+            body: the JSON body; empty where there is none.
+            rows: the body where it is rows.
+
+        Returns:
+            the answer; rows follow as they are read.
+
+        Raises:
+            LanceNamespaceError: the request cannot be read, or the operation fails.
+        """
+        dialect = self._databases.dialect(headers)
+        operation = endpoint.operation
+        if dialect is None:
+            request = read_request(endpoint, segments, query_string, headers, body)
+            return self._reply(operation, request, self._do(operation, request, rows))
+        try:
+            body = dialect.read_body(operation, headers, body)
+            request = read_request(endpoint, segments, query_string, headers, body)
+            operation, request = dialect.place(operation, request)
+            answer = self._do(operation, request, rows)
+            found = dialect.reply(operation, request, answer, self._namespace)
+            return dialect.signed(found or self._reply(operation, request, answer))
+        except LanceNamespaceError as error:
+            if error.http_status >= 500:
+                raise
+            return dialect.signed(dialect.failed(error))
+
+    def _do(self, operation: Operation[Any, Any], request: Any, rows: BinaryIO | None) -> Any:
+        self._options.reach.check(operation, request, self._namespace)
+        method = getattr(self._namespace, operation.method_name)
+        with self._options.reach.bounds():
+            if rows is None:
+                return method(request)
+            return _with_rows(method, request, rows, self._options.limits.batch_bytes)
+
+    def _reply(self, operation: Operation[Any, Any], request: Any, answer: Any) -> Reply:
+        vend = (
+            self._options.vend_storage_options
+            and getattr(request, "vend_credentials", None) is not False
+        )
+        return reply(operation, answer, vend_secrets=vend)
+
+
+def _with_rows(
+    method: Callable[..., Any], request: Any, file: BinaryIO, max_batch_bytes: int
+) -> Any:
+    """Call an operation that takes rows; whatever becomes of a broken stream, it is code 13."""
+    rows = RowCount(to_reader(file, max_batch_bytes=max_batch_bytes))
+    with rows.blaming_stream():
+        return method(request, rows.reader())

@@ -1,0 +1,1 @@
+"""Clients that others wrote, as they are, against what this project serves."""

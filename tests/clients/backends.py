@@ -1,0 +1,115 @@
+"""The catalogs that clients are tried on, each with an empty namespace for their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+from uuid import uuid4
+
+import httpx
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+from tests.glue.conftest import KEYS
+from tests.servers.glue import REGION, GlueServer
+from tests.servers.hive import shared
+from tests.servers.iceberg import IcebergFixture
+from tests.servers.s3 import GuardedS3
+from tests.servers.unity import UnityDouble
+
+__all__ = ["BACKENDS", "Backend", "Home"]
+
+
+class Home(NamedTuple):
+    """A namespace that holds tables, in a catalog."""
+
+    namespace: Namespace
+    impl: str
+    properties: dict[str, str]
+    """What the namespace was connected with."""
+    identifier: tuple[str, ...]
+    """Of the namespace that the tables go to; empty is the root."""
+    nests: bool
+    """Whether there can be namespaces in it."""
+
+
+Backend: TypeAlias = Callable[[Path], AbstractContextManager[Home]]
+
+
+@contextmanager
+def _home(
+    impl: str, properties: dict[str, str], identifier: tuple[str, ...], given: int = 0
+) -> Iterator[Home]:
+    with connect(impl, properties) as namespace:
+        for depth in range(given, len(identifier)):
+            namespace.create_namespace({"id": list(identifier[: depth + 1])})
+        nests = namespace.capabilities.namespace_depth
+        # What holds tables in Glue is a database, and holds nothing else.
+        deeper = impl != "glue" and (nests is None or nests > len(identifier))
+        yield Home(namespace, impl, properties, identifier, deeper)
+
+
+@contextmanager
+def _directory(folder: Path) -> Iterator[Home]:
+    with _home("dir", {"path": str(folder)}, ()) as home:
+        yield home
+
+
+@contextmanager
+def _hive(folder: Path) -> Iterator[Home]:
+    properties = {"uri": shared("4.2").uri, "root": str(folder)}
+    with _home("hive2", properties, (f"db{uuid4().hex[:8]}",)) as home:
+        yield home
+
+
+@contextmanager
+def _glue(folder: Path) -> Iterator[Home]:
+    running = GlueServer.running
+    server = running or GlueServer().start()
+    try:
+        server.reset()
+        with GuardedS3() as store:
+            properties = {
+                "endpoint": server.endpoint,
+                "region": REGION,
+                "root": f"s3://{store.bucket}/lake",
+                "default_namespace_type": "database",
+                **KEYS,
+            }
+            properties |= {f"storage.{key}": value for key, value in store.options().items()}
+            with _home("glue", properties, ("db",)) as home:
+                yield home
+    finally:
+        if running is None:
+            server.stop()
+
+
+@contextmanager
+def _unity(folder: Path) -> Iterator[Home]:
+    with UnityDouble() as server:
+        server.add_catalog("main", {})
+        properties = {"endpoint": server.uri, "catalog": "main", "root": str(folder)}
+        with _home("unity", properties, ("main", "db"), given=1) as home:
+            yield home
+
+
+@contextmanager
+def _iceberg(folder: Path) -> Iterator[Home]:
+    with (
+        IcebergFixture(folder=folder) as server,
+        httpx.Client(base_url=server.endpoint),
+    ):
+        properties = {"endpoint": server.endpoint, "prefix": "", "root": str(folder / "lake")}
+        with _home("iceberg", properties, ("wh", "db"), given=1) as home:
+            yield home
+
+
+BACKENDS: dict[str, Backend] = {
+    "dir": _directory,
+    "hive": _hive,
+    "glue": _glue,
+    "unity": _unity,
+    "iceberg": _iceberg,
+}

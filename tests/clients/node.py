@@ -1,0 +1,52 @@
+"""@lancedb/lancedb from npm, run by Node."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from tests.servers.maven import cache_folder
+
+__all__ = ["has_node", "node_calls"]
+
+PACKAGES = ("@lancedb/lancedb@0.37.1", "apache-arrow@18.1.0")
+CALLS = Path(__file__).with_name("lancedb_calls.mjs")
+TIMEOUT = 600
+
+
+def has_node() -> bool:
+    """Return whether Node and npm are installed."""
+    return shutil.which("node") is not None and shutil.which("npm") is not None
+
+
+@cache
+def _modules() -> Path:
+    """Return the folder with the packages, fetched once a machine."""
+    folder = cache_folder() / "node" / PACKAGES[0].rpartition("@")[2]
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "whole").exists():
+            (folder / "package.json").write_text("{}")
+            command = ["npm", "install", "--no-audit", "--no-fund", *PACKAGES]
+            subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=TIMEOUT)
+            (folder / "whole").touch()
+    return folder
+
+
+def node_calls(uri: str, host: str | None = None) -> dict[str, str | None]:
+    """Return each call of the Node client with its failure, or None.
+
+    Args:
+        uri: what it connects to.
+        host: address of the server for ``db://``.
+    """
+    command = ["node", str(CALLS), str(_modules()), uri, *([host] if host else [])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    outcomes: dict[str, str | None] = json.loads(done.stdout.splitlines()[-1])
+    return outcomes

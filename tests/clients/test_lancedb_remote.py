@@ -1,0 +1,171 @@
+"""LanceDB's remote clients on what this project serves, with embedded LanceDB as the control."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import lancedb
+import pytest
+
+from lance_namespace_client.errors import ErrorCode
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import ServerOptions, serving
+from tests.servers.http_client import http_client
+
+from .backends import BACKENDS, Home
+from .lancedb_calls import CALLS, Lance
+from .node import has_node, node_calls
+
+DATABASE = "tests"
+QUIET = {"retry_config": {"retries": 0}}
+# The remote client refuses these itself, whatever the server.
+CLIENTS_OWN = {"to_arrow", "to_pandas", "uses_v2_manifest_paths"}
+# The route that the client uses is none of the protocol's, and the location is anybody's.
+NOT_SERVED = {"clone_table"}
+NEED_NAMESPACES = {"create_namespace", "tables_in_a_namespace"}
+
+
+def _outcomes(db: Any) -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for name, call in CALLS.items():
+        it = Lance(db, "t")
+        try:
+            call(it)
+            found[name] = None
+        except Exception as error:  # noqa: BLE001 - an outcome to compare
+            found[name] = f"{type(error).__name__}: {error}"[:300]
+        finally:
+            it.close()
+    return found
+
+
+@cache
+def _embedded() -> dict[str, str | None]:
+    with TemporaryDirectory() as folder:
+        return _outcomes(lancedb.connect(folder))
+
+
+@cache
+def _embedded_node() -> dict[str, str | None]:
+    with TemporaryDirectory() as folder:
+        return node_calls(folder)
+
+
+@pytest.fixture(params=["dir", "hive", "glue"])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
+    with BACKENDS[request.param](tmp_path) as home:
+        yield home
+
+
+@pytest.fixture
+def address(home: Home) -> Iterator[str]:
+    options = ServerOptions(lancedb_databases={DATABASE: home.identifier})
+    with serving(home.namespace, options) as address:
+        yield address
+
+
+def _compare(
+    what: str, control: dict[str, str | None], ours: dict[str, str | None], spared: set[str]
+) -> None:
+    """Print both as a table, and fail where ours does less."""
+    print(f"\n{what}: {len(ours)} calls")
+    for name in ours:
+        print(f"{name:34} {control[name] or 'ok':.60} | {ours[name] or 'ok':.120}")
+    done = [sum(each is None for each in outcomes.values()) for outcomes in (control, ours)]
+    print(f"{'done':34} {done[0]} | {done[1]}")
+    worse = {n: f for n, f in ours.items() if f and control[n] is None and n not in spared}
+    assert worse == {}
+
+
+def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
+    db = lancedb.connect(
+        f"db://{DATABASE}", api_key="any", host_override=address, client_config=QUIET
+    )
+    ours = _outcomes(db)
+    spared = CLIENTS_OWN | NOT_SERVED | (set() if home.nests else NEED_NAMESPACES)
+    _compare(f"lancedb on {home.impl}", _embedded(), ours, spared)
+    # 77 of 86 are asked for: as large a share of these calls.
+    assert sum(each is None for each in ours.values()) >= len(ours) * 77 / 86
+
+
+@pytest.mark.skipif(not has_node(), reason="Node and npm are not installed")
+def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
+    ours = node_calls(f"db://{DATABASE}", address)
+    _compare(f"@lancedb/lancedb on {home.impl}", _embedded_node(), ours, set())
+
+
+def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -> None:
+    with BACKENDS["unity"](tmp_path) as home, serving(home.namespace) as address:
+        lancedb.connect("db://main", api_key="any", host_override=address).table_names(
+            namespace_path=["db"]
+        )
+        db = lancedb.connect(
+            "db://nowhere", api_key="any", host_override=address, client_config=QUIET
+        )
+        with pytest.raises(Exception, match="there is no database 'nowhere'"):
+            db.table_names()
+
+
+@pytest.mark.parametrize("name", ["nowhere", "", "a/b", "$"])
+def test_a_database_that_is_not_there_is_404(tmp_path: Path, name: str) -> None:
+    with (
+        connect("dir", {"path": str(tmp_path)}) as namespace,
+        serving(namespace) as address,
+        http_client(address) as http,
+    ):
+        answer = http.get("/v1/table", headers={"x-lancedb-database": name})
+    assert answer.status_code == 404
+    assert answer.json()["code"] == ErrorCode.NAMESPACE_NOT_FOUND
+    assert "--lancedb-database" in answer.json()["error"]
+
+
+def test_other_clients_get_the_protocols_answers(tmp_path: Path) -> None:
+    with (
+        connect("dir", {"path": str(tmp_path)}) as namespace,
+        serving(namespace, ServerOptions(lancedb_databases={DATABASE: ()})) as address,
+        http_client(address) as http,
+    ):
+        db = lancedb.connect(f"db://{DATABASE}", api_key="any", host_override=address)
+        db.create_table("t", [{"id": 1}]).tags.create("first", 1)
+        routes = ("/v1/table/t/describe/", "/v1/table/t/tags/list/")
+        plain = [http.post(route, json={}) for route in routes]
+        named = [
+            http.post(route, json={}, headers={"x-lancedb-database": DATABASE}) for route in routes
+        ]
+    assert [set(answer.json()) & {"version", "tags"} for answer in plain] == [set(), {"tags"}]
+    assert [set(answer.json()) & {"version", "first"} for answer in named] == [
+        {"version"},
+        {"first"},
+    ]
+    assert not any("phalanx-version" in answer.headers for answer in plain)
+
+
+def test_what_is_no_query_is_refused_in_one_line(tmp_path: Path) -> None:
+    with (
+        connect("dir", {"path": str(tmp_path)}) as namespace,
+        serving(namespace, ServerOptions(lancedb_databases={DATABASE: ()})) as address,
+        http_client(address) as http,
+    ):
+        db = lancedb.connect(f"db://{DATABASE}", api_key="any", host_override=address)
+        db.create_table("t", [{"id": 1}])
+        for more in (
+            {"columns": [["a"]]},
+            {"columns": [1]},
+            {"vector": [[]]},
+            {"vector": 1},
+            {"full_text_query": {"query": 7}},
+            {"full_text_query": {"query": {"multi_match": {"columns": [1]}}}},
+            {"order_by": [{"name": "id"}]},
+            {"order_by": 7},
+        ):
+            body = {"k": 1, "vector": [], **more}
+            answer = http.post(
+                "/v1/table/t/query/", json=body, headers={"x-lancedb-database": DATABASE}
+            )
+            assert answer.status_code in (400, 404), (more, answer.text)
+            assert "\n" not in answer.json()["error"]
+        assert db.open_table("t").count_rows() == 1
