@@ -14,8 +14,8 @@ from hypothesis.strategies import SearchStrategy
 from lance_namespace_client.model import Model
 from lance_namespace_client.operations import OPERATIONS
 
-from .subject import PROPERTIES, Identifier, Subject
-from .tree import Call, Rows, Tree
+from .subject import PROPERTIES, STORAGE_OPTIONS, Identifier, Subject
+from .tree import STORAGE, Call, Rows, Tree
 
 __all__ = [
     "GENERATED",
@@ -27,6 +27,7 @@ __all__ = [
     "rows_in_form",
 ]
 
+NOTE, OPTION = STORAGE_OPTIONS
 Draw: TypeAlias = Callable[[SearchStrategy[Any]], Any]
 
 
@@ -187,7 +188,7 @@ def _with_underscores(mode: str) -> str:
 
 
 def _table_properties() -> SearchStrategy[dict[str, str]]:
-    storage: SearchStrategy[dict[str, str]] = st.sampled_from(({}, {"storage.kit_note": "mine"}))
+    storage: SearchStrategy[dict[str, str]] = st.sampled_from(({}, {f"{STORAGE}{NOTE}": "mine"}))
     return st.builds(lambda plain, stored: plain | stored, PROPERTIES, storage)
 
 
@@ -360,7 +361,7 @@ def _create_table(draw: Draw, world: World) -> Call:
         request,
         mode=_mode(CREATE_MODES),
         properties=_table_properties(),
-        storage_options=st.just({"kit_option": "1"}),
+        storage_options=st.just({OPTION: "1"}),
     )
     return Call("CreateTable", request, _rows(draw, world))
 

@@ -11,7 +11,7 @@ from hypothesis.strategies import SearchStrategy
 from lance_namespace_impls.catalog.capabilities import Capabilities
 from lance_namespace_impls.catalog.namespace import Namespace
 
-__all__ = ["NAMES", "PROPERTIES", "Identifier", "Subject", "rows_in_storage"]
+__all__ = ["NAMES", "PROPERTIES", "STORAGE_OPTIONS", "Identifier", "Subject", "rows_in_storage"]
 
 Identifier = tuple[str, ...]
 
@@ -37,6 +37,9 @@ PROPERTIES: SearchStrategy[dict[str, str]] = st.dictionaries(
     max_size=3,
 )
 """Properties that a catalog without rules of its own keeps as they are."""
+
+STORAGE_OPTIONS = ("kit_note", "kit_option")
+"""Names of the storage options that tables of the suite have; no storage knows them."""
 
 
 def rows_in_storage(location: str, options: Mapping[str, str] | None = None) -> int | None:

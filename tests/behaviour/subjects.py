@@ -23,7 +23,7 @@ from lance_namespace_impls.directory import DirectoryNamespace
 from ..iceberg.subject import iceberg_subject, nessie_subject, polaris_subject
 from ..unity.subject import unity_server_subject, unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
-from .subject import Identifier, Subject
+from .subject import STORAGE_OPTIONS, Identifier, Subject
 
 __all__ = ["SUBJECTS", "Backend", "Entry", "parameters"]
 
@@ -170,10 +170,14 @@ for _name, _namespace in LEVELS.items():
 
 @contextmanager
 def served(behind: Subject) -> Iterator[Subject]:
-    """Give a backend as it is through a server, reached by this project's client."""
-    from lance_namespace_impls.server import serving
+    """Return a backend as it is through a server, reached by this project's client.
 
-    with behind.connect() as namespace, serving(namespace) as address:
+    The server lets callers name the storage options of the suite, and shows them.
+    """
+    from lance_namespace_impls.server import Reach, ServerOptions, serving
+
+    options = ServerOptions(vend_storage_options=True, reach=Reach(storage_options=STORAGE_OPTIONS))
+    with behind.connect() as namespace, serving(namespace, options) as address:
         yield evolve(
             behind,
             name=f"rest to {behind.name}",
