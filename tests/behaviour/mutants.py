@@ -11,6 +11,7 @@ from attrs import evolve
 
 from lance_namespace_client.errors import (
     InvalidInputError,
+    InvalidTableStateError,
     LanceNamespaceError,
     NamespaceNotFoundError,
     TableAlreadyExistsError,
@@ -30,6 +31,7 @@ from lance_namespace_client.models import (
     RegisterTableResponse,
 )
 from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.catalog.places import NewPlace
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.directory import DirectoryNamespace
 
@@ -305,6 +307,60 @@ class CountsNothing(DirectoryNamespace):
             return CountTableRowsResponse(count=0)
 
 
+# --- where new tables go, and their first rows
+
+
+@mutant("makes a new table of a deregistered one")
+class TakesDeregisteredBack(DirectoryNamespace):
+    def add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        try:
+            return self.adopt_table(identifier, self.default_location(identifier), properties)
+        except LanceNamespaceError:
+            return super().add_table(identifier, location, properties)
+
+
+@mutant("puts a new table onto the rows of another")
+class OldRowsComeBack(MemoryNamespace):
+    def place_of(
+        self, identifier: Identifier, properties: Mapping[str, str], *, declaring: bool
+    ) -> NewPlace:
+        return NewPlace()
+
+
+@mutant("gives away the place of a table that was renamed before it had rows")
+class GivesPlaceAway(MemoryNamespace):
+    def keep_place(self, entry: TableEntry) -> None:
+        pass
+
+
+@mutant("takes no rows for a declared table")
+class TakesNoFirstRows(MemoryNamespace):
+    def fill_declared(self, identifier: Identifier, reader: Any) -> int:
+        raise InvalidTableStateError(f"table {identifier} has no data")
+
+
+@mutant("does not fill a declared table in mode Create")
+class NeverFills(MemoryNamespace):
+    def create_table(self, request: Any, data: Any) -> CreateTableResponse:
+        given = _without(request)
+        names = given.get("id")
+        created = given.get("mode") in (None, "Create")
+        if created and isinstance(names, list) and tuple(names) in self._catalog.tables:
+            raise TableAlreadyExistsError(f"table {names} exists")
+        return super().create_table(request, data)
+
+
+@mutant("loses the properties of a declared table that rows are inserted into")
+class FillingForgets(MemoryNamespace):
+    def fill_declared(self, identifier: Identifier, reader: Any) -> int:
+        version = super().fill_declared(identifier, reader)
+        entry = self.load_table(identifier)
+        self.change_table(entry, {}, list(entry.properties))
+        return version
+
+
 # --- namespaces
 
 
@@ -365,7 +421,7 @@ class OverwriteKeeps(MemoryNamespace):
 
 @mutant("declares in a namespace that is not there")
 class NoParentNeeded(MemoryNamespace):
-    def _require_for_new(self, parent: Identifier) -> None:
+    def _require_parent(self, identifier: Identifier) -> None:
         pass
 
 
