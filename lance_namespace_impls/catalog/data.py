@@ -176,10 +176,10 @@ class DataOperations(TableCreation, abstract=True):
     @operation
     def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:
         """Count the rows of a table that fit a predicate."""
+        from ..tables.rows import count
+
         dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return models.CountTableRowsResponse(
-            count=dataset.count_rows(filter=request.predicate or None)
-        )
+        return models.CountTableRowsResponse(count=count(dataset, request.predicate))
 
     @operation
     def explain_table_query_plan(

@@ -34,6 +34,7 @@ from lance_namespace_client.errors import (
 
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
 from ..registry import connect_config, secrets_among
+from ..tables.sql import check_sql
 from .failures import coded
 from .options import choice, known_options, name_list, option, read_options, whole_number
 
@@ -247,6 +248,7 @@ class LanceNamespaceDataSource(DataSource):
 
     def _pin(self) -> Pinned:
         options, target = self._options, self._target()
+        check_sql(options.filter or "", "the option 'filter'")
         storage = target.storage()
         chosen = options.version if options.version is not None else options.tag
         dataset = target.open(storage, chosen)
