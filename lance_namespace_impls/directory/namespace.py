@@ -30,8 +30,9 @@ from ..core.errors import first_line, scrub
 from ..core.identifiers import Identifier
 from ..core.location import fresh_location
 from ..core.paging import sorted_after
+from ..core.stores import store_failure
 from .config import DirectoryConfig
-from .filesystem import Directory, store_failure
+from .filesystem import Directory
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
