@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -79,7 +80,9 @@ def guide(folder: Path) -> Iterator[Around]:
 
 @setting("spark")
 def spark(folder: Path) -> Iterator[Around]:
-    with_tables(folder, "flights")
+    flights = pa.table({"day": [date(2024, 1, 1)] * 2, "price": [5.0, 99.5]})
+    with connect("dir", {"path": str(folder / "lake")}) as namespace:
+        namespace.create_table({"id": ["flights"]}, flights)
     data = folder / "data"
     data.mkdir()
     (data / "flights-1.csv").write_text("id,name\n1,a\n2,b\n")
