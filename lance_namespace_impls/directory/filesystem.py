@@ -30,6 +30,7 @@ from ..core.stores import open_store
 __all__ = ["Directory", "directory_path"]
 
 DROPPED = ".dropped-"
+SWEEP_SECONDS = 600.0
 _DROPPED = re.compile(rf"{re.escape(DROPPED)}[0-9a-f]{{32}}")
 LOOK_AGAIN_SECONDS = 0.02
 
@@ -67,6 +68,7 @@ class Directory:
         self.root = root
         self._fs, self._base = open_store(root, options)
         self.is_local = isinstance(self._fs, fs.LocalFileSystem)
+        self._swept: float | None = None
 
     def location(self, folder: str) -> str:
         """Give the location of a table directory as pylance takes it."""
@@ -262,7 +264,8 @@ class Directory:
     def delete(self, folder: str) -> None:
         """Delete a directory that was put aside, with all that is in it.
 
-        What other drops left behind goes too, as far as it can.
+        What other drops left behind goes too, as far as it can; it is looked for now and then, since
+        the root may hold many tables.
 
         Raises:
             OSError: it could not be deleted, and stays in part.
@@ -272,6 +275,10 @@ class Directory:
                 self._fs.delete_dir(self._path(folder))
             return
         shutil.rmtree(self._path(folder), onerror=_unless_gone)
+        now = time.monotonic()
+        if self._swept is not None and now - self._swept < SWEEP_SECONDS:
+            return
+        self._swept = now
         try:
             left = os.listdir(self._base)
         except FileNotFoundError:
