@@ -42,6 +42,10 @@ def run_pytest(session: nox.Session, *arguments: str) -> None:
     session.run("pytest", *arguments, env={"LANCE_NS_REQUIRE_SERVERS": "1"})
 
 
+# As many processes as there are cores; tests/schedule.py says which tests stay together.
+PARALLEL = ("-n", "logical", "--maxprocesses", "8", "--dist", "loadscope")
+
+
 @nox.session
 def demo(session: nox.Session) -> None:
     """Import real tables with Spark, serve them, read them back."""
@@ -55,7 +59,7 @@ def tests(session: nox.Session) -> None:
     install(session)
     run_lint(session)
     run_codegen_check(session)
-    run_pytest(session, "-m", "not slow and not real", *session.posargs)
+    run_pytest(session, *PARALLEL, "-m", "not slow and not real", *session.posargs)
 
 
 @nox.session
@@ -64,14 +68,14 @@ def full(session: nox.Session) -> None:
     install(session)
     run_lint(session)
     run_codegen_check(session)
-    run_pytest(session, "-m", "not real", *session.posargs)
+    run_pytest(session, *PARALLEL, "-m", "not real", *session.posargs)
 
 
 @nox.session
 def unit(session: nox.Session) -> None:
     """Run the unit and property tests alone; under two minutes."""
     install(session)
-    run_pytest(session, *UNIT, *session.posargs)
+    run_pytest(session, *PARALLEL, *UNIT, *session.posargs)
 
 
 @nox.session

@@ -1,0 +1,27 @@
+"""Tests on one server go to one process."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.schedule import scope_of
+
+
+@pytest.mark.parametrize(
+    ("node", "scope"),
+    [
+        ("tests/hive/test_traps.py::test_a[hive3-on-3.1]", "hive 3.1"),
+        ("tests/hive/test_traps.py::test_b[x-hive2-on-3.1]", "hive 3.1"),
+        ("tests/hive/test_spark.py::test_b[3.1]", "hive 3.1"),
+        ("tests/hive/test_pool.py::test_c[1]", "hive 2.3"),
+        ("tests/behaviour/test_operations_listed.py::test_d[hive2]", "hive 3.1"),
+        ("tests/behaviour/test_behaviour.py::test_e[dir]", None),
+        ("tests/hive/test_restarts.py::test_f[3.1]", None),
+        ("tests/iceberg/test_tables.py::test_g", "iceberg"),
+        ("tests/iceberg/test_names.py::test_h", "iceberg"),
+        ("tests/tables/test_killed.py::test_i[x]", "tests/tables/test_killed.py"),
+        ("tests/test_requirements.py::test_j", "tests/test_requirements.py"),
+    ],
+)
+def test_what_stays_together(node: str, scope: str | None) -> None:
+    assert scope_of(node) == (scope or node)
