@@ -57,7 +57,9 @@ class Namespace(LanceNamespace):
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
     def _unsupported(self, operation: str) -> UnsupportedError:
-        reason = self.capabilities.reason(operation)
+        # Only what CatalogNamespace builds on has to declare them.
+        declared: Capabilities | None = getattr(self, "capabilities", None)
+        reason = declared.reason(operation) if declared else None
         if reason is None:
             return super()._unsupported(operation)
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
