@@ -25,7 +25,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import from_system_failure, scrub
 from ..core.identifiers import Identifier, format_identifier
-from .entry import TableEntry
+from .entry import ListedTables, TableEntry
 from .identifiers import check_identifier
 from .namespace import Namespace
 
@@ -187,8 +187,12 @@ class CatalogBase(Namespace):
     ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
         """Return each table's name with what loads it as `load_table` does.
 
-        A catalog that can load several tables with one call does so here.
+        A catalog that can load several tables with one call does so here; one whose listing has
+        the entries already returns `ListedTables` from `table_names`.
         """
+        if isinstance(names, ListedTables):
+            yield from names.loaders
+            return
         for name in names:
             yield name, partial(self.load_table, (*parent, name))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client import models
@@ -176,10 +177,10 @@ class DataOperations(TableCreation, abstract=True):
     @operation
     def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:
         """Count the rows of a table that fit a predicate."""
+        from ..tables.rows import count
+
         dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return models.CountTableRowsResponse(
-            count=dataset.count_rows(filter=request.predicate or None)
-        )
+        return models.CountTableRowsResponse(count=count(dataset, request.predicate))
 
     @operation
     def explain_table_query_plan(
@@ -416,24 +417,22 @@ class DataOperations(TableCreation, abstract=True):
     def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
         """List the versions that are kept, page by page; oldest first unless `descending`."""
         from ..tables.refs import require_branch
-        from ..tables.versions import list_versions
+        from ..tables.versions import Manifests
 
         dataset = self._open(request.id)
         require_branch(dataset, request.branch)
-        found = list_versions(dataset, request.branch)
         backwards = bool(request.descending)
-        if backwards:
-            found.reverse()
+        manifests = Manifests(dataset, request.branch)
 
-        def rest(after: tuple[int] | None) -> list[TableVersion]:
-            if after is None:
-                return found
-            return [
-                v for v in found if (v.version < after[0] if backwards else v.version > after[0])
-            ]
+        def rest(after: tuple[int] | None) -> Iterator[TableVersion]:
+            for number in manifests.numbers(descending=backwards):
+                if after is not None and (number >= after[0] if backwards else number <= after[0]):
+                    continue
+                if (version := manifests.version(number)) is not None:
+                    yield version
 
         page, token = page_of(
-            lambda after: iter(rest(after)),
+            rest,
             of=self._listing("ListTableVersions", request.id, request.branch, backwards),
             key=lambda version: [version.version],
             page_token=request.page_token,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -19,6 +19,7 @@ __all__ = [
     "LANCE",
     "STORAGE_PREFIX",
     "TABLE_TYPE",
+    "ListedTables",
     "TableEntry",
     "is_lance",
     "own_options",
@@ -40,6 +41,20 @@ class TableEntry:
     """Root of the dataset: a path or URI, without a trailing slash."""
     properties: Mapping[str, str]
     """The table's parameters in the catalog, ``storage.*`` among them."""
+
+
+class ListedTables(Iterator[str]):
+    """The names of tables whose entries their listing gave too, so that none is loaded again.
+
+    Args:
+        loaders: each table's name with what returns its entry.
+    """
+
+    def __init__(self, loaders: Iterator[tuple[str, Callable[[], TableEntry]]]) -> None:
+        self.loaders = loaders
+
+    def __next__(self) -> str:
+        return next(self.loaders)[0]
 
 
 def is_lance(properties: Mapping[str, str] | None) -> bool:

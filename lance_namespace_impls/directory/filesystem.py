@@ -21,78 +21,18 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
-    PermissionDeniedError,
-    ServiceUnavailableError,
-    ThrottlingError,
-    UnauthenticatedError,
 )
 
 from ..core.errors import first_line
 from ..core.location import absolute
+from ..core.stores import open_store
 
-__all__ = ["Directory", "directory_path", "store_failure"]
+__all__ = ["Directory", "directory_path"]
 
 DROPPED = ".dropped-"
-S3_ATTEMPTS = 4
+SWEEP_SECONDS = 600.0
 _DROPPED = re.compile(rf"{re.escape(DROPPED)}[0-9a-f]{{32}}")
 LOOK_AGAIN_SECONDS = 0.02
-
-# pylance's names for object-store options, and what pyarrow calls the same.
-_S3_OPTIONS = {
-    "aws_access_key_id": "access_key",
-    "access_key_id": "access_key",
-    "aws_secret_access_key": "secret_key",
-    "secret_access_key": "secret_key",
-    "aws_session_token": "session_token",
-    "session_token": "session_token",
-    "aws_region": "region",
-    "region": "region",
-    "aws_endpoint": "endpoint_override",
-    "aws_endpoint_url": "endpoint_override",
-    "endpoint": "endpoint_override",
-}
-_GCS_OPTIONS = {"google_project_id": "project_id"}
-_AZURE_OPTIONS = {
-    "azure_storage_account_name": "account_name",
-    "account_name": "account_name",
-    "azure_storage_account_key": "account_key",
-    "account_key": "account_key",
-    "azure_storage_sas_key": "sas_token",
-    "sas_key": "sas_token",
-}
-
-
-# pyarrow's names for what an object store answers, and the errors that they stand for.
-_STORE_FAILURES: dict[str, type[LanceNamespaceError]] = {
-    "NETWORK_CONNECTION": ServiceUnavailableError,
-    "SERVICE_UNAVAILABLE": ServiceUnavailableError,
-    "REQUEST_TIMEOUT": ServiceUnavailableError,
-    "SLOW_DOWN": ThrottlingError,
-    "THROTTLING": ThrottlingError,
-    "ACCESS_DENIED": PermissionDeniedError,
-    "INVALID_ACCESS_KEY_ID": UnauthenticatedError,
-    "INVALID_CLIENT_TOKEN_ID": UnauthenticatedError,
-    "SIGNATURE_DOES_NOT_MATCH": UnauthenticatedError,
-}
-_STORE_FAILURE = re.compile(r"AWS Error (\w+)(?: \(HTTP status (-?\d+)\))?")
-# What pyarrow has no name for: an answer to HEAD has no text, and one without a status was cut.
-_STORE_STATUS: dict[str, type[LanceNamespaceError]] = {
-    "-1": ServiceUnavailableError,
-    "429": ThrottlingError,
-    "500": ServiceUnavailableError,
-    "502": ServiceUnavailableError,
-    "503": ServiceUnavailableError,
-    "504": ServiceUnavailableError,
-}
-
-
-def store_failure(error: Exception) -> type[LanceNamespaceError] | None:
-    """Say which error a failure of an object store is; None where pyarrow's text is not known."""
-    found = _STORE_FAILURE.search(str(error))
-    if found is None:
-        return None
-    return _STORE_FAILURES.get(found[1]) or _STORE_STATUS.get(found[2] or "")
-
 
 # What would not be read as a part of a name in a URI.
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
@@ -126,8 +66,9 @@ class Directory:
 
     def __init__(self, root: str, options: Mapping[str, str]) -> None:
         self.root = root
-        self._fs, self._base = _open(root, options)
+        self._fs, self._base = open_store(root, options)
         self.is_local = isinstance(self._fs, fs.LocalFileSystem)
+        self._swept: float | None = None
 
     def location(self, folder: str) -> str:
         """Give the location of a table directory as pylance takes it."""
@@ -323,7 +264,8 @@ class Directory:
     def delete(self, folder: str) -> None:
         """Delete a directory that was put aside, with all that is in it.
 
-        What other drops left behind goes too, as far as it can.
+        What other drops left behind goes too, as far as it can; it is looked for now and then, since
+        the root may hold many tables.
 
         Raises:
             OSError: it could not be deleted, and stays in part.
@@ -333,6 +275,10 @@ class Directory:
                 self._fs.delete_dir(self._path(folder))
             return
         shutil.rmtree(self._path(folder), onerror=_unless_gone)
+        now = time.monotonic()
+        if self._swept is not None and now - self._swept < SWEEP_SECONDS:
+            return
+        self._swept = now
         try:
             left = os.listdir(self._base)
         except FileNotFoundError:
@@ -426,36 +372,3 @@ def _unless_gone(function: Any, path: str, failure: Any) -> None:
 
 
 _KIND = {fs.FileType.Directory: "directory", fs.FileType.File: "file"}
-
-
-def _open(root: str, options: Mapping[str, str]) -> tuple[Any, str]:
-    if "://" not in root:
-        return fs.LocalFileSystem(), root
-    parts = urlsplit(root)
-    path = unquote(f"{parts.netloc}{parts.path}")
-    try:
-        match parts.scheme:
-            case "s3":
-                return fs.S3FileSystem(**_s3(options)), path
-            case "gs" | "gcs":
-                return fs.GcsFileSystem(**_renamed(options, _GCS_OPTIONS)), path
-            case "az" | "abfs" | "abfss":
-                return fs.AzureFileSystem(**_renamed(options, _AZURE_OPTIONS)), path
-            case _:
-                filesystem, base = fs.FileSystem.from_uri(root)
-                return filesystem, base
-    except Exception as error:
-        raise InvalidInputError(f"{root} cannot be opened: {first_line(error)}") from error
-
-
-def _renamed(options: Mapping[str, str], names: Mapping[str, str]) -> dict[str, Any]:
-    return {names[key.lower()]: value for key, value in options.items() if key.lower() in names}
-
-
-def _s3(options: Mapping[str, str]) -> dict[str, Any]:
-    out = _renamed(options, _S3_OPTIONS)
-    # The standard strategy has a quota for the whole process, which one outage uses up for good.
-    out["retry_strategy"] = fs.AwsDefaultS3RetryStrategy(max_attempts=S3_ATTEMPTS)
-    if str(out.get("endpoint_override", "")).startswith("http://"):
-        out["scheme"] = "http"
-    return out

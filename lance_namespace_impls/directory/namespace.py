@@ -7,6 +7,7 @@ import json
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -30,8 +31,9 @@ from ..core.errors import first_line, scrub
 from ..core.identifiers import Identifier
 from ..core.location import fresh_location
 from ..core.paging import sorted_after
+from ..core.stores import store_failure
 from .config import DirectoryConfig
-from .filesystem import Directory, store_failure
+from .filesystem import Directory
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
@@ -119,11 +121,10 @@ class DirectoryNamespace(CatalogNamespace):
         deregistered = self._deregistered(folders) if folders else set()
         live = [folder for folder in folders if folder not in deregistered]
         names = self._names_of(live)
-        if len(set(names)) != len(names):
-            for name in sorted({name for name in names if names.count(name) > 1}):
-                self._unreadable(_ambiguous(name))
-                names = [each for each in names if each != name]
-        return sorted_after(names, after)
+        twice = {name for name, count in Counter(names).items() if count > 1}
+        for name in sorted(twice):
+            self._unreadable(_ambiguous(name))
+        return sorted_after([name for name in names if name not in twice], after)
 
     def _deregistered(self, folders: Sequence[str]) -> set[str]:
         """Give the directories that are no tables, or cannot be looked at and are left out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -17,7 +18,7 @@ from lance_namespace_client.errors import (
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
-from ..catalog.entry import TABLE_TYPE, TableEntry, is_lance
+from ..catalog.entry import TABLE_TYPE, ListedTables, TableEntry, is_lance
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -281,8 +282,11 @@ class GlueNamespace(CatalogNamespace):
         where = {"DatabaseName": place.database, "MaxResults": PAGE, **place.scope}
         with answers(missing=namespace_not_found(parent)):
             tables = pages(self._glue().get_tables, "TableList", **where)
-            names = {table["Name"] for table in tables if is_lance_table(table)}
-        return sorted_after(names, after)
+            found = {table["Name"]: table for table in tables if is_lance_table(table)}
+        return ListedTables(
+            (name, partial(as_entry, (*parent, name), place, found[name]))
+            for name in sorted_after(set(found), after)
+        )
 
     def load_table(self, identifier: Identifier) -> GlueTable:
         parent = identifier[:-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
@@ -23,7 +24,7 @@ from lance_namespace_client.errors import (
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
-from ..catalog.entry import LANCE, TABLE_TYPE, TableEntry, is_lance, with_lance_type
+from ..catalog.entry import LANCE, TABLE_TYPE, ListedTables, TableEntry, is_lance, with_lance_type
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -218,22 +219,13 @@ class IcebergNamespace(CatalogNamespace):
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
-        return _LanceTables(
-            ordered_map(
-                self._all_table_names(parent, after),
-                lambda name: self._listed((*parent, name)),
-                at_once=self.config.max_concurrency,
-                wanted=wanted,
-            )
+        entries = ordered_map(
+            self._all_table_names(parent, after),
+            lambda name: self._listed((*parent, name)),
+            at_once=self.config.max_concurrency,
+            wanted=wanted,
         )
-
-    def load_tables(
-        self, parent: Identifier, names: Iterator[str]
-    ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
-        """Give what was loaded to tell the tables from others, rather than load each again."""
-        assert isinstance(names, _LanceTables)
-        for entry in names.entries:
-            yield entry.id[-1], _giving(entry)
+        return ListedTables((entry.id[-1], partial(_same, entry)) for entry in entries)
 
     def _all_table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         """Give the names of the tables of every kind."""
@@ -433,18 +425,8 @@ class IcebergNamespace(CatalogNamespace):
                 raise
 
 
-class _LanceTables(Iterator[str]):
-    """The names of Lance tables, and what was loaded to tell them from others."""
-
-    def __init__(self, entries: Iterator[TableEntry]) -> None:
-        self.entries = entries
-
-    def __next__(self) -> str:
-        return next(self.entries).id[-1]
-
-
-def _giving(entry: TableEntry) -> Callable[[], TableEntry]:
-    return lambda: entry
+def _same(entry: TableEntry) -> TableEntry:
+    return entry
 
 
 @contextmanager

@@ -14,16 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .failures import protocol_error_in
+    from .frames import count_rows, read_table
     from .ingest import ImportResult, import_files
     from .session import local_session
 
-__all__ = ["ImportResult", "import_files", "local_session", "protocol_error_in"]
+__all__ = [
+    "ImportResult",
+    "count_rows",
+    "import_files",
+    "local_session",
+    "protocol_error_in",
+    "read_table",
+]
 
 _HOME = {
     "ImportResult": "ingest",
+    "count_rows": "frames",
     "import_files": "ingest",
     "local_session": "session",
     "protocol_error_in": "failures",
+    "read_table": "frames",
 }
 
 

@@ -62,6 +62,14 @@ class Attempts:
             self._files.delete_file(f"{self._folder}/{_OPEN}")
         return {path.rpartition("/")[2] for path in self._files.list(self._folder)}
 
+    def others_are_open(self) -> bool:
+        """Return whether another write to the dataset has begun and not ended."""
+        ours = f"{self._folder}/{_OPEN}"
+        return any(
+            path.endswith(f"/{_OPEN}") and not path.endswith(ours)
+            for path in self._files.list("_transactions")
+        )
+
     def forget(self, file: str) -> None:
         """Remove the note of a data file that has been deleted."""
         if self._files.contains(f"{self._folder}/{file}"):

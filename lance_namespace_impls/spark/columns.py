@@ -17,11 +17,13 @@ another form is cast on the way out, and back on the way in.
 | date64 | date |
 | decimal256 of up to 38 digits | decimal |
 
-Nanoseconds are cut to microseconds. A type that is not here and not Spark's own is refused.
+Nanoseconds are cut to microseconds. Row ids are long. A type that is not here and not Spark's own
+is refused.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -49,6 +51,7 @@ __all__ = [
     "is_list",
     "lance_schema",
     "spark_arrow_schema",
+    "tell_losses",
     "to_spark_schema",
     "with_types",
 ]
@@ -70,6 +73,8 @@ _WIDER = {
     pa.date64(): pa.date32(),
 }
 _EXTENSIONS = {"arrow.json": pa.string(), "arrow.uuid": pa.binary(), "arrow.bool8": pa.bool_()}
+_BLOB = "lance.blob.v2"
+_MARK = "lance_type"
 _SAME = frozenset(
     {
         pa.null(),
@@ -101,7 +106,12 @@ def to_spark_schema(schema: pa.Schema) -> StructType:
             for field in schema
         ]
     )
-    return from_arrow_schema(plain)
+    found = from_arrow_schema(plain)
+    for there, field in zip(found, schema, strict=True):
+        if _is_blob(field):
+            # Spark keeps this for a column that is handed on as it is, so a copy has blobs too.
+            there.metadata = {_MARK: _BLOB}
+    return found
 
 
 def spark_arrow_schema(schema: StructType) -> pa.Schema:
@@ -123,6 +133,7 @@ def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
         TableColumnNotFoundError: code 12, `types` names a column that is not there.
         TableSchemaValidationError: code 20, a column cannot become the type given for it.
     """
+    import lance
     from pyspark.errors import PySparkTypeError
     from pyspark.sql.types import StructType
 
@@ -134,7 +145,10 @@ def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
             raise _not_in_lance(field.name, field.dataType.simpleString()) from error
         if _is_tagged(plain.type):
             raise _not_in_lance(field.name, field.dataType.simpleString())
-        fields.append(pa.field(field.name, _nullable(plain.type)))
+        if (field.metadata or {}).get(_MARK) == _BLOB and is_.is_binary(plain.type):
+            fields.append(lance.blob_field(field.name))
+        else:
+            fields.append(pa.field(field.name, _nullable(plain.type)))
     found = pa.schema(fields)
     wanted = with_types(found, types)
     for before, after in zip(found, wanted, strict=True):
@@ -188,13 +202,15 @@ def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
 
 def _plain(kind: pa.DataType, column: str) -> pa.DataType:
     """Give the Arrow type that Spark has for a type that Lance has."""
-    if kind in _SAME:
-        return kind
-    if kind in _WIDER:
-        return _WIDER[kind]
-    if isinstance(kind, pa.BaseExtensionType):
+    if isinstance(kind, pa.BaseExtensionType):  # first, since not each of them has a hash
+        if kind.extension_name == _BLOB:
+            return pa.binary()
         if kind.extension_name in _EXTENSIONS:
             return _EXTENSIONS[kind.extension_name]
+    elif kind in _SAME:
+        return kind
+    elif kind in _WIDER:
+        return _WIDER[kind]
     elif is_.is_fixed_size_binary(kind):
         return pa.binary()
     elif is_.is_decimal(kind):
@@ -262,7 +278,7 @@ def cast_batch(
     arrays = []
     for field in target:
         index = batch.schema.get_field_index(field.name)
-        array = batch.column(index) if index >= 0 else pa.nulls(batch.num_rows, field.type)
+        array = batch.column(index) if index >= 0 else _nulls(batch.num_rows, field.type)
         if array.type != field.type:
             given, array = array, _cast(array, field, safe=not cut_fractions)
             if not overflow and _infinite(array) > _infinite(given):
@@ -278,8 +294,33 @@ def cast_batch(
     return pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
+def _nulls(rows: int, kind: pa.DataType) -> Any:
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, pa.nulls(rows, kind.storage_type))
+    return pa.nulls(rows, kind)
+
+
+def _is_blob(field: pa.Field) -> bool:
+    kind = field.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return bool(kind.extension_name == _BLOB)
+    return (field.metadata or {}).get(b"lance-encoding:blob") == b"true"
+
+
+def _to_blobs(array: Any, kind: Any) -> Any:
+    """Return bytes as the values of a blob column."""
+    parts = [
+        array.cast(field.type) if field.name == "data" else pa.nulls(len(array), field.type)
+        for field in kind.storage_type
+    ]
+    whole = pa.StructArray.from_arrays(parts, fields=list(kind.storage_type), mask=array.is_null())
+    return pa.ExtensionArray.from_storage(kind, whole)
+
+
 def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
     try:
+        if _family(array.type) == "bytes" and getattr(field.type, "extension_name", None) == _BLOB:
+            return _to_blobs(array, field.type)
         try:
             return array.cast(field.type)
         except pa.ArrowInvalid as error:
@@ -306,6 +347,54 @@ def _infinite(array: Any) -> int:
         parts = array.flatten() if is_.is_struct(kind) else [array.flatten()]
         return sum(map(_infinite, parts))
     return 0
+
+
+def tell_losses(given: pa.Schema, wanted: pa.Schema, what: str) -> None:
+    """Warn once of the columns whose values may lose digits when they are cast.
+
+    Values that are changed beyond rounding are no matter of this: they are refused one by one.
+
+    Args:
+        given: schema of the rows.
+        wanted: what they become.
+        what: the table, to open the message with.
+    """
+    losses = []
+    for field in wanted:
+        index = given.get_field_index(field.name)
+        if index >= 0 and (loss := _loss(given.field(index).type, field.type)):
+            losses.append(f"{field.name} ({loss})")
+    if losses:
+        warnings.warn(f"{what}: digits may be lost in {', '.join(losses)}", stacklevel=3)
+
+
+def _loss(given: pa.DataType, wanted: pa.DataType) -> str | None:
+    """Return from what to what a type is cast, at any depth, where that rounds."""
+    if is_.is_dictionary(given):
+        given = given.value_type
+    if is_list(given) and is_list(wanted):
+        return _loss(given.value_type, wanted.value_type)
+    if is_.is_map(given) and is_.is_map(wanted):
+        return _loss(given.key_type, wanted.key_type) or _loss(given.item_type, wanted.item_type)
+    if is_.is_struct(given) and is_.is_struct(wanted):
+        found = (
+            _loss(child.type, wanted.field(child.name).type)
+            for child in given
+            if wanted.get_field_index(child.name) >= 0
+        )
+        return next(filter(None, found), None)
+    rounds = (
+        (is_.is_floating(given) and is_.is_floating(wanted) and given.bit_width > wanted.bit_width)
+        or (is_.is_decimal(given) and is_.is_floating(wanted))
+        or (is_.is_floating(given) and is_.is_decimal(wanted))
+        or (is_timed(given) and is_timed(wanted) and given.unit == "ns" != wanted.unit)
+    )
+    return f"{given} to {wanted}" if rounds else None
+
+
+def is_timed(kind: pa.DataType) -> bool:
+    """Return whether a type counts units of time."""
+    return bool(is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind))
 
 
 def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -376,6 +465,8 @@ def _values(kind: pa.DataType) -> pa.DataType:
 
 def _family(kind: pa.DataType) -> str | None:
     if isinstance(kind, pa.BaseExtensionType):
+        if kind.extension_name == _BLOB:
+            return "bytes"
         if kind.extension_name not in _EXTENSIONS:
             return None
         kind = _EXTENSIONS[kind.extension_name]

@@ -11,10 +11,10 @@ Source: PySpark's Python Data Source API.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -26,40 +26,41 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
-from lance_namespace_client.errors import (
-    InvalidInputError,
-    TableColumnNotFoundError,
-    TableSchemaValidationError,
-)
+from lance_namespace_client.errors import InvalidInputError
 
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
 from ..registry import connect_config, secrets_among
 from .failures import coded
-from .options import choice, known_options, name_list, option, read_options, whole_number
+from .options import (
+    choice,
+    known_options,
+    moment,
+    name_list,
+    option,
+    read_options,
+    whole_number,
+    yes_no,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
+    from .reading import Piece, Pinned
     from .writing import Target, WritePlan
 
 __all__ = ["LanceNamespaceDataSource", "TableOptions", "split_table_name"]
 
 FORMAT = "lance_namespace"
 _INSTEAD = (
-    "write load('name') or save('name') instead of saveAsTable('name') and CREATE TABLE; in SQL write "
+    "write load('name') or save('name') instead of saveAsTable('name') and CREATE TABLE (DROP TABLE "
+    "removes what Spark made of it); in SQL write "
     f"CREATE TEMPORARY VIEW name USING {FORMAT} OPTIONS (impl '...', table 'name')"
 )
 # A place in an object store with a password before the host, or with a query: a signature.
 _SIGNED = re.compile(
     r"(?:az|abfss?|wasbs?|adl|s3[an]?|gs|oss|https?)://(?:[^/?#]*:[^/?#]*@|[^?#]*\?)", re.IGNORECASE
 )
-BATCH_ROWS = 8192
-LEAST_BATCH_ROWS = 64
-BATCH_BYTES = 8 << 20
-PARTITION_BYTES = 128 << 20
-# pylance reads up to 2 GiB ahead by default, and Spark runs one reader a core.
-READ_AHEAD_BYTES = 128 << 20
 
 
 @frozen(kw_only=True)
@@ -74,6 +75,13 @@ class TableOptions:
     )
     version: int | None = option(read=whole_number(1), doc="version to read, else the latest")
     tag: str | None = option(doc="tag of the version to read")
+    branch: str | None = option(doc="branch to read, else the main one")
+    timestamp: datetime | None = option(
+        read=moment, doc="the version to read is the latest at that time, in UTC without a zone"
+    )
+    with_row_id: bool = option(
+        False, read=yes_no, doc="whether there is a column _rowid with the rows' ids"
+    )
     columns: tuple[str, ...] | None = option(
         read=name_list, doc="columns to read, with commas between them, else all"
     )
@@ -81,10 +89,11 @@ class TableOptions:
         doc="rows to read, as a condition in Lance's SQL, such as 'price > 9.5', else all"
     )
     batch_rows: int | None = option(
-        read=whole_number(1), doc="most rows in one batch on the way to Spark, else up to 8192"
+        read=whole_number(1),
+        doc="most rows in one batch on the way to Spark, else 65536, of up to 8 MiB",
     )
     splits: int | None = option(
-        read=whole_number(1), doc="most tasks to read with, else by size and by the machine's cores"
+        read=whole_number(1), doc="most tasks to read with, else one for every 32 MiB"
     )
     types: str | None = option(
         doc="Arrow types of columns of a new table, such as 'vector:float32[768]'"
@@ -151,8 +160,11 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
         raise InvalidInputError(
             f"{FORMAT}: no table is named: {_INSTEAD}, or set the option 'table'"
         )
-    if options.version is not None and options.tag is not None:
-        raise InvalidInputError(f"{FORMAT}: give one of the options 'version' and 'tag'")
+    chosen = [options.version, options.tag, options.timestamp]
+    if sum(each is not None for each in chosen) > 1:
+        raise InvalidInputError(
+            f"{FORMAT}: give one of the options 'version', 'tag' and 'timestamp'"
+        )
     return options, properties
 
 
@@ -181,11 +193,11 @@ class LanceNamespaceDataSource(DataSource):
             InvalidTableStateError: code 19, the table has no data.
             UnsupportedError: code 0, a column has a type that Spark does not have.
         """
-        from .columns import to_spark_schema
+        from .reading import told
 
         with self._coded("reading"):
             self._pinned = self._pin()
-            return to_spark_schema(self._pinned.schema)
+            return told(self._pinned)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Give what reads the table, or those of its columns that a schema of the user's names.
@@ -206,10 +218,11 @@ class LanceNamespaceDataSource(DataSource):
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
-        from .columns import lance_schema
+        from .columns import lance_schema, tell_losses
         from .writing import Mode, plan_write
 
         with self._coded("writing"):
+            rows = lance_schema(schema)
             plan = plan_write(
                 self._target(),
                 lance_schema(schema, self._options.types),
@@ -218,6 +231,7 @@ class LanceNamespaceDataSource(DataSource):
                 rows_per_file=self._options.rows_per_file,
             )
             assert plan is not None  # only EXIST_OK has nothing to do
+            tell_losses(rows, plan.schema, plan.target.name)
             return LanceWriter(plan, overflow=self._options.overflow == "infinity")
 
     @property
@@ -246,88 +260,29 @@ class LanceNamespaceDataSource(DataSource):
             ) from error
 
     def _pin(self) -> Pinned:
-        options, target = self._options, self._target()
-        storage = target.storage()
-        chosen = options.version if options.version is not None else options.tag
-        dataset = target.open(storage, chosen)
-        scanner = dataset.scanner(
-            columns=list(options.columns) if options.columns else None,
+        from .reading import pin
+
+        options = self._options
+        return pin(
+            self._target(),
+            columns=options.columns,
             filter=options.filter,
-            blob_handling="all_binary",
-        )
-        if options.filter is not None:
-            scanner.explain_plan()  # a bad filter fails here, before any task
-        return Pinned(
-            target=target,
-            location=storage.location,
-            version=int(dataset.version),
-            schema=scanner.projected_schema,
-            filter=options.filter,
+            version=options.version if options.version is not None else options.tag,
+            branch=options.branch,
+            timestamp=options.timestamp,
+            with_row_id=options.with_row_id,
         )
 
 
-@frozen(kw_only=True)
-class Pinned:
-    """One version of a table, and the columns and rows of it that are read."""
-
-    target: Target
-    location: str
-    version: int
-    schema: pa.Schema
-    filter: str | None
-
-    def of_columns(self, wanted: StructType) -> Pinned:
-        """Give the columns of a Spark schema alone.
-
-        Raises:
-            TableColumnNotFoundError: code 12, the table has no such column.
-            TableSchemaValidationError: code 20, a column is of another type.
-        """
-        import pyarrow as pa
-        from attrs import evolve
-
-        from .columns import spark_arrow_schema, to_spark_schema
-
-        missing = [name for name in wanted.names if name not in self.schema.names]
-        if missing:
-            raise TableColumnNotFoundError(
-                f"{self.target.name} has no column {', '.join(missing)}; it has "
-                f"{', '.join(self.schema.names)}"
-            )
-        schema = pa.schema([self.schema.field(name) for name in wanted.names])
-        own = to_spark_schema(schema)
-        for field, given in zip(own, wanted, strict=True):
-            asked, there = (
-                spark_arrow_schema(type(own)([f])).field(0).type for f in (given, field)
-            )
-            if asked != there:
-                raise TableSchemaValidationError(
-                    f"{self.target.name}: column {field.name} is {field.dataType.simpleString()}, "
-                    f"not {given.dataType.simpleString()}; read it so and cast it in Spark"
-                )
-        return evolve(self, schema=schema)
-
-    def open(self) -> Any:
-        """Open the dataset at that version, with credentials from the namespace.
-
-        Raises:
-            ConcurrentModificationError: code 14, the table is elsewhere now.
-            TableVersionNotFoundError: code 11, the version was cleaned up.
-        """
-        return self.target.open(self.target.storage_at(self.location), self.version)
-
-
-class FragmentPartition(InputPartition):
+class RowsPartition(InputPartition):
     """What one task reads.
 
     Args:
-        fragments: numbers of the fragments.
-        batch_rows: most rows in one batch.
+        pieces: parts of the table.
     """
 
-    def __init__(self, fragments: Sequence[int], batch_rows: int) -> None:
-        super().__init__(tuple(fragments))
-        self.batch_rows = batch_rows
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        super().__init__(tuple(pieces))
 
 
 class LanceReader(DataSourceReader):
@@ -352,67 +307,27 @@ class LanceReader(DataSourceReader):
         self._options = options
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Group the fragments: neighbours together, groups of about one size."""
+        """Return a part of the table for each task."""
+        from .reading import plan_tasks
+
         with self._coded():
-            fragments = self._pinned.open().get_fragments()
-            sizes = [_size(fragment) for fragment in fragments]
-            tasks = self._options.splits or max(os.cpu_count() or 1, sum(sizes) // PARTITION_BYTES)
-            batch_rows = self._options.batch_rows or _batch_rows(fragments, sum(sizes))
-            return [
-                FragmentPartition([fragments[i].fragment_id for i in group], batch_rows)
-                for group in group_by_size(sizes, tasks)
-            ]
+            tasks = plan_tasks(self._pinned, self._options.splits)
+            return [RowsPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read fragments, on a worker."""
-        from .columns import batches_of_bounded_size, cast_batch
+        """Read the rows of one task, on a worker."""
+        from .reading import read_pieces
 
-        if not isinstance(partition, FragmentPartition):
+        if not isinstance(partition, RowsPartition):
             return  # Spark's own, for a table without fragments
         with self._coded():
-            dataset = self._pinned.open()
-            scanner = dataset.scanner(
-                columns=self._pinned.schema.names,
-                filter=self._pinned.filter,
-                fragments=[dataset.get_fragment(number) for number in partition.value],
-                batch_size=partition.batch_rows,
-                io_buffer_size=READ_AHEAD_BYTES,
-                blob_handling="all_binary",
+            yield from read_pieces(
+                self._pinned, partition.value, self._target_schema, self._options.batch_rows
             )
-            for batch in scanner.to_batches():
-                cast = cast_batch(batch, self._target_schema, cut_fractions=True)
-                yield from batches_of_bounded_size(cast)
 
     def _coded(self) -> AbstractContextManager[None]:
         target = self._pinned.target
         return coded(f"reading {target.name}", target.namespace.config.secrets())
-
-
-def _size(fragment: Any) -> int:
-    """Give the bytes of a fragment's files, or a guess where they are not on record."""
-    known = [file.file_size_bytes for file in fragment.data_files()]
-    return sum(known) if all(known) else fragment.metadata.physical_rows * 64
-
-
-def _batch_rows(fragments: Sequence[Any], size: int) -> int:
-    """Give as many rows as make a batch of a few megabytes: wide rows want small batches."""
-    rows: int = sum(fragment.metadata.physical_rows for fragment in fragments)
-    return max(LEAST_BATCH_ROWS, min(BATCH_ROWS, BATCH_BYTES * rows // max(size, 1)))
-
-
-def group_by_size(sizes: Sequence[int], groups: int) -> list[list[int]]:
-    """Part a sequence into at most so many runs of about one size; give the indices of each.
-
-    >>> group_by_size([5, 5, 5, 5], 2)
-    [[0, 1], [2, 3]]
-    """
-    parts: list[list[int]] = [[] for _ in range(min(groups, len(sizes)))]
-    total, before = sum(sizes) or 1, 0
-    for index, size in enumerate(sizes):
-        middle = before + size / 2
-        parts[min(len(parts) - 1, int(middle * len(parts) / total))].append(index)
-        before += size
-    return [part for part in parts if part]
 
 
 @frozen

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, TypeVar
 
 import attrs
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["choice", "known_options", "name_list", "read_options", "whole_number", "yes_no"]
+__all__ = [
+    "choice",
+    "known_options",
+    "moment",
+    "name_list",
+    "read_options",
+    "whole_number",
+    "yes_no",
+]
 
 T = TypeVar("T")
 
@@ -74,6 +83,14 @@ def yes_no(text: str) -> bool:
     if text.lower() not in ("true", "false"):
         raise ValueError("true or false")
     return text.lower() == "true"
+
+
+def moment(text: str) -> datetime:
+    """Read a date and a time in ISO 8601."""
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("a time such as 2024-01-31T12:00:00Z") from None
 
 
 def name_list(text: str) -> tuple[str, ...]:

@@ -70,16 +70,22 @@ class Target:
             )
         return storage
 
-    def open(self, storage: TableStorage, version: int | str | None = None) -> Any:
+    def open(
+        self,
+        storage: TableStorage,
+        version: int | str | None = None,
+        branch: str | None = None,
+    ) -> Any:
         """Open the table's dataset at a version, the latest unless given.
 
         Raises:
             TableTagNotFoundError: code 8.
             TableVersionNotFoundError: code 11.
             InvalidTableStateError: code 19, the table has no data.
+            TableBranchNotFoundError: code 22.
         """
         try:
-            return open_dataset(storage, version=version)
+            return open_dataset(storage, version=version, branch=branch)
         except Exception as error:
             raise self.failure(error, "opening") from error
 

@@ -390,7 +390,8 @@ def abort(plan: WritePlan, fragments: Fragments) -> None:
         _delete_rest(plan, fragments, needed=_files_since(plan, storage))
         return
     _delete_rest(plan, fragments, needed=())
-    if plan.declared:
+    # Another write may be about to fill the table that this one declared.
+    if plan.declared and not Attempts(storage, plan.job).others_are_open():
         plan.target.namespace.drop_table({"id": list(plan.target.table)})
 
 

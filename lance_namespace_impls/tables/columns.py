@@ -12,6 +12,7 @@ from lance_namespace_client.errors import (
 )
 
 from .schema import check_column_name, from_json_type
+from .sql import check_sql
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -73,6 +74,9 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         check_column_name(entry.name)
         if entry.name in dataset.schema.names or entry.name in expressions:
             raise TableSchemaValidationError(f"column {entry.name!r} already exists")
+        check_sql(
+            entry.expression, f"AlterTableAddColumns: the expression of column {entry.name[:100]!r}"
+        )
         expressions[entry.name] = entry.expression
     if not expressions:
         raise InvalidInputError("AlterTableAddColumns: there is no column to add")

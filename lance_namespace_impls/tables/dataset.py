@@ -11,7 +11,7 @@ from lance_namespace_client.errors import InvalidTableStateError, TableVersionNo
 
 from ..core.identifiers import format_identifier
 from ..core.storage import TableStorage
-from .refs import checkout, require_tag
+from .refs import checkout, checkout_tag
 
 __all__ = [
     "exists",
@@ -89,8 +89,7 @@ def _no_dataset(where: str) -> Iterator[None]:
 
 def _at(dataset: Any, version: int | str | None, branch: str | None) -> Any:
     if isinstance(version, str):
-        require_tag(dataset, version)
-        return dataset.checkout_version(version)
+        return checkout_tag(dataset, version)
     if branch is None and version in (None, dataset.version):
         return dataset
     return checkout(dataset, version, branch)

@@ -40,6 +40,7 @@ from ..core.identifiers import Identifier
 from ..core.storage import TableStorage
 from .dataset import open_dataset
 from .errors import from_lance
+from .files import is_missing, read_small
 from .layout import (
     DATA,
     FOLDERS,
@@ -302,7 +303,7 @@ class TableFolder:
         try:
             self._files.delete_file(name)
         except OSError as error:
-            if not _is_missing(error):
+            if not is_missing(error):
                 raise
             return False
         return True
@@ -315,15 +316,9 @@ class TableFolder:
 
     def _read_mark(self) -> tuple[Identifier, FolderState, frozenset[str]] | None:
         """Read the mark; None where it is not one of ours, or has gone meanwhile."""
-        with TemporaryDirectory() as folder:
-            local = Path(folder, "content")
-            try:
-                self._files.download_file(MARK, local)
-            except OSError as error:
-                if _is_missing(error):
-                    return None
-                raise
-            content = local.read_bytes()
+        content = read_small(self._files, MARK)
+        if content is None:
+            return None
         try:
             found = json.loads(content)
             state = FolderState(version=int(found["version"]), written=int(found["written"]))
@@ -341,11 +336,6 @@ def delete_folder(storage: TableStorage, name: str) -> None:
         OSError: it could not be deleted.
     """
     TableFolder(storage)._delete_in_bulk(name)
-
-
-def _is_missing(error: OSError) -> bool:
-    """Say whether pylance's file session failed since there is no such file."""
-    return "not found" in str(error)
 
 
 def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from lance_namespace_client.errors import InvalidInputError
 
 from .context import ORDER_BY
+from .sql import check_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,8 +32,10 @@ def scanner(dataset: Any, request: Query) -> Any:
     """Build the ``lance.LanceScanner`` of a query.
 
     Raises:
-        InvalidInputError: code 13, the parts of the request do not fit together.
+        InvalidInputError: code 13, the parts of the request do not fit together, or Lance could not
+            work through its SQL.
     """
+    check_sql(request.filter or "", "QueryTable: the filter")
     wanted: dict[str, Any] = {
         "filter": request.filter or None,
         "offset": request.offset,
@@ -132,9 +135,10 @@ def _columns(request: Query) -> list[str] | dict[str, str] | None:
     if columns is None:
         return None
     if columns.column_aliases:
-        if columns.column_names:
-            return {name: name for name in columns.column_names} | columns.column_aliases
-        return columns.column_aliases
+        named = {name: name for name in columns.column_names or ()} | columns.column_aliases
+        for name, expression in named.items():
+            check_sql(expression, f"QueryTable: column {name[:100]!r}")
+        return named
     return columns.column_names
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -18,15 +20,17 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.models import BranchContents, TagContents
 
+from .files import read_beside, read_small
+
 __all__ = [
     "branches",
     "checkout",
+    "checkout_tag",
     "create_branch",
     "create_tag",
     "delete_branch",
     "delete_tag",
     "require_branch",
-    "require_tag",
     "tag",
     "tags",
     "update_tag",
@@ -67,35 +71,40 @@ def _tags(dataset: Any) -> dict[str, dict[str, Any]]:
 
 
 def _readable_tags(dataset: Any) -> dict[str, dict[str, Any]]:
-    from lance.file import LanceFileSession
-
-    files = LanceFileSession(dataset.uri, storage_options=dataset.latest_storage_options())
+    files = dataset.new_file_session()
     found = {}
-    for batch in dataset.all_files():
-        for file in batch.to_pylist():
-            match = _TAG_FILE.fullmatch(file["path"])
-            if match is None:
-                continue
-            if not _TAG.fullmatch(match[1]):
-                warnings.warn(
-                    f"a tag at {dataset.uri} has a name that pylance cannot read, and is left out: "
-                    f"{unquote(match[1])!r}",
-                    stacklevel=2,
-                )
-                continue
-            content = json.loads(files.read_range(file["path"], 0, file["size_bytes"]))
+    for path in files.list("_refs/tags"):
+        match = _TAG_FILE.fullmatch(path)
+        if match is None:
+            continue
+        if not _TAG.fullmatch(match[1]):
+            warnings.warn(
+                f"a tag at {dataset.uri} has a name that pylance cannot read, and is left out: "
+                f"{unquote(match[1])!r}",
+                stacklevel=2,
+            )
+            continue
+        if (text := read_small(files, path)) is not None:  # else it was deleted meanwhile
+            content = json.loads(text)
             found[match[1]] = {**content, "manifest_size": content["manifestSize"]}
     return found
 
 
 def tag(dataset: Any, name: str) -> TagContents:
-    """Give one tag.
+    """Return one tag; no other is read.
 
     Raises:
         TableTagNotFoundError: code 8.
     """
-    require_tag(dataset, name)
-    return tags(dataset)[name]
+    content = None
+    if _TAG.fullmatch(name):
+        content = read_beside(dataset, f"_refs/tags/{name}.json")
+    if content is None:
+        raise _no_tag(name)
+    found = json.loads(content)
+    return TagContents(
+        branch=found.get("branch"), version=found["version"], manifest_size=found["manifestSize"]
+    )
 
 
 def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> None:
@@ -112,16 +121,36 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
             f"CreateTableTag: {_shown(name)} cannot be the name of a tag: it is of ASCII letters, "
             f"digits, '.', '-' and '_', and of {LONGEST_NAME} characters at most"
         )
-    taken = TableTagAlreadyExistsError(f"tag {name!r} already exists; update or delete it")
-    if name in _tags(dataset):
-        raise taken
-    checkout(dataset, version, branch)
-    try:
+    require_branch(dataset, branch)
+    with _ref_errors(name, version, branch):
         dataset.tags.create(name, version if branch is None else (branch, version))
-    except (ValueError, OSError) as error:
-        if name not in _tags(dataset):
-            raise
-        raise taken from error
+
+
+@contextmanager
+def _ref_errors(name: str, version: int | None = None, branch: str | None = None) -> Iterator[None]:
+    """Raise the protocol's error for what pylance says of a tag."""
+    try:
+        yield
+    except (ValueError, OSError, RuntimeError) as error:
+        said = str(error)
+        if "Ref conflict error" in said:
+            raise TableTagAlreadyExistsError(
+                f"tag {name!r} already exists; update or delete it"
+            ) from error
+        if "Ref not found" in said or "Ref is invalid" in said:
+            raise _no_tag(name) from error
+        if "Version not found" in said:
+            raise _no_version(version, branch) from error
+        raise
+
+
+def _no_tag(name: str) -> TableTagNotFoundError:
+    return TableTagNotFoundError(f"tag {name!r} does not exist")
+
+
+def _no_version(version: int | None, branch: str | None) -> TableVersionNotFoundError:
+    where = "" if branch is None else f" on branch {branch!r}"
+    return TableVersionNotFoundError(f"version {version}{where} does not exist")
 
 
 def _shown(name: str) -> str:
@@ -136,9 +165,9 @@ def update_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
         TableVersionNotFoundError: code 11.
         TableBranchNotFoundError: code 22.
     """
-    require_tag(dataset, name)
-    checkout(dataset, version, branch)
-    dataset.tags.update(name, version if branch is None else (branch, version))
+    require_branch(dataset, branch)
+    with _ref_errors(name, version, branch):
+        dataset.tags.update(name, version if branch is None else (branch, version))
 
 
 def delete_tag(dataset: Any, name: str) -> None:
@@ -147,14 +176,18 @@ def delete_tag(dataset: Any, name: str) -> None:
     Raises:
         TableTagNotFoundError: code 8.
     """
-    require_tag(dataset, name)
-    dataset.tags.delete(name)
+    with _ref_errors(name):
+        dataset.tags.delete(name)
 
 
-def require_tag(dataset: Any, name: str) -> None:
-    """Refuse a tag that is not there (code 8)."""
-    if name not in _tags(dataset):
-        raise TableTagNotFoundError(f"tag {name!r} does not exist")
+def checkout_tag(dataset: Any, name: str) -> Any:
+    """Return the dataset at the version that a tag names.
+
+    Raises:
+        TableTagNotFoundError: code 8.
+    """
+    with _ref_errors(name):
+        return dataset.checkout_version(name)
 
 
 def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
@@ -170,8 +203,7 @@ def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
     except (ValueError, OSError) as error:
         if "not found" not in str(error):
             raise
-        where = "" if branch is None else f" on branch {branch!r}"
-        raise TableVersionNotFoundError(f"version {version}{where} does not exist") from error
+        raise _no_version(version, branch) from error
 
 
 def branches(dataset: Any) -> dict[str, BranchContents]:

@@ -12,6 +12,7 @@ from lance_namespace_client.models import (
 )
 
 from ..core.durations import parse_duration
+from .sql import check_sql
 from .update import reads_own_columns, update_at_once
 from .write import RowCount
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
         UpdateTableRequest,
     )
 
-__all__ = ["check_merge", "delete", "merge_insert", "require_keys", "update"]
+__all__ = ["check_merge", "count", "delete", "merge_insert", "require_keys", "update"]
 
 
 def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
@@ -46,6 +47,9 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     if not updates:
         raise InvalidInputError("UpdateTable: there is nothing to update")
     where = request.predicate or None
+    check_sql(where or "", "UpdateTable: the predicate")
+    for name, expression in updates.items():
+        check_sql(expression, f"UpdateTable: the expression of {name[:100]!r}")
     if reads_own_columns(updates) and set(updates) <= set(dataset.schema.names):
         updated, version = update_at_once(dataset, updates, where)
         return UpdateTableResponse(updated_rows=updated, version=version)
@@ -53,6 +57,16 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     return UpdateTableResponse(
         updated_rows=result["num_rows_updated"], version=int(dataset.version)
     )
+
+
+def count(dataset: Any, predicate: str | None) -> int:
+    """Return the number of rows that fit a predicate; of all rows without one.
+
+    Raises:
+        InvalidInputError: code 13, the predicate is not one that Lance can work through.
+    """
+    check_sql(predicate or "", "CountTableRows: the predicate")
+    return int(dataset.count_rows(filter=predicate or None))
 
 
 def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
@@ -63,12 +77,13 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
     """
     if not request.predicate.strip():
         raise InvalidInputError("DeleteFromTable: the predicate is empty; 'true' deletes all rows")
+    check_sql(request.predicate, "DeleteFromTable: the predicate")
     dataset.delete(request.predicate)
     return DeleteFromTableResponse(version=int(dataset.version))
 
 
 def check_merge(request: MergeInsertIntoTableRequest) -> None:
-    """Refuse a merge that names no key, or nothing to do (code 13)."""
+    """Refuse a merge that names no key, nothing to do, or has unsafe SQL (code 13)."""
     if not request.on:
         raise InvalidInputError("MergeInsertIntoTable: 'on' names no key column")
     if not (
@@ -80,6 +95,8 @@ def check_merge(request: MergeInsertIntoTableRequest) -> None:
             "MergeInsertIntoTable: nothing is to be done with the rows; set when_matched_update_all, "
             "when_not_matched_insert_all or when_not_matched_by_source_delete"
         )
+    for name in ("when_matched_update_all_filt", "when_not_matched_by_source_delete_filt"):
+        check_sql(getattr(request, name) or "", f"MergeInsertIntoTable: {name}")
 
 
 def require_keys(schema: pa.Schema, request: MergeInsertIntoTableRequest) -> None:

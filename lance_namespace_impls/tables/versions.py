@@ -2,49 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from pyarrow import fs
 
 from lance_namespace_client.errors import InvalidInputError, TableVersionNotFoundError
 from lance_namespace_client.models import TableVersion
 
+from ..core.stores import open_store, reaches
 from .refs import checkout
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from lance_namespace_client.models import VersionRange
 
-__all__ = ["delete", "describe", "list_versions", "restore"]
+__all__ = ["Manifests", "delete", "describe", "restore"]
 
 MANIFEST = ".manifest"
+_NAME = re.compile(r"\d+\.manifest")
 LARGEST = 2**64 - 1
 ALL = -1
 
 
-def list_versions(dataset: Any, branch: str | None) -> list[TableVersion]:
-    """List the versions that are kept, oldest first; no manifest is read."""
-    folder = "_versions/" if branch is None else f"tree/{branch}/_versions/"
-    found = []
-    for batch in dataset.all_files():
-        for file in batch.to_pylist():
-            path = file["path"]
-            if path.startswith(folder) and path.endswith(MANIFEST):
-                found.append(
-                    TableVersion(
-                        version=_number(path),
-                        manifest_path=f"{file['base_uri'].rstrip('/')}/{path}",
-                        manifest_size=file["size_bytes"],
-                        timestamp_millis=_millis(file["last_modified"]),
-                    )
-                )
-    return sorted(found, key=lambda version: version.version)
+class Manifests:
+    """The manifests of a table or of one of its branches; none is read.
+
+    Only the folder of the versions is listed, however many data files the table has.
+
+    Args:
+        dataset: a ``lance.LanceDataset``.
+        branch: the branch; the main one unless given.
+    """
+
+    def __init__(self, dataset: Any, branch: str | None) -> None:
+        self._folder = "_versions" if branch is None else f"tree/{branch}/_versions"
+        self._uri = str(dataset.uri).rstrip("/")
+        self._found = {_number(file.name): file for file in self._listed(dataset)}
+
+    def _listed(self, dataset: Any) -> Iterator[_Manifest]:
+        options = dataset.latest_storage_options() or {}
+        if "://" not in self._uri:
+            # A file is looked at when its turn comes.
+            names: Iterator[_Manifest] = (
+                _Manifest(name) for name in os.listdir(f"{self._uri}/{self._folder}")
+            )
+        elif reaches(self._uri, options):
+            store, path = open_store(self._uri, options)
+            infos = store.get_file_info(fs.FileSelector(f"{path}/{self._folder}"))
+            names = (_Manifest(info.base_name, info.size, info.mtime) for info in infos)
+        else:
+            names = self._among_all(dataset)
+        return (file for file in names if _NAME.fullmatch(file.name))
+
+    def _among_all(self, dataset: Any) -> Iterator[_Manifest]:
+        """Return the manifests by pylance's own listing, which is of all files."""
+        for batch in dataset.all_files():
+            for file in batch.to_pylist():
+                folder, _, name = file["path"].rpartition("/")
+                if folder == self._folder:
+                    yield _Manifest(name, file["size_bytes"], file["last_modified"])
+
+    def numbers(self, *, descending: bool = False) -> list[int]:
+        """Return the numbers of the versions that are kept, oldest first unless `descending`."""
+        return sorted(self._found, reverse=descending)
+
+    def __contains__(self, version: int) -> bool:
+        return version in self._found
+
+    def version(self, number: int) -> TableVersion | None:
+        """Return a version as its manifest's file shows it; None where it has gone meanwhile."""
+        file = self._found[number]
+        path = f"{self._uri}/{self._folder}/{file.name}"
+        size, modified = file.size, file.modified
+        if size is None:
+            try:
+                found = os.stat(path)
+            except FileNotFoundError:
+                return None
+            size, modified = found.st_size, datetime.fromtimestamp(found.st_mtime, UTC)
+        return TableVersion(
+            version=number,
+            manifest_path=path,
+            manifest_size=size,
+            timestamp_millis=_millis(modified),
+        )
 
 
-def _number(path: str) -> int:
-    """Read the version off a manifest's name; the newer naming counts down from the largest."""
-    name = path.rsplit("/", 1)[1].removesuffix(MANIFEST)
-    return LARGEST - int(name) if len(name) == 20 else int(name)
+@frozen
+class _Manifest:
+    """The file of a manifest, as far as it was looked at."""
+
+    name: str
+    size: int | None = None
+    modified: datetime | None = None
+
+
+def _number(name: str) -> int:
+    """Return the version of a manifest's name; the newer naming counts down from the largest."""
+    text = name.removesuffix(MANIFEST)
+    return LARGEST - int(text) if len(text) == 20 else int(text)
 
 
 def _millis(moment: datetime | None) -> int | None:
@@ -57,12 +117,12 @@ def describe(dataset: Any, version: int | None, branch: str | None) -> TableVers
     Raises:
         TableVersionNotFoundError: code 11.
     """
-    versions = {found.version: found for found in list_versions(dataset, branch)}
-    wanted = max(versions, default=0) if version is None else version
-    if wanted not in versions:
+    manifests = Manifests(dataset, branch)
+    wanted = max(manifests.numbers(), default=0) if version is None else version
+    found = manifests.version(wanted) if wanted in manifests else None
+    if found is None:
         raise TableVersionNotFoundError(f"version {wanted} does not exist")
     chosen = dataset.checkout_version(wanted if branch is None else (branch, wanted))
-    found = versions[wanted]
     manifest = chosen.get_version()
     found.timestamp_millis = _millis(manifest["timestamp"])
     found.metadata = {str(key): str(value) for key, value in manifest["metadata"].items()}

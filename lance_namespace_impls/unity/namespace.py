@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -22,7 +22,7 @@ from lance_namespace_client.wire import path_segment
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
-from ..catalog.entry import TableEntry, is_lance, with_lance_type
+from ..catalog.entry import ListedTables, TableEntry, is_lance, with_lance_type
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -234,15 +234,18 @@ class UnityNamespace(CatalogNamespace):
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         self._require_catalog(parent)
         with raising(namespace_not_found, parent, when=is_missing):
-            names = [
-                str(table["name"])
+            tables = {
+                str(table["name"]): table
                 for page in self._table_pages(parent)
                 for table in page.get("tables") or ()
                 if _is_lance_table(table)
-            ]
-        if not names:
+            }
+        if not tables:
             self._schema(parent)  # some servers give an empty list for a schema that is not there
-        return sorted_after(names, after)
+        return ListedTables(
+            (name, partial(_entry, (*parent, name), tables[name]))
+            for name in sorted_after(set(tables), after)
+        )
 
     def _holds_tables(self, schema: Identifier) -> bool:
         with raising(namespace_not_found, schema, when=is_missing):

@@ -100,3 +100,14 @@ def test_a_database_that_goes_while_it_is_listed_is_code_1(
     glue.before("GetTables", lambda given: glue.backend().delete_database(database))
     with pytest.raises(NamespaceNotFoundError):
         namespace.list_tables({"id": [database]})
+
+
+def test_what_the_listing_gave_is_not_asked_for_again(
+    namespace: GlueNamespace, database: str, glue: GlueServer
+) -> None:
+    entry = {**LANCE, "StorageDescriptor": {"Location": "/nowhere/t"}}
+    glue.add_tables(database, {f"t{number}": entry for number in range(250)})
+    glue.calls.clear()
+    assert namespace.list_tables({"id": [database], "include_declared": False}).tables == []
+    assert glue.count("GetTables") == 3
+    assert glue.count("GetTable") == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pyarrow as pa
 import pytest
 from pyspark.sql.types import (
@@ -171,3 +173,41 @@ def test_nanoseconds_are_rounded_toward_zero(nested: bool) -> None:
     found = columns.cast_batch(batch, pa.schema([("t", kind)]), cut_fractions=True)["t"]
     flat = found.flatten() if nested else found
     assert flat.cast("int64").to_pylist() == [-1, 0, 1, None]
+
+
+ROUNDED = [
+    (pa.float64(), pa.float32()),
+    (pa.list_(pa.float64()), pa.list_(pa.float16(), 3)),
+    (pa.decimal128(10, 2), pa.float64()),
+    (pa.float64(), pa.decimal128(10, 2)),
+    (pa.timestamp("ns", "UTC"), pa.timestamp("us", "UTC")),
+    (pa.struct([("a", pa.float64())]), pa.struct([("a", pa.float32())])),
+    (pa.map_(pa.string(), pa.float64()), pa.map_(pa.string(), pa.float32())),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "wanted"), ROUNDED, ids=str)
+def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.DataType) -> None:
+    rows, table = (pa.schema([("x", kind), ("n", pa.int8())]) for kind in (given, wanted))
+    with pytest.warns(
+        UserWarning, match=r"^table t: digits may be lost in x \(\S+.* to [^,]*"
+    ) as told:
+        columns.tell_losses(rows, table, "table t")
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (pa.float32(), pa.float64()),
+        (pa.int64(), pa.int8()),  # checked value by value
+        (pa.timestamp("us"), pa.timestamp("s")),
+        (pa.timestamp("us"), pa.timestamp("ns")),
+        (pa.null(), pa.float32()),
+    ],
+    ids=str,
+)
+def test_casts_that_do_not_round_are_not_told(given: pa.DataType, wanted: pa.DataType) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        columns.tell_losses(pa.schema([("x", given)]), pa.schema([("x", wanted)]), "table t")

@@ -157,3 +157,13 @@ def test_four_dataframes_at_once(lake: Lake, spark: Any) -> None:
         thread.join()
     assert failures == []
     assert sorted(lake.dataset("t").to_table()["id"].to_pylist()) == list(range(40))
+
+
+def test_a_first_append_that_fails_leaves_the_table_to_another_in_flight(quiet_lake: Lake) -> None:
+    ours, theirs = first_append(quiet_lake), first_append(quiet_lake)
+    assert (ours.declared, theirs.declared) == (True, False)
+    files = written(theirs)
+    writing.abort(ours, written(ours))
+    assert writing.commit(theirs, files) == 1
+    assert quiet_lake.dataset("t").to_table() == ROWS
+    assert quiet_lake.data_files("t") == {files[0]["files"][0]["path"]}

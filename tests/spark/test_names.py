@@ -51,7 +51,10 @@ def test_with_the_option_table_the_path_is_the_namespace_s() -> None:
         ({"impl": "dir"}, "no table is named"),
         ({"table": "t", "version": "0"}, "'version' must be a whole number of 1 or more"),
         ({"table": "t", "version": "x"}, "'version' must be a whole number"),
-        ({"table": "t", "version": "1", "tag": "a"}, "one of the options 'version' and 'tag'"),
+        (
+            {"table": "t", "version": "1", "tag": "a"},
+            "one of the options 'version', 'tag' and 'timestamp'",
+        ),
         ({"table": "t", "batch_rows": "-1"}, "'batch_rows'"),
     ],
 )

@@ -6,13 +6,17 @@ import os
 import pickle
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import datasource as ds
 
 from lance_namespace_client.errors import ConcurrentModificationError, TableVersionNotFoundError
+from lance_namespace_impls.spark import reading
 from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource, LanceReader
 from tests.spark.conftest import Lake
 
@@ -49,16 +53,53 @@ def test_batches_are_small_where_rows_are_wide(quiet_lake: Lake) -> None:
     sizes = [batch.num_rows for batch in batches(reader_of(quiet_lake, "wide"))]
     assert sum(sizes) == 400
     assert max(sizes) <= (8 << 20) // (5000 * 8)
-    quiet_lake.put("narrow", pa.table({"n": range(20_000)}))
-    assert max(batch.num_rows for batch in batches(reader_of(quiet_lake, "narrow"))) == 8192
+    quiet_lake.put("narrow", pa.table({"n": range(100_000)}))
+    assert max(batch.num_rows for batch in batches(reader_of(quiet_lake, "narrow"))) == 65_536
     few = reader_of(quiet_lake, "narrow", batch_rows="100")
     assert max(batch.num_rows for batch in batches(few)) == 100
 
 
-def test_tasks_are_as_many_as_the_machine_has_cores_or_as_is_said(quiet_lake: Lake) -> None:
+def test_tasks_are_as_many_as_the_size_demands_or_as_is_said(
+    quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver's cores are not those of the cluster."""
     quiet_lake.put("t", pa.table({"n": range(1000)}), max_rows_per_file=10)
-    assert len(reader_of(quiet_lake).partitions()) == min(100, os.cpu_count() or 1)
+    size = sum(file.stat().st_size for file in Path(quiet_lake.path("t"), "data").iterdir())
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert len(reader_of(quiet_lake).partitions()) == 1
+    monkeypatch.setattr(reading, "TASK_BYTES", size // 5 + 1)
+    assert len(reader_of(quiet_lake).partitions()) == 5
     assert len(reader_of(quiet_lake, splits="7").partitions()) == 7
+
+
+@pytest.mark.parametrize("splits", [1, 2, 3, 7, 50])
+@pytest.mark.parametrize("filter_", ["", "n % 3 = 0"])
+def test_each_row_is_read_once_however_fragments_are_cut(
+    quiet_lake: Lake, splits: int, filter_: str
+) -> None:
+    rows = pa.table({"n": range(1000)})
+    quiet_lake.put("t", rows, max_rows_per_file=317).delete("n % 10 = 4 OR n > 950")
+    options = {"splits": str(splits), **({"filter": filter_} if filter_ else {})}
+    reader = reader_of(quiet_lake, **options)
+    parts = [sum(batch.num_rows for batch in reader.read(each)) for each in reader.partitions()]
+    found = [n for batch in batches(reader) for n in batch["n"].to_pylist()]
+    assert found == [n for n in range(951) if n % 10 != 4 and not (filter_ and n % 3)]
+    if not filter_:
+        assert len(parts) == splits
+        assert max(parts) - min(parts) <= 2 + 0.2 * len(found) / splits
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 50)), max_size=12), st.integers(1, 20)
+)
+def test_cutting_loses_no_row(runs: list[tuple[int, int]], groups: int) -> None:
+    sizes, counts = [run[0] for run in runs], [run[1] for run in runs]
+    parts = reading.cut_evenly(sizes, counts, groups)
+    assert len(parts) <= groups
+    flat = [part for group in parts for part in group]
+    assert [(index, row) for index, start, rows in flat for row in range(start, start + rows)] == [
+        (index, row) for index, rows in enumerate(counts) for row in range(rows)
+    ]
 
 
 @pytest.mark.parametrize("pushes", [False, True])

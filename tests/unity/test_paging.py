@@ -72,3 +72,11 @@ def test_callers_page_through_their_own_limit(unity: Unity, main: UnityNamespace
     for name in reversed(names):
         unity.add_table(("main", "s", name), properties={"table_type": "lance"})
     assert list(main.iter_tables(["main", "s"], page_size=99)) == names
+
+
+def test_what_the_listing_gave_is_not_asked_for_again(unity: Unity, main: UnityNamespace) -> None:
+    for n in range(30):
+        main.declare_table({"id": ["main", "s", f"t{n:02}"]})
+    unity.asked.clear()
+    assert main.list_tables({"id": ["main", "s"], "include_declared": False}).tables == []
+    assert {asked.path for asked in unity.asked} == {f"{API}/tables"}

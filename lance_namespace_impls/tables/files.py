@@ -1,0 +1,53 @@
+"""Small files beside a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+__all__ = ["is_missing", "read_beside", "read_small"]
+
+
+def read_small(session: Any, name: str) -> bytes | None:
+    """Return the content of a file; None where it is not there.
+
+    Args:
+        session: a ``lance.file.LanceFileSession``.
+        name: its path in the session's folder.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with TemporaryDirectory() as folder:
+        local = Path(folder, "content")
+        try:
+            session.download_file(name, local)
+        except OSError as error:
+            if is_missing(error):
+                return None
+            raise
+        return local.read_bytes()
+
+
+def read_beside(dataset: Any, name: str) -> bytes | None:
+    """Return the content of a file of a dataset; None where it is not there.
+
+    Args:
+        dataset: a ``lance.LanceDataset``.
+        name: its path in the dataset's folder.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if "://" in dataset.uri:
+        return read_small(dataset.new_file_session(), name)
+    try:
+        return Path(dataset.uri, name).read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def is_missing(error: OSError) -> bool:
+    """Return whether pylance's file session failed since there is no such file."""
+    return "not found" in str(error)

@@ -1,0 +1,202 @@
+"""Bounds on the SQL that callers send.
+
+Lance parses, plans and runs an expression by recursion, on stacks that end the process when they
+overflow: from 250 to 800 operators in a row, depending on which and where, and some 50,000 ``AND``
+or ``OR``. Its parser also tries some keywords in several ways, so that text which is wrong inside
+``POSITION(POSITION(...`` takes three times as long with each level. So a text is measured before
+Lance gets to see it; the bounds are well below what was seen to fail with pylance 14.0.2.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attrs import define
+
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["check_sql"]
+
+# Parts (names, values, operators, brackets) from the outermost expression to the innermost, where
+# each may be an operand of the next.
+MOST_PARTS = 256
+MOST_CONNECTIVES = 5_000
+MOST_LEVELS = 32
+# How often the parser may look at a part, all of them together.
+MOST_LOOKS = 4_000_000
+LOOKS_AGAIN = 3
+
+_NUMBER = r"[0-9][0-9.]*+(?:[eE][+-]?[0-9]++)?+(?!\w)"
+_STRING = r"'(?>[^']*(?:''[^']*)*)'"
+_VALUE = rf"(?:-?{_NUMBER}|{_STRING})"
+_TOKEN = re.compile(
+    rf"""(?P<skipped>\s++|--[^\n]*+|/\*(?>.*?\*/))
+       |(?P<prefixed>\b(?:[bBnNrReEqQ]|[bB][rR]|[rR][bB]|[nN][qQ]|[uU]&)(?=['"]))
+       |(?P<values>{_VALUE}(?>\s*,\s*{_VALUE})*+)
+       |(?P<quoted>"(?>[^"]*(?:""[^"]*)*)"|`(?>[^`]*(?:``[^`]*)*)`)
+       |(?P<word>\w++)
+       |(?P<open>[(\[{{])
+       |(?P<close>[)\]}}])
+       |(?P<other>::|\|\||<>|[<>!]=|.)""",
+    re.DOTALL | re.VERBOSE,
+)
+# What the parser reads in more ways than one.
+_TRIED_TWICE = frozenset(
+    {"ARRAY", "CASE", "CAST", "CEIL", "CONVERT", "EXISTS", "EXTRACT", "FLOOR", "INTERVAL", "MATCH",
+     "NOT", "OVERLAY", "POSITION", "PRIOR", "SAFE_CAST", "SUBSTR", "SUBSTRING", "TRIM", "TRY_CAST",
+     "TRY_CONVERT"}
+)  # fmt: skip
+_SPLITTING = frozenset({"WHEN", "THEN", "ELSE"})
+
+
+@define
+class _Level:
+    """What is between two brackets; its segments are operands that stand side by side."""
+
+    looks: int
+    """How often the parser may look at a part here."""
+    parts: int = 0
+    inner_parts: int = 0
+    inner_connectives: int = 0
+    """The deepest of the levels in the segment under way."""
+    tried: int = 0
+    ranges: int = 0
+    """``BETWEEN`` whose ``AND`` is still to come."""
+    connectives: int = 0
+    most_parts: int = 0
+    most_connectives: int = 0
+    operand: bool = False
+    """Whether the last part was an operand: a sign after it is an operator."""
+    is_case: bool = False
+
+    def end_segment(self) -> None:
+        self.most_parts = max(self.most_parts, self.parts + self.inner_parts)
+        self.most_connectives = max(self.most_connectives, self.inner_connectives)
+        self.parts = self.inner_parts = self.inner_connectives = self.tried = self.ranges = 0
+        self.operand = False
+
+
+def check_sql(text: str, what: str) -> None:
+    """Refuse an SQL expression that Lance cannot work through safely.
+
+    Args:
+        text: a predicate or an expression.
+        what: the operation and the part of it, to open the message with.
+
+    Raises:
+        InvalidInputError: code 13, it is nested too deeply, chains too many operators, or has a
+            kind of literal that Lance does not know.
+    """
+    _Measure(what).measure(text)
+
+
+class _Measure:
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._levels = [_Level(looks=1)]
+        self._looks = 0
+
+    def measure(self, text: str) -> None:
+        for found in _TOKEN.finditer(text):
+            kind = found.lastgroup
+            if kind == "skipped":
+                continue
+            level = self._levels[-1]
+            # A list of a hundred thousand values is one part that is looked at for long.
+            self._looks += level.looks * (1 + (found.end() - found.start()) // 8)
+            if self._looks > MOST_LOOKS:
+                raise self._refused(
+                    "is too much to parse: nest fewer function calls, or shorten it"
+                )
+            if kind == "open":
+                self._part(level, operand=True)
+                self._open(level)
+            elif kind == "close":
+                self._close()
+            elif kind == "word":
+                self._word(level, found[0].upper())
+            elif kind == "prefixed":
+                raise self._refused(f"has a literal {found[0]}'...'; write it as '...'")
+            elif kind == "other":
+                self._other(level, found[0])
+            else:
+                self._part(level, operand=True)
+        while len(self._levels) > 1:
+            self._close()
+        self._levels[0].end_segment()
+        self._check(self._levels[0])
+
+    def _word(self, level: _Level, word: str) -> None:
+        if word in ("AND", "OR"):
+            if word == "AND" and level.ranges:
+                level.ranges -= 1
+                self._part(level, operand=False)
+            else:
+                level.connectives += 1
+                level.end_segment()
+                self._check(level)
+        elif word == "CASE":
+            self._part(level, operand=True)
+            self._open(level, is_case=True)
+        elif word == "END" and level.is_case:
+            self._close()
+        elif word in _SPLITTING and level.is_case:
+            level.end_segment()
+        else:
+            level.ranges += word == "BETWEEN"
+            level.tried += word in _TRIED_TWICE
+            self._part(level, operand=word not in _TRIED_TWICE)
+
+    def _other(self, level: _Level, sign: str) -> None:
+        if sign == ",":
+            level.end_segment()
+        elif sign in "'\"`":
+            raise self._refused(f"has a {sign} that is not closed")
+        elif sign in "$?":
+            raise self._refused(f"has a {sign}: there are no parameters; write the values")
+        else:
+            level.tried += sign in "+-!~@" and not level.operand
+            self._part(level, operand=False)
+
+    def _part(self, level: _Level, *, operand: bool) -> None:
+        level.parts += 1
+        level.operand = operand
+        if level.parts > MOST_PARTS:
+            raise self._too_long()
+
+    def _open(self, level: _Level, *, is_case: bool = False) -> None:
+        if len(self._levels) > MOST_LEVELS:
+            raise self._refused(f"has more than {MOST_LEVELS} levels of brackets; take some out")
+        tried = level.tried + is_case
+        looks = min(level.looks * LOOKS_AGAIN ** min(tried, 16), MOST_LOOKS)
+        self._levels.append(_Level(looks=looks, is_case=is_case))
+
+    def _close(self) -> None:
+        if len(self._levels) == 1:  # a bracket too many is Lance's to refuse
+            return
+        ended = self._levels.pop()
+        ended.end_segment()
+        self._check(ended)
+        outer = self._levels[-1]
+        outer.inner_parts = max(outer.inner_parts, ended.most_parts)
+        outer.inner_connectives = max(
+            outer.inner_connectives, ended.most_connectives + ended.connectives
+        )
+
+    def _check(self, level: _Level) -> None:
+        if level.most_parts > MOST_PARTS:
+            raise self._too_long()
+        if level.connectives + level.most_connectives > MOST_CONNECTIVES:
+            raise self._refused(
+                f"has more than {MOST_CONNECTIVES} AND and OR, one within the other; use IN (...) "
+                "for many values, or ask several times"
+            )
+
+    def _too_long(self) -> InvalidInputError:
+        return self._refused(
+            f"has an expression of more than {MOST_PARTS} names, values and operators, one within "
+            "the other; split it with AND or OR, or compute it in steps"
+        )
+
+    def _refused(self, why: str) -> InvalidInputError:
+        return InvalidInputError(f"{self._what} {why}")
