@@ -129,7 +129,12 @@ _add(
     jobs.serve,
     with_session,
     "lance-ns serve --impl dir -p path=/data/lance --port 2333",
-    "lance-ns serve --profile prod --host 0.0.0.0 --vend-storage-options",
+    "lance-ns serve --profile prod --host 0.0.0.0 --tokens tokens.toml --tls-cert c.pem --tls-key k.pem",
+)
+_add(
+    jobs.token,
+    with_output,
+    "lance-ns token new ana --group writers --days 90 >> tokens.toml",
 )
 _add(
     conformance,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import ipaddress
 import logging
 import signal
@@ -9,14 +10,15 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
 from ..core.identifiers import split_identifier
-from .failures import needs
-from .output import Styled, progress
+from .failures import UsageError, needs
+from .output import Output, Styled, progress
 from .session import Session, key_values
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from ..spark.ingest import ImportPreview
 
-__all__ = ["import_files", "serve"]
+__all__ = ["import_files", "serve", "token"]
 
 PORT = 2333
 
@@ -234,6 +236,37 @@ def serve(
             "--port", metavar="NUMBER", min=0, max=65535, help="TCP port; 0 takes a free one."
         ),
     ] = PORT,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            "--tokens",
+            metavar="FILE",
+            help="Let only those call who have one of the tokens in this file (TOML); it is read "
+            "again when it changes. lance-ns token new makes them.",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-cert", metavar="FILE", help="Certificate to speak TLS with, and its chain (PEM)."
+        ),
+    ] = None,
+    tls_key: Annotated[
+        Path | None,
+        typer.Option("--tls-key", metavar="FILE", help="Private key of the certificate (PEM)."),
+    ] = None,
+    tls_client_ca: Annotated[
+        Path | None,
+        typer.Option(
+            "--tls-client-ca",
+            metavar="FILE",
+            help="Let only those call who have a certificate of these authorities (PEM).",
+        ),
+    ] = None,
+    insecure: Annotated[
+        bool,
+        typer.Option("--insecure", help="Listen beyond this machine without asking who calls."),
+    ] = False,
     vend_storage_options: Annotated[
         bool,
         typer.Option(
@@ -292,9 +325,16 @@ def serve(
     Ctrl-C and SIGTERM end it, once the requests under way are answered.
     """
     with needs("serve", "server"):
-        from ..server import Access, Limits, Reach, ServerOptions
+        from ..server import Access, Limits, Reach, ServerOptions, Tls, TokenFile
         from ..server import serve as run_server
+    if (tls_cert is None) != (tls_key is None) or (tls_client_ca and tls_cert is None):
+        raise UsageError("--tls-cert and --tls-key belong together, and --tls-client-ca needs both")
     options = ServerOptions(
+        callers=[TokenFile(tokens)] if tokens is not None else [],
+        tls=Tls(cert=tls_cert, key=tls_key, client_ca=tls_client_ca)
+        if tls_cert is not None and tls_key is not None
+        else None,
+        insecure=insecure,
         vend_storage_options=vend_storage_options,
         access=Access(allow_hosts=allow_host or ()),
         reach=Reach(storage_options=allow_storage_option or (), locations=allow_location or ()),
@@ -305,10 +345,16 @@ def serve(
         },
     )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    if not _is_loopback(host):
+    if not _is_loopback(host) and not options.sources:
+        if insecure:
+            sys.stderr.write(
+                f"warning: the server asks nobody who they are: whoever reaches {host} can read "
+                "and change this namespace\n"
+            )
+    elif not _is_loopback(host) and options.tls is None:
         sys.stderr.write(
-            f"warning: the server asks nobody who they are: whoever reaches {host} can read and "
-            "change this namespace\n"
+            "warning: tokens travel in clear; give --tls-cert and --tls-key unless a proxy in front "
+            "speaks TLS\n"
         )
     namespace = session.connect()
 
@@ -337,3 +383,35 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def token(
+    output: Output,
+    action: Annotated[Literal["new"], typer.Argument(metavar="new", help="Make a new token.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whose token it is.")],
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", metavar="NAME", help="A group of the caller; may be repeated."),
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option("--days", metavar="NUMBER", min=1, help="Days that it is good for."),
+    ] = None,
+) -> None:
+    """Make a token for a caller of lance-ns serve --tokens.
+
+    The entry for the file goes to standard output, and the token, which is kept nowhere, to
+    standard error.
+    """
+    with needs("token", "server"):
+        from ..server import new_token
+    expires = None
+    if days is not None:
+        now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+        expires = now + datetime.timedelta(days=days)
+    made = new_token(name, tuple(group or ()), expires)
+    if output.as_json:
+        output.document({"token": made.token, "entry": made.entry})
+        return
+    sys.stderr.write(f"token: {made.token}\n")
+    sys.stdout.write(made.entry)

@@ -10,10 +10,13 @@ Source: the general specification, "Lance REST Namespace".
 try:
     from .access import Access
     from .app import create_app
+    from .callers import Caller, CallerSource, Credentials
     from .limits import Limits
     from .options import ServerOptions
     from .reach import Reach
     from .run import serve, serving
+    from .tls import Tls
+    from .tokens import TokenFile, new_token
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
     if package not in ("starlette", "uvicorn"):
@@ -22,4 +25,7 @@ except ModuleNotFoundError as error:
         f"the server needs {package}: pip install 'lance-namespace-kit[server]'", name=package
     ) from error
 
-__all__ = ["Access", "Limits", "Reach", "ServerOptions", "create_app", "serve", "serving"]
+__all__ = [
+    "Access", "Caller", "CallerSource", "Credentials", "Limits", "Reach", "ServerOptions", "Tls",
+    "TokenFile", "create_app", "new_token", "serve", "serving",
+]  # fmt: skip

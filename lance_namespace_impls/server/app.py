@@ -7,8 +7,7 @@ import contextlib
 import io
 import logging
 import traceback
-import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from importlib import resources
 from typing import Any, BinaryIO, TypeVar
@@ -35,11 +34,13 @@ from ..core.errors import scrub
 from .access import check_content_type
 from .answers import Reply, error_reply, gather
 from .bodies import ClientGoneError, Incoming, Rows
-from .limits import Meter, Pool, Pools, out_of_time
+from .call import Call
+from .callers import Credentials
+from .limits import Meter, Pools, out_of_time
 from .options import ServerOptions
 from .performing import Performer
 from .requests import Headers
-from .routes import Endpoint, Found, RouteTable
+from .routes import Found, RouteTable
 
 __all__ = ["create_app"]
 
@@ -48,14 +49,12 @@ logger = logging.getLogger("lance_namespace_impls.server")
 T = TypeVar("T")
 
 FOUND = "lance_namespace.found"
-ABORT = "lance_namespace.abort"
 READ_BYTES = 1 << 20
 SENT_BYTES = 64 << 10
 # What is left of a body when the answer is there already: a little is read before the answer, so
 # that the connection can be used again; more is read after it, so that the client gets to see it.
 LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
 LINGER_BYTES, LINGER_SECONDS = 64 << 20, 5.0
-LONGEST_REQUEST_ID = 128
 
 
 def create_app(
@@ -153,10 +152,11 @@ class _Service:
         if endpoint is None:
             answer = _wrong_method(method, found)
         else:
-            call = _Call(endpoint, found.segments, scope, headers)
+            call = Call(endpoint, found.segments, scope, headers)
             incoming.ended = endpoint.operation.http_method == "GET" and not endpoint.by_name
             try:
                 self._options.access.check(headers)
+                await self._find_caller(call)
                 answer = await self._answer(call, incoming, receive)
             except ClientGoneError:
                 call.leave()
@@ -187,7 +187,24 @@ class _Service:
         )
         await self._send(error_reply(error), Incoming(receive), receive, send)
 
-    async def _answer(self, call: _Call, incoming: Incoming, receive: Receive) -> Reply:
+    async def _find_caller(self, call: Call) -> None:
+        """Find out who calls before anything of the body is read, unless it is the body that says so.
+
+        Raises:
+            UnauthenticatedError: code 16.
+        """
+        authentication = self._performer.authentication
+        if authentication is None:
+            return
+        credentials = Credentials.of(call.headers, call.certificate)
+        if not credentials and call.may_name_caller:
+            return
+        if authentication.waits:
+            call.caller = await asyncio.to_thread(authentication.find, credentials, call.address)
+        else:
+            call.caller = authentication.find(credentials, call.address)
+
+    async def _answer(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         pool = self._pools.of(call.endpoint.operation)
         if pool is self._pools.uploads:
             return await self._take_rows(call, incoming)
@@ -199,7 +216,7 @@ class _Service:
             return await _done(call.start(self._perform, call, body))
         return await self._query(call, body, receive)
 
-    async def _query(self, call: _Call, body: bytes, receive: Receive) -> Reply:
+    async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
         """Run what may take long; it is given up at its deadline, or when the client goes."""
         work = asyncio.wrap_future(call.start(self._perform, call, body))
         gone = asyncio.create_task(_until_gone(receive))
@@ -219,7 +236,7 @@ class _Service:
             raise ClientGoneError("the client closed the connection before the answer")
         raise out_of_time(call.endpoint.operation.name, self._limits.query_seconds)
 
-    async def _take_rows(self, call: _Call, incoming: Incoming) -> Reply:
+    async def _take_rows(self, call: Call, incoming: Incoming) -> Reply:
         check_content_type(call.endpoint, call.headers)
         rows = Rows(incoming, self._limits)
         filling = asyncio.create_task(rows.fill())
@@ -233,11 +250,18 @@ class _Service:
             filling.cancel()
             await asyncio.wait((filling,))
 
-    def _perform(self, call: _Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
+    def _perform(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
         """Do an operation; runs in a worker thread, from reading the request to writing the answer."""
         try:
             return self._performer.perform(
-                call.endpoint, call.segments, call.query_string, call.headers, body, rows
+                call.endpoint,
+                call.segments,
+                call.query_string,
+                call.headers,
+                body,
+                rows,
+                caller=call.caller,
+                address=call.address,
             )
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
             return self._failed(error, call)
@@ -245,7 +269,7 @@ class _Service:
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    def _failed(self, error: Exception, call: _Call) -> Reply:
+    def _failed(self, error: Exception, call: Call) -> Reply:
         """Write a failure; what is the server's own fault goes to the log under the request's id."""
         if isinstance(error, LanceNamespaceError) and error.http_status < 500:
             return error_reply(error)
@@ -276,7 +300,7 @@ class _Service:
         incoming: Incoming,
         receive: Receive,
         send: Send,
-        call: _Call | None = None,
+        call: Call | None = None,
     ) -> None:
         headers = answer.headers
         ended = incoming.ended or await incoming.drain(LEFT_BYTES, LEFT_SECONDS)
@@ -292,7 +316,7 @@ class _Service:
             await incoming.drain(LINGER_BYTES, LINGER_SECONDS)
             await send(_part(b"", more=False))
 
-    async def _stream(self, answer: Reply, receive: Receive, send: Send, call: _Call) -> None:
+    async def _stream(self, answer: Reply, receive: Receive, send: Send, call: Call) -> None:
         """Send rows; the next ones are read while some go out.
 
         A failure in the middle can only cut the connection: the answer then lacks its end.
@@ -343,90 +367,6 @@ class _Service:
             call.finally_do(rest.close)
 
 
-class _Call:
-    """One request to an operation, and its place in a pool."""
-
-    __slots__ = (
-        "_abort", "_id", "_pool", "_work", "endpoint", "headers", "query_string", "segments",
-        "started",
-    )  # fmt: skip
-
-    def __init__(
-        self, endpoint: Endpoint, segments: tuple[str, ...], scope: Scope, headers: Headers
-    ) -> None:
-        self.endpoint = endpoint
-        self.segments = segments
-        self.query_string: bytes = scope["query_string"]
-        self.headers = headers
-        self.started = asyncio.get_running_loop().time()
-        self._abort: Callable[[], None] | None = scope.get(ABORT)
-        self._id: str | None = None
-        self._pool: Pool | None = None
-        self._work: Future[Any] | None = None
-
-    async def enter(self, pool: Pool) -> None:
-        """Take a place in a pool; it is held until the answer is sent and no thread works on it.
-
-        Raises:
-            ThrottlingError: code 21, there is none.
-        """
-        await pool.enter()
-        self._pool = pool
-
-    def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Run a function in a thread of the pool."""
-        assert self._pool is not None
-        work = self._pool.start(function, *arguments)
-        self._work = work
-        return work
-
-    def leave(self) -> None:
-        """Give the place back, once the thread has come to its end."""
-        pool, self._pool = self._pool, None
-        if pool is None:
-            return
-        if self._work is None or self._work.done():
-            pool.leave()
-            return
-        loop = asyncio.get_running_loop()
-        self._work.add_done_callback(lambda _: _call_soon(loop, pool.leave))
-
-    def give_up(self) -> None:
-        """Close what a thread is going to answer, which nobody waits for any more."""
-
-        def close(work: Future[Any]) -> None:
-            if not work.cancelled() and isinstance(work.result(), Reply):
-                rest: Any = work.result().rest
-                if rest is not None:
-                    rest.close()
-
-        assert self._work is not None
-        self._work.add_done_callback(close)
-
-    def finally_do(self, function: Callable[[], None]) -> None:
-        """Call a function once no thread works on the call."""
-        if self._work is None:
-            function()
-        else:
-            self._work.add_done_callback(lambda _: function())
-
-    def cut(self) -> None:
-        """Close the connection without its answer's end, whatever waits to be sent."""
-        if self._abort is not None:
-            self._abort()
-        else:
-            raise ClientGoneError("the answer was cut")
-
-    @property
-    def id(self) -> str:
-        """What to find the request by in the log: the client's ``x-request-id``, or a new one."""
-        if self._id is None:
-            given = self.headers.get("x-request-id", "")
-            usable = 0 < len(given) <= LONGEST_REQUEST_ID and given.isprintable()
-            self._id = given if usable else uuid.uuid4().hex
-        return self._id
-
-
 class _NoRouteError(UnsupportedError):
     http_status = 404
 
@@ -457,11 +397,6 @@ async def _send_part(send: Send, body: bytes, meter: Meter) -> None:
 
 async def _done(work: Future[T]) -> T:
     return await asyncio.wrap_future(work)
-
-
-def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
-    with contextlib.suppress(RuntimeError):  # the server has stopped meanwhile
-        loop.call_soon_threadsafe(function)
 
 
 async def _until_gone(receive: Receive) -> None:

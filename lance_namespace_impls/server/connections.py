@@ -11,7 +11,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError, ThrottlingError
 
 from .answers import Reply, error_reply
-from .app import ABORT
+from .call import ABORT, CERTIFICATE
 from .limits import RETRY_SECONDS, Limits
 
 __all__ = ["bounded_protocol"]
@@ -88,6 +88,9 @@ class _Protocol(HttpToolsProtocol):
         # In place before the application gets to see it.
         scope: Any = self.scope
         scope[ABORT] = self.transport.abort
+        secured = self.transport.get_extra_info("ssl_object")
+        if secured is not None:
+            scope[CERTIFICATE] = secured.getpeercert()
         super().on_headers_complete()
 
     def _expect_headers(self) -> None:

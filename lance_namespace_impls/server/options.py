@@ -7,10 +7,16 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from .access import Access
+from .callers import CallerSource, Certificates
 from .limits import Limits
 from .reach import Reach
+from .tls import Tls
 
 __all__ = ["ServerOptions"]
+
+
+def _sources(given: Iterable[CallerSource]) -> tuple[CallerSource, ...]:
+    return tuple(given)
 
 
 def _identifiers(given: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
@@ -22,6 +28,10 @@ class ServerOptions:
     """How a namespace is served.
 
     Args:
+        callers: what knows who calls, such as `TokenFile`; a call of nobody that one of them knows is
+            refused. With none, everybody may call, and `serve` listens on this machine alone.
+        tls: certificate and key of `serve`; plain HTTP unless given.
+        insecure: whether `serve` listens beyond this machine though it does not ask who calls.
         vend_storage_options: whether answers carry the secrets among the storage options.
         access: which requests are taken.
         reach: which storage options and locations callers may name.
@@ -31,6 +41,9 @@ class ServerOptions:
             a namespace below the root.
     """
 
+    callers: tuple[CallerSource, ...] = attrs.field(default=(), converter=_sources)
+    tls: Tls | None = None
+    insecure: bool = False
     vend_storage_options: bool = False
     access: Access = attrs.field(factory=Access)
     reach: Reach = attrs.field(factory=Reach)
@@ -38,3 +51,9 @@ class ServerOptions:
     lancedb_databases: Mapping[str, tuple[str, ...]] = attrs.field(
         factory=dict, converter=_identifiers
     )
+
+    @property
+    def sources(self) -> tuple[CallerSource, ...]:
+        """All that knows who calls, the certificates of callers included."""
+        by_certificate = self.tls is not None and self.tls.client_ca is not None
+        return (*self.callers, *([Certificates()] if by_certificate else []))

@@ -12,6 +12,7 @@ from lance_namespace_client.operations import Operation
 
 from ..tables.write import RowCount
 from .answers import Reply, reply
+from .callers import Authentication, Caller, Credentials
 from .lancedb import Databases
 from .options import ServerOptions
 from .requests import Headers, read_request
@@ -32,6 +33,12 @@ class Performer:
         self._namespace = namespace
         self._options = options
         self._databases = Databases(namespace, options.lancedb_databases)
+        self._authentication = Authentication(options.sources) if options.sources else None
+
+    @property
+    def authentication(self) -> Authentication | None:
+        """What finds out who calls; None where everybody may."""
+        return self._authentication
 
     def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
         """Return whether a body is of a kind that a dialect has and the protocol has not."""
@@ -46,6 +53,9 @@ class Performer:
         headers: Headers,
         body: bytes,
         rows: BinaryIO | None = None,
+        *,
+        caller: Caller | None = None,
+        address: str = "",
     ) -> Reply:
         """Do an operation.
 
@@ -56,21 +66,28 @@ class Performer:
             headers: the request's headers.
             body: the JSON body; empty where there is none.
             rows: the body where it is rows.
+            caller: who calls, if the headers or the connection say so.
+            address: where the call comes from.
 
         Returns:
             the answer; rows follow as they are read.
 
         Raises:
             LanceNamespaceError: the request cannot be read, or the operation fails.
+            UnauthenticatedError: code 16, nobody that is known calls.
         """
+        if self._authentication is not None and caller is None:
+            self._authentication.find(Credentials.of_body(body), address)
         dialect = self._databases.dialect(headers)
         operation = endpoint.operation
         if dialect is None:
             request = read_request(endpoint, segments, query_string, headers, body)
+            self._keep_credentials(request)
             return self._reply(operation, request, self._do(operation, request, rows))
         try:
             body = dialect.read_body(operation, headers, body)
             request = read_request(endpoint, segments, query_string, headers, body)
+            self._keep_credentials(request)
             operation, request = dialect.place(operation, request)
             answer = self._do(operation, request, rows)
             found = dialect.reply(operation, request, answer, self._namespace)
@@ -79,6 +96,11 @@ class Performer:
             if error.http_status >= 500:
                 raise
             return dialect.signed(dialect.failed(error))
+
+    def _keep_credentials(self, request: Any) -> None:
+        """Let the credentials that are for this server go no further."""
+        if self._authentication is not None:
+            request.identity = None
 
     def _do(self, operation: Operation[Any, Any], request: Any, rows: BinaryIO | None) -> Any:
         self._options.reach.check(operation, request, self._namespace)

@@ -18,7 +18,7 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import first_line
-from .access import is_wildcard
+from .access import is_loopback, is_wildcard
 from .app import create_app
 from .connections import bounded_protocol
 from .options import ServerOptions
@@ -53,13 +53,17 @@ def serve(
             unless given.
 
     Raises:
-        InvalidInputError: code 13, it cannot listen on that address.
+        InvalidInputError: code 13, it cannot listen on that address, or would beyond this machine
+            without asking who calls.
     """
+    options = options or ServerOptions()
+    _check_safe(host, options)
     say = announce if announce is not None else _print_address
     try:
         with _listen(host, port) as listener, _signals_stop_quietly():
-            options = _named(options or ServerOptions(), host)
-            server = _Server(namespace, options, lambda: say(_address(listener)))
+            options = _named(options, host)
+            secure = options.tls is not None
+            server = _Server(namespace, options, lambda: say(_address(listener, secure)))
             server.run([listener])
     finally:
         if isinstance(namespace, Namespace):
@@ -84,13 +88,14 @@ def serving(namespace: LanceNamespace, options: ServerOptions | None = None) -> 
     """
     started = threading.Event()
     with _listen("127.0.0.1", 0) as listener:
-        server = _Server(namespace, options or ServerOptions(), started.set)
+        options = options or ServerOptions()
+        server = _Server(namespace, options, started.set)
         thread = threading.Thread(target=server.run, args=([listener],), name="lance-ns-server")
         thread.start()
         try:
             if not started.wait(STOP_SECONDS):
                 raise ServiceUnavailableError("the server did not start; its log says why")
-            yield _address(listener)
+            yield _address(listener, options.tls is not None)
         finally:
             server.should_exit = True
             thread.join()
@@ -101,6 +106,9 @@ class _Server(uvicorn.Server):
         self, namespace: LanceNamespace, options: ServerOptions, on_started: Callable[[], None]
     ) -> None:
         self._on_started = on_started
+        self._tls = options.tls
+        self._context = options.tls.context() if options.tls is not None else None
+        self._marks = options.tls.marks() if options.tls is not None else ()
         super().__init__(
             uvicorn.Config(
                 create_app(namespace, options),
@@ -116,8 +124,19 @@ class _Server(uvicorn.Server):
         )
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._context is not None:
+            self.config.ssl = self._context
         await super().startup(sockets)
         self._on_started()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look after what changes while it runs; uvicorn calls it ten times a second."""
+        if self._tls is not None and self._context is not None and counter % 10 == 0:
+            marks = self._tls.marks()
+            if marks != self._marks:
+                self._marks = marks
+                self._tls.reload(self._context)
+        return await super().on_tick(counter)
 
 
 def _named(options: ServerOptions, host: str) -> ServerOptions:
@@ -127,6 +146,17 @@ def _named(options: ServerOptions, host: str) -> ServerOptions:
     access = options.access
     own = attrs.evolve(access, allow_hosts=access.allow_hosts | {host})
     return attrs.evolve(options, access=own)
+
+
+def _check_safe(host: str, options: ServerOptions) -> None:
+    """Refuse to serve other machines without asking who calls, unless told so (code 13)."""
+    if is_loopback(host) or options.sources or options.insecure:
+        return
+    raise InvalidInputError(
+        f"whoever reaches {host or 'this machine'} could read and change the namespace: let the "
+        "server ask who calls (--tokens, --oidc-issuer, --tls-client-ca), leave --host out to serve "
+        "this machine alone, or say --insecure"
+    )
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -139,9 +169,10 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _address(listener: socket.socket) -> str:
+def _address(listener: socket.socket, secure: bool) -> str:
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if secure else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def _print_address(address: str) -> None:

@@ -1,0 +1,128 @@
+"""One request to an operation, from its arrival to the end of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from starlette.types import Scope
+
+from lance_namespace_client.operations import Body
+
+from .answers import Reply
+from .bodies import ClientGoneError
+from .callers import Caller
+from .limits import Pool
+from .requests import Headers
+from .routes import Endpoint
+
+__all__ = ["ABORT", "CERTIFICATE", "Call"]
+
+T = TypeVar("T")
+
+# What the server puts into a request's scope.
+ABORT = "lance_namespace.abort"
+CERTIFICATE = "lance_namespace.certificate"
+LONGEST_REQUEST_ID = 128
+
+
+class Call:
+    """One request to an operation, and its place in a pool."""
+
+    __slots__ = (
+        "_abort", "_id", "_pool", "_work", "address", "caller", "certificate", "endpoint", "headers",
+        "query_string", "segments", "started",
+    )  # fmt: skip
+
+    def __init__(
+        self, endpoint: Endpoint, segments: tuple[str, ...], scope: Scope, headers: Headers
+    ) -> None:
+        self.endpoint = endpoint
+        self.segments = segments
+        self.query_string: bytes = scope["query_string"]
+        self.headers = headers
+        self.started = asyncio.get_running_loop().time()
+        self.address: str = (scope.get("client") or ("",))[0]
+        self.certificate: Any = scope.get(CERTIFICATE)
+        self.caller: Caller | None = None
+        self._abort: Callable[[], None] | None = scope.get(ABORT)
+        self._id: str | None = None
+        self._pool: Pool | None = None
+        self._work: Future[Any] | None = None
+
+    @property
+    def may_name_caller(self) -> bool:
+        """Whether the body has room for the protocol's ``identity``."""
+        body = self.endpoint.operation.body
+        return body is Body.JSON or (self.endpoint.by_name and body is not Body.ARROW)
+
+    async def enter(self, pool: Pool) -> None:
+        """Take a place in a pool; it is held until the answer is sent and no thread works on it.
+
+        Raises:
+            ThrottlingError: code 21, there is none.
+        """
+        await pool.enter()
+        self._pool = pool
+
+    def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Run a function in a thread of the pool."""
+        assert self._pool is not None
+        work = self._pool.start(function, *arguments)
+        self._work = work
+        return work
+
+    def leave(self) -> None:
+        """Give the place back, once the thread has come to its end."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        if self._work is None or self._work.done():
+            pool.leave()
+            return
+        loop = asyncio.get_running_loop()
+        self._work.add_done_callback(lambda _: _call_soon(loop, pool.leave))
+
+    def give_up(self) -> None:
+        """Close what a thread is going to answer, which nobody waits for any more."""
+
+        def close(work: Future[Any]) -> None:
+            if not work.cancelled() and isinstance(work.result(), Reply):
+                rest: Any = work.result().rest
+                if rest is not None:
+                    rest.close()
+
+        assert self._work is not None
+        self._work.add_done_callback(close)
+
+    def finally_do(self, function: Callable[[], None]) -> None:
+        """Call a function once no thread works on the call."""
+        if self._work is None:
+            function()
+        else:
+            self._work.add_done_callback(lambda _: function())
+
+    def cut(self) -> None:
+        """Close the connection without its answer's end, whatever waits to be sent."""
+        if self._abort is not None:
+            self._abort()
+        else:
+            raise ClientGoneError("the answer was cut")
+
+    @property
+    def id(self) -> str:
+        """What to find the request by in the log: the client's ``x-request-id``, or a new one."""
+        if self._id is None:
+            given = self.headers.get("x-request-id", "")
+            usable = 0 < len(given) <= LONGEST_REQUEST_ID and given.isprintable()
+            self._id = given if usable else uuid.uuid4().hex
+        return self._id
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the server has stopped meanwhile
+        loop.call_soon_threadsafe(function)
