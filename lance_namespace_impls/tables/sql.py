@@ -37,7 +37,7 @@ _TOKEN = re.compile(
        |(?P<word>\w++)
        |(?P<open>[(\[{{])
        |(?P<close>[)\]}}])
-       |(?P<other>::|\|\||<>|[<>!]=|.)""",
+       |(?P<other>/\*|::|\|\||<>|[<>!]=|.)""",
     re.DOTALL | re.VERBOSE,
 )
 # What the parser reads in more ways than one.
@@ -150,7 +150,7 @@ class _Measure:
     def _other(self, level: _Level, sign: str) -> None:
         if sign == ",":
             level.end_segment()
-        elif sign in "'\"`":
+        elif sign in ("'", '"', "`", "/*"):
             raise self._refused(f"has a {sign} that is not closed")
         elif sign in "$?":
             raise self._refused(f"has a {sign}: there are no parameters; write the values")
