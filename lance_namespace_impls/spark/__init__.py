@@ -13,25 +13,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .changes import Change, delete, merge_into
     from .failures import protocol_error_in
     from .frames import count_rows, read_table
     from .ingest import ImportResult, import_files
     from .session import local_session
 
 __all__ = [
+    "Change",
     "ImportResult",
     "count_rows",
+    "delete",
     "import_files",
     "local_session",
+    "merge_into",
     "protocol_error_in",
     "read_table",
 ]
 
 _HOME = {
+    "Change": "changes",
     "ImportResult": "ingest",
     "count_rows": "frames",
+    "delete": "changes",
     "import_files": "ingest",
     "local_session": "session",
+    "merge_into": "changes",
     "protocol_error_in": "failures",
     "read_table": "frames",
 }

@@ -31,9 +31,10 @@ from .target import Target
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-__all__ = ["Piece", "Pinned", "group_by_size", "pin", "plan_tasks", "read_pieces"]
+__all__ = ["ROW_ADDRESS", "Piece", "Pinned", "group_by_size", "pin", "plan_tasks", "read_pieces"]
 
 ROW_ID = "_rowid"
+ROW_ADDRESS = "_rowaddr"
 # Arrow's hop to the JVM costs per batch; wide rows make a batch of that many bytes sooner.
 BATCH_ROWS = 65_536
 BATCH_BYTES = 8 << 20
@@ -169,7 +170,7 @@ def pin(
 
 
 def _typed(found: pa.Field, table: pa.Schema) -> pa.Field:
-    if found.name == ROW_ID and table.get_field_index(ROW_ID) < 0:
+    if found.name in (ROW_ID, ROW_ADDRESS) and found.name not in table.names:
         return found.with_type(pa.int64())  # else a decimal, as any uint64
     index = table.get_field_index(found.name)
     return found if index < 0 else table.field(index).with_nullable(found.nullable)
@@ -247,8 +248,7 @@ def read_pieces(
     ]
     for fragments, part in runs:
         scanner = dataset.scanner(
-            columns=[name for name in pinned.schema.names if name != ROW_ID],
-            with_row_id=ROW_ID in pinned.schema.names,
+            columns=pinned.schema.names,
             filter=pinned.filter,
             fragments=[dataset.get_fragment(number) for number in fragments],
             offset=part.offset if part else None,

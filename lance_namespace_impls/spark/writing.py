@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import uuid
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -271,11 +271,24 @@ class _Rows:
             raise
 
 
-def commit(plan: WritePlan, fragments: Fragments) -> int:
-    """Make the table hold the rows that were written; give its new version.
+def commit(
+    plan: WritePlan,
+    fragments: Fragments,
+    *,
+    operation: Callable[[list[Any]], Any] | None = None,
+    alone: bool = False,
+) -> int:
+    """Make the table hold the rows that were written; return its new version.
 
     Rows are added whatever else was added meanwhile, be it the first rows of the table. Rows are
     replaced only where nothing changed since the plan.
+
+    Args:
+        plan: the plan.
+        fragments: what was written.
+        operation: makes pylance's operation of the new fragments, else as the plan says.
+        alone: whether an operation fails if anything was committed since the plan. It is looked for
+            right before the commit; pylance commits an update on top of rows added after that.
 
     Raises:
         ConcurrentModificationError: code 14, the table was changed meanwhile in a way that this
@@ -286,7 +299,13 @@ def commit(plan: WritePlan, fragments: Fragments) -> int:
     found = [lance.FragmentMetadata.from_json(json.dumps(fragment)) for fragment in fragments]
     storage = plan.target.storage_at(plan.location)
     try:
-        version = _commit(plan, storage, found)
+        if operation is None:
+            version = _commit(plan, storage, found)
+        elif alone and int(plan.target.open(storage).version) != plan.read_version:
+            raise _overtaken(plan)
+        else:
+            change = lance.Transaction(plan.read_version, operation(found))
+            version = commit_onto(storage, change)
     except Exception as error:
         failure = _commit_failure(plan, storage, error)
         if isinstance(failure, ConcurrentModificationError):

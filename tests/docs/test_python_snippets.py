@@ -80,7 +80,7 @@ def guide(folder: Path) -> Iterator[Around]:
 
 @setting("spark")
 def spark(folder: Path) -> Iterator[Around]:
-    flights = pa.table({"day": [date(2024, 1, 1)] * 2, "price": [5.0, 99.5]})
+    flights = pa.table({"day": [date(2024, 1, 1), date(2024, 1, 2)], "price": [5.0, 99.5]})
     with connect("dir", {"path": str(folder / "lake")}) as namespace:
         namespace.create_table({"id": ["flights"]}, flights)
     data = folder / "data"

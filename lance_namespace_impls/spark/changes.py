@@ -1,0 +1,366 @@
+"""Changes to the rows of a table by many workers, each in one commit of the driver.
+
+Workers write new data files and deletion files, which no version shows; the driver then commits all
+of them at once, or none. A change that another has made meanwhile to the same rows is code 14.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+)
+
+from ..tables.sql import check_sql
+from . import writing
+from .failures import coded
+from .frames import read_table, target_of
+from .reading import ROW_ADDRESS, pin, plan_tasks
+from .runners import SparkRunner
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..catalog.namespace import Namespace
+    from .runners import Count
+    from .writing import WritePlan
+
+__all__ = ["Change", "Matched", "NotMatched", "NotMatchedBySource", "delete", "merge_into"]
+
+_OFFSET_BITS = 32
+
+
+class Matched(Enum):
+    """What becomes of a row of the table whose key the source has."""
+
+    UPDATE = "update"
+    DELETE = "delete"
+    KEEP = "keep"
+
+
+class NotMatched(Enum):
+    """What becomes of a row of the source whose key the table lacks."""
+
+    INSERT = "insert"
+    IGNORE = "ignore"
+
+
+class NotMatchedBySource(Enum):
+    """What becomes of a row of the table whose key the source lacks."""
+
+    DELETE = "delete"
+    KEEP = "keep"
+
+
+@frozen(kw_only=True)
+class Change:
+    """What was changed.
+
+    Attributes:
+        version: version of the table that has the change; the one before where nothing changed.
+        inserted: rows that are new.
+        updated: rows that have other values.
+        deleted: rows that are gone.
+    """
+
+    version: int
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+
+def delete(
+    spark: SparkSession, namespace: Namespace, table: str | Sequence[str], where: str
+) -> Change:
+    """Delete rows and return how many there were.
+
+    Args:
+        spark: the session.
+        namespace: what has the table.
+        table: identifier of the table; text is one name.
+        where: the rows, as a condition in Lance's SQL.
+
+    Raises:
+        TableNotFoundError: code 4.
+        InvalidInputError: code 13, the condition is none.
+        ConcurrentModificationError: code 14, others changed the same rows meanwhile; nothing is
+            deleted.
+        InvalidTableStateError: code 19, the table has no data.
+    """
+    check_sql(where, "the condition")
+    target = target_of(namespace, table)
+    pinned = pin(target, filter=where)
+    # By whole fragments, as with any filter.
+    tasks = [
+        json.dumps([piece.fragment for piece in group])
+        for group in plan_tasks(pinned, cores=spark.sparkContext.defaultParallelism)
+    ]
+
+    def work(task: str, count: Count) -> str:
+        with coded(f"deleting from {target.name}", target.namespace.config.secrets()):
+            return json.dumps(_delete(pinned.open(), dict.fromkeys(json.loads(task), where), count))
+
+    answers = SparkRunner(spark).run(f"delete from {target.name}", tasks, work, _quietly)
+    removals = _Removals.of(answers)
+    if not removals.rows:
+        return Change(version=pinned.version)
+    plan = _planned(target, pinned.schema, pinned.version)
+    return Change(version=removals.commit(plan, []), deleted=removals.rows)
+
+
+def merge_into(
+    frame: DataFrame,
+    namespace: Namespace,
+    table: str | Sequence[str],
+    on: str | Sequence[str],
+    *,
+    when_matched: Matched | str = Matched.UPDATE,
+    when_not_matched: NotMatched | str = NotMatched.INSERT,
+    when_not_matched_by_source: NotMatchedBySource | str = NotMatchedBySource.KEEP,
+) -> Change:
+    """Merge the rows of a DataFrame into a table by key and return what changed.
+
+    Of the table Spark sees the keys alone. A key that is null matches none.
+
+    Args:
+        frame: the source, with all columns of the table.
+        namespace: what has the table.
+        table: identifier of the table; text is one name.
+        on: columns that make the key.
+        when_matched: rows that both have: ``update``, ``delete`` or ``keep``.
+        when_not_matched: rows that the source alone has: ``insert`` or ``ignore``.
+        when_not_matched_by_source: rows that the table alone has: ``delete`` or ``keep``.
+
+    Raises:
+        TableNotFoundError: code 4.
+        TableColumnNotFoundError: code 12, the table has no column of the key.
+        InvalidInputError: code 13, several rows of the source match one of the table.
+        ConcurrentModificationError: code 14, the table was changed meanwhile; it is as the others
+            left it.
+        InvalidTableStateError: code 19, the table has no data.
+        TableSchemaValidationError: code 20, the source's columns are not the table's.
+    """
+    matched, new, gone = _ways(when_matched, when_not_matched, when_not_matched_by_source)
+    keys = [on] if isinstance(on, str) else list(on)
+    target = target_of(namespace, table)
+    spark = frame.sparkSession
+    pinned = pin(target)
+    _check_columns(frame, keys, pinned.schema, target.name)
+    held = read_table(
+        spark, namespace, list(target.table), columns=[*keys, ROW_ADDRESS], version=pinned.version
+    )
+    plan = _planned(target, _schema_of(frame), pinned.version)
+    try:
+        written = _Written.of(_merged(frame, held, keys, matched, new, plan))
+        addresses = written.addresses
+        if len(set(addresses)) < len(addresses):
+            raise InvalidInputError(
+                f"{target.name}: several rows of the source have the key of one row of the table; "
+                f"leave one for each {', '.join(keys)}"
+            )
+        unmatched: list[int] = []
+        if gone is NotMatchedBySource.DELETE:
+            rest = held.join(frame.select(*keys), keys, "left_anti").select(ROW_ADDRESS)
+            unmatched = rest.toArrow()[ROW_ADDRESS].to_pylist()
+        removals = _remove(spark, plan, [*addresses, *unmatched])
+    except BaseException:
+        writing.abort(plan, [])
+        raise
+    updated = len(addresses) if matched is Matched.UPDATE else 0
+    if not removals.rows and not written.rows:
+        writing.abort(plan, written.fragments)
+        return Change(version=pinned.version)
+    return Change(
+        version=removals.commit(plan, written.fragments, alone=new is NotMatched.INSERT),
+        inserted=written.rows - updated,
+        updated=updated,
+        deleted=removals.rows - updated,
+    )
+
+
+def _ways(
+    matched: Matched | str, new: NotMatched | str, gone: NotMatchedBySource | str
+) -> tuple[Matched, NotMatched, NotMatchedBySource]:
+    try:
+        return Matched(matched), NotMatched(new), NotMatchedBySource(gone)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{error}: when_matched is update, delete or keep, when_not_matched insert or ignore, "
+            "when_not_matched_by_source delete or keep"
+        ) from error
+
+
+def _check_columns(frame: DataFrame, keys: Sequence[str], table: pa.Schema, what: str) -> None:
+    missing = [key for key in keys if key not in table.names]
+    if missing or not keys:
+        raise TableColumnNotFoundError(
+            f"{what} has no column {', '.join(missing) or 'to merge on'}; it has {', '.join(table.names)}"
+        )
+    if lacking := [name for name in table.names if name not in frame.columns]:
+        raise TableSchemaValidationError(
+            f"{what}: the source lacks the column {', '.join(lacking)}; a merge replaces whole rows"
+        )
+
+
+def _schema_of(frame: DataFrame) -> pa.Schema:
+    from .columns import lance_schema
+
+    return lance_schema(frame.schema)
+
+
+def _planned(target: Any, schema: pa.Schema, version: int) -> WritePlan:
+    from attrs import evolve
+
+    plan = writing.plan_write(target, schema, writing.Mode.APPEND)
+    assert plan is not None  # only EXIST_OK has nothing to do
+    return evolve(plan, read_version=version)
+
+
+def _merged(
+    frame: DataFrame,
+    held: DataFrame,
+    keys: Sequence[str],
+    matched: Matched,
+    new: NotMatched,
+    plan: WritePlan,
+) -> DataFrame:
+    """Return a row for each task: what it wrote, and the addresses of the rows that it replaces."""
+    joined = frame.join(held, list(keys), "left")
+    if matched is Matched.KEEP:
+        joined = joined.where(f"{ROW_ADDRESS} IS NULL")
+    if new is NotMatched.IGNORE:
+        joined = joined.where(f"{ROW_ADDRESS} IS NOT NULL")
+    updates = matched is Matched.UPDATE
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ..tables.align import aligned
+        from .columns import cast_batch
+
+        addresses: list[pa.Array] = []
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            for given in batches:
+                place = given.column(given.schema.get_field_index(ROW_ADDRESS))
+                addresses.append(place.drop_null())
+                kept = given if updates else given.filter(place.is_null())
+                if kept.num_rows:
+                    yield cast_batch(aligned(kept), plan.schema)
+
+        target = plan.target
+        with coded(f"merging into {target.name}", target.namespace.config.secrets()):
+            fragments = json.dumps(writing.write_rows(plan, rows()))
+            flat = pa.concat_arrays(addresses) if addresses else pa.array([], pa.int64())
+            text = base64.b64encode(flat.to_numpy(zero_copy_only=False).tobytes()).decode()
+            yield pa.record_batch({"fragments": [fragments], "addresses": [text]})
+
+    return joined.mapInArrow(write, "fragments string, addresses string")
+
+
+@frozen(kw_only=True)
+class _Written:
+    """What the tasks of a merge wrote, and the rows of the table that it stands for."""
+
+    fragments: list[Any]
+    addresses: list[int]
+
+    @property
+    def rows(self) -> int:
+        return sum(fragment["physical_rows"] for fragment in self.fragments)
+
+    @classmethod
+    def of(cls, frame: DataFrame) -> _Written:
+        import numpy as np
+
+        fragments: list[Any] = []
+        addresses: list[int] = []
+        for row in frame.collect():
+            fragments += json.loads(row.fragments)
+            addresses += np.frombuffer(base64.b64decode(row.addresses), np.int64).tolist()
+        return cls(fragments=fragments, addresses=addresses)
+
+
+def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> _Removals:
+    """Write the deletion files of rows that have those addresses, a fragment a task."""
+    by_fragment: dict[int, list[int]] = {}
+    for address in addresses:
+        by_fragment.setdefault(address >> _OFFSET_BITS, []).append(address)
+    tasks = [
+        json.dumps([fragment, f"{ROW_ADDRESS} IN ({','.join(map(str, rows))})"])
+        for fragment, rows in sorted(by_fragment.items())
+    ]
+    if not tasks:
+        return _Removals(changed=[], removed=[], rows=0)
+    target, location, version = plan.target, plan.location, plan.read_version
+
+    def work(task: str, count: Count) -> str:
+        with coded(f"merging into {target.name}", target.namespace.config.secrets()):
+            fragment, where = json.loads(task)
+            dataset = target.open(target.storage_at(location), version)
+            return json.dumps(_delete(dataset, {fragment: where}, count))
+
+    return _Removals.of(SparkRunner(spark).run(f"merge into {target.name}", tasks, work, _quietly))
+
+
+def _delete(
+    dataset: Any, conditions: dict[int, str], count: Callable[[int], None]
+) -> dict[str, Any]:
+    """Write the deletion files of some fragments; return their new metadata, as JSON."""
+    changed, removed, rows = [], [], 0
+    for number, where in conditions.items():
+        fragment = dataset.get_fragment(number)
+        before = fragment.count_rows()
+        after = fragment.delete(where)
+        if after is None:
+            removed.append(number)
+            left = 0
+        else:
+            left = after.num_rows
+            if left < before:
+                changed.append(after.to_json())
+        count(before - left)
+        rows += before - left
+    return {"changed": changed, "removed": removed, "rows": rows}
+
+
+@frozen(kw_only=True)
+class _Removals:
+    """Fragments that lose rows, and those that lose all."""
+
+    changed: list[Any]
+    removed: list[int]
+    rows: int
+
+    @classmethod
+    def of(cls, answers: Sequence[str]) -> _Removals:
+        found = [json.loads(answer) for answer in answers]
+        return cls(
+            changed=[each for one in found for each in one["changed"]],
+            removed=[each for one in found for each in one["removed"]],
+            rows=sum(one["rows"] for one in found),
+        )
+
+    def commit(self, plan: WritePlan, fragments: writing.Fragments, *, alone: bool = False) -> int:
+        """Commit them, with new fragments; return the new version."""
+        import lance
+
+        def operation(new: list[Any]) -> Any:
+            changed = [lance.FragmentMetadata.from_json(json.dumps(each)) for each in self.changed]
+            return lance.LanceOperation.Update(
+                removed_fragment_ids=self.removed, updated_fragments=changed, new_fragments=new
+            )
+
+        return writing.commit(plan, fragments, operation=operation, alone=alone)
+
+
+def _quietly(done: int, rows: int) -> None:
+    """Report nothing."""

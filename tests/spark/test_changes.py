@@ -1,0 +1,196 @@
+"""`merge_into` and `delete`: many workers, one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    TableColumnNotFoundError,
+    TableNotFoundError,
+    TableSchemaValidationError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import delete, merge_into, writing
+from lance_namespace_impls.spark.changes import Change
+from tests.spark.conftest import Lake
+
+ROWS = pa.table({"id": range(100), "s": ["old"] * 100})
+
+
+def held(lake: Lake) -> dict[int, str]:
+    rows = lake.dataset("t").to_table().to_pylist()
+    assert len({row["id"] for row in rows}) == len(rows), "a row is there twice"
+    return {row["id"]: row["s"] for row in rows}
+
+
+def used(lake: Lake) -> set[str]:
+    """Return the data files of the latest version."""
+    fragments = lake.dataset("t").get_fragments()
+    return {file.path for fragment in fragments for file in fragment.data_files()}
+
+
+def notes(lake: Lake) -> list[Any]:
+    return list(Path(lake.path("t"), "_transactions").glob("*/"))
+
+
+@pytest.fixture
+def table(lake: Lake) -> Lake:
+    lake.put("t", ROWS, max_rows_per_file=30)
+    return lake
+
+
+WAYS: list[tuple[dict[str, str], Callable[[int], str | None], tuple[int, int, int]]] = [
+    ({}, lambda n: "old" if n < 90 else "new", (20, 10, 0)),
+    ({"when_matched": "delete"}, lambda n: "old" if n < 90 else None if n < 100 else "new", (20, 0, 10)),
+    ({"when_matched": "keep"}, lambda n: "old" if n < 100 else "new", (20, 0, 0)),
+    ({"when_not_matched": "ignore"}, lambda n: "old" if n < 90 else "new" if n < 100 else None, (0, 10, 0)),
+    ({"when_not_matched_by_source": "delete"}, lambda n: None if n < 90 else "new", (20, 10, 90)),
+    (
+        {"when_matched": "keep", "when_not_matched": "ignore", "when_not_matched_by_source": "delete"},
+        lambda n: "old" if 90 <= n < 100 else None,
+        (0, 0, 90),
+    ),
+    ({"when_matched": "keep", "when_not_matched": "ignore"}, lambda n: "old" if n < 100 else None, (0, 0, 0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("ways", "expected", "counts"), WAYS, ids=lambda each: str(each)[:60])
+def test_rows_are_merged_in_one_commit(
+    table: Lake,
+    spark: Any,
+    ways: dict[str, Any],
+    expected: Callable[[int], str | None],
+    counts: tuple[int, int, int],
+) -> None:
+    source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
+    change = merge_into(source, connect("dir", table.properties), "t", "id", **ways)
+    assert held(table) == {n: value for n in range(120) if (value := expected(n))}
+    version = 2 if any(counts) else 1
+    assert change == Change(
+        version=version, inserted=counts[0], updated=counts[1], deleted=counts[2]
+    )
+    assert table.dataset("t").version == version
+    assert table.data_files("t") == used(table) | {
+        file.path
+        for each in table.dataset("t").checkout_version(1).get_fragments()
+        for file in each.data_files()
+    }
+    assert notes(table) == []
+
+
+def test_null_keys_match_nothing_and_several_columns_make_a_key(lake: Lake, spark: Any) -> None:
+    rows = pa.table({"id": [1, 2, None], "k": ["a", "b", None], "s": ["old"] * 3})
+    lake.put("t", rows)
+    source = spark.sql(
+        "SELECT * FROM VALUES (1, 'a', 'new'), (2, 'x', 'new'), (NULL, NULL, 'new') AS t(id, k, s)"
+    ).selectExpr("bigint(id) AS id", "k", "s")
+    change = merge_into(source, connect("dir", lake.properties), ["t"], ["id", "k"])
+    assert (change.inserted, change.updated, change.deleted) == (2, 1, 0)
+    found = sorted(map(str, lake.dataset("t").to_table().to_pylist()))
+    assert len(found) == 5
+    assert sum("'old'" in row for row in found) == 2
+
+
+def test_two_rows_for_one_key_are_refused_and_leave_nothing(table: Lake, spark: Any) -> None:
+    files = table.data_files("t")
+    source = spark.sql("SELECT bigint(5) AS id, 'new' AS s UNION ALL SELECT 5, 'newer'")
+    with pytest.raises(InvalidInputError, match="several rows of the source"):
+        merge_into(source, connect("dir", table.properties), "t", "id")
+    assert (table.dataset("t").version, table.data_files("t")) == (1, files)
+    assert notes(table) == []
+
+
+@pytest.mark.parametrize("theirs", ["append", "overwrite", "delete"])
+def test_a_change_meanwhile_is_a_conflict_and_nothing_is_merged(
+    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch, theirs: str
+) -> None:
+    real = writing.commit
+
+    def late(*args: Any, **more: Any) -> int:
+        if theirs == "delete":
+            table.dataset("t").delete("id = 95")
+        else:
+            table.put("t", pa.table({"id": [110], "s": ["theirs"]}), mode=theirs)
+        return real(*args, **more)
+
+    monkeypatch.setattr(writing, "commit", late)
+    source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
+    with pytest.raises(ConcurrentModificationError, match="was changed by someone else"):
+        merge_into(source, connect("dir", table.properties), "t", "id")
+    assert "new" not in held(table).values()
+    assert table.dataset("t").version == 2
+    assert notes(table) == []
+
+
+def test_rows_are_deleted_in_one_commit(table: Lake, spark: Any) -> None:
+    namespace = connect("dir", table.properties)
+    change = delete(spark, namespace, "t", "id < 45 OR id = 99")
+    assert change == Change(version=2, deleted=46)
+    assert sorted(held(table)) == list(range(45, 99))
+    assert delete(spark, namespace, "t", "id < 45") == Change(version=2)
+    assert delete(spark, namespace, "t", "true") == Change(version=3, deleted=54)
+    assert table.dataset("t").get_fragments() == []
+    assert notes(table) == []
+
+
+def test_a_delete_stands_beside_an_append_and_not_beside_a_delete(
+    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = connect("dir", table.properties)
+    real = writing.commit
+
+    def late(*args: Any, **more: Any) -> int:
+        table.put("t", pa.table({"id": [200], "s": ["theirs"]}), mode="append")
+        return real(*args, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "commit", late)
+        assert delete(spark, namespace, "t", "id < 10").version == 3
+    assert sorted(held(table)) == [*range(10, 100), 200]
+
+    def deleting(*args: Any, **more: Any) -> int:
+        table.dataset("t").delete("id < 20")
+        return real(*args, **more)
+
+    monkeypatch.setattr(writing, "commit", deleting)
+    with pytest.raises(ConcurrentModificationError):
+        delete(spark, namespace, "t", "id < 15")
+    assert sorted(held(table)) == [*range(20, 100), 200]
+
+
+@pytest.mark.parametrize(
+    ("act", "error"),
+    [
+        (lambda n, f: merge_into(f, n, "nowhere", "id"), TableNotFoundError),
+        (lambda n, f: merge_into(f, n, "declared", "id"), InvalidTableStateError),
+        (lambda n, f: merge_into(f, n, "t", "z"), TableColumnNotFoundError),
+        (lambda n, f: merge_into(f, n, "t", []), TableColumnNotFoundError),
+        (lambda n, f: merge_into(f.drop("s"), n, "t", "id"), TableSchemaValidationError),
+        (lambda n, f: merge_into(f.selectExpr("*", "1 AS z"), n, "t", "id"), TableSchemaValidationError),
+        (lambda n, f: merge_into(f.selectExpr("id", "1 AS s"), n, "t", "id"), TableSchemaValidationError),
+        (lambda n, f: merge_into(f, n, "t", "id", when_matched="replace"), InvalidInputError),
+        (lambda n, f: delete(f.sparkSession, n, "nowhere", "id = 1"), TableNotFoundError),
+        (lambda n, f: delete(f.sparkSession, n, "t", "id ==== 1"), InvalidInputError),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_says_why_and_changes_nothing(
+    table: Lake,
+    spark: Any,
+    act: Callable[[Any, Any], object],
+    error: type[LanceNamespaceError],
+) -> None:
+    namespace = connect("dir", table.properties)
+    namespace.declare_table({"id": ["declared"]})
+    with pytest.raises(error):
+        act(namespace, spark.range(3).selectExpr("id", "'new' AS s"))
+    assert table.dataset("t").version == 1
+    assert notes(table) == []
