@@ -1,0 +1,225 @@
+"""Lance through Spark beside Spark's own Parquet: ratios of rows a second, in one session.
+
+Both read and write the same rows in turns; a first round, which starts workers and compiles, does
+not count. Each ratio is that of the medians, Parquet's time by Lance's: more is better. Parquet is
+asked for what `read_table` is asked for, so its filter and projection are pushed down too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import count_rows, import_files, local_session, read_table
+
+BOUNDS = {
+    "read": (1.0, 1.0),
+    "df.count()": (0.5, 0.5),
+    "count_rows": (1.0, 1.0),
+    "sum of one column": (0.8, 0.8),
+    "filter": (1.0, 1.0),
+    "append": (0.75, 2.0),
+    "import": (1.0, 2.0),
+}
+"""Least ratio of each measure, for narrow rows and for vectors."""
+DIMENSIONS = 768
+ROWS_A_FILE = 1_000_000
+Work = Callable[[], object]
+
+
+def narrow(start: int, rows: int) -> pa.Table:
+    """Make rows of a whole number, a number and 20 characters."""
+    random = np.random.default_rng(start)
+    digits = pa.array(random.integers(10**18, 10**19, rows, dtype=np.uint64)).cast("string")
+    names = pc.binary_join_element_wise("n", digits, "")
+    return pa.table(
+        {"id": np.arange(start, start + rows), "value": random.random(rows), "name": names}
+    )
+
+
+def vectors(start: int, rows: int) -> pa.Table:
+    """Make rows of a whole number, a number and a vector."""
+    random = np.random.default_rng(start)
+    values = pa.array(random.random(rows * DIMENSIONS, dtype=np.float32))
+    vector = pa.FixedSizeListArray.from_arrays(values, DIMENSIONS)
+    return pa.table(
+        {"id": np.arange(start, start + rows), "value": random.random(rows), "v": vector}
+    )
+
+
+class Bench:
+    """The same rows in Lance and in Parquet.
+
+    Args:
+        spark: the session.
+        folder: where both are.
+        rows: how many there are.
+        make: makes some.
+    """
+
+    def __init__(
+        self, spark: Any, folder: Path, rows: int, make: Callable[[int, int], pa.Table]
+    ) -> None:
+        self._spark = spark
+        self._rows = rows
+        self._folder = folder
+        self._parquet = folder / "t.parquet"
+        self._lake = folder / "lake"
+        self._options = {"impl": "dir", "root": str(self._lake)}
+        self._namespace = connect("dir", {"path": str(self._lake)})
+        for start in range(0, rows, ROWS_A_FILE):
+            table = make(start, min(ROWS_A_FILE, rows - start))
+            lance.write_dataset(table, self._lake / "t.lance", mode="append" if start else "create")
+        self._types = "v:float32[768]" if make is vectors else None
+        self._table().write.parquet(str(self._parquet))
+        self._cached = self._spark.read.parquet(str(self._parquet)).cache()
+        assert self._cached.count() == rows
+
+    def works(self) -> dict[str, tuple[Work, Work]]:
+        """Return what is measured: Lance's way and Parquet's."""
+        few = f"id < {self._rows // 100}"
+        return {
+            "read": (lambda: self._drain(self._table()), lambda: self._drain(self._read())),
+            "df.count()": (
+                lambda: self._same(self._table(columns=["id"]).count()),
+                lambda: self._same(self._read().count()),
+            ),
+            "count_rows": (
+                lambda: self._same(count_rows(self._namespace, "t")),
+                lambda: self._same(self._read().count()),
+            ),
+            "sum of one column": (
+                lambda: self._table(columns=["value"]).selectExpr("sum(value)").collect(),
+                lambda: self._read().selectExpr("sum(value)").collect(),
+            ),
+            "filter": (
+                lambda: self._drain(self._table(filter=few)),
+                lambda: self._drain(self._read().where(few)),
+            ),
+            "append": (self._append, self._append_parquet),
+            "import": (self._import, self._copy_parquet),
+        }
+
+    def others(self) -> dict[str, Work]:
+        """Return what is shown beside, without a bound."""
+        source = self._spark.read.format("lance_namespace").options(**self._options)
+        return {
+            "read, data source": lambda: self._drain(source.load("t")),
+            "read, pylance alone": lambda: sum(
+                batch.num_rows for batch in lance.dataset(self._lake / "t.lance").to_batches()
+            ),
+        }
+
+    def _same(self, rows: int) -> None:
+        assert rows == self._rows, rows
+
+    def _table(self, **asked: Any) -> Any:
+        return read_table(self._spark, self._namespace, "t", **asked)
+
+    def _read(self) -> Any:
+        return self._spark.read.parquet(str(self._parquet))
+
+    @staticmethod
+    def _drain(frame: Any) -> None:
+        frame.write.format("noop").mode("overwrite").save()
+
+    def _append(self) -> None:
+        shutil.rmtree(self._lake / "new.lance", ignore_errors=True)
+        options = {**self._options, **({"types": self._types} if self._types else {})}
+        writer = self._cached.write.format("lance_namespace").options(**options)
+        writer.mode("append").save("new")
+        self._same(count_rows(self._namespace, "new"))
+
+    def _append_parquet(self) -> None:
+        shutil.rmtree(self._folder / "new.parquet", ignore_errors=True)
+        self._cached.write.mode("append").parquet(str(self._folder / "new.parquet"))
+
+    def _import(self) -> None:
+        shutil.rmtree(self._lake / "imported.lance", ignore_errors=True)
+        result = import_files(
+            self._spark,
+            impl="dir",
+            properties={"path": str(self._lake)},
+            table=["imported"],
+            sources=[str(self._parquet)],
+        )
+        self._same(result.rows)
+
+    def _copy_parquet(self) -> None:
+        self._read().write.mode("overwrite").parquet(str(self._folder / "copy.parquet"))
+
+    def end(self) -> None:
+        """Free what Spark keeps."""
+        self._cached.unpersist()
+
+
+def timed(works: dict[str, Work], rounds: int) -> dict[str, float]:
+    """Return the median seconds of each, run in turns after a round that does not count."""
+    times: dict[str, list[float]] = {name: [] for name in works}
+    for number in range(rounds + 1):
+        for name, work in works.items():
+            started = time.perf_counter()
+            work()
+            if number:
+                times[name].append(time.perf_counter() - started)
+    return {name: median(taken) for name, taken in times.items()}
+
+
+def run(bench: Bench, kind: str, bound: int, rows: int, rounds: int) -> list[str]:
+    """Time all and print it; return what fell below its bound."""
+    below = []
+    for name, (ours, theirs) in bench.works().items():
+        taken = timed({"lance": ours, "parquet": theirs}, rounds)
+        ratio, least = taken["parquet"] / taken["lance"], BOUNDS[name][bound]
+        print(
+            f"{kind:8} {name:20} Lance {taken['lance']:7.3f} s  Parquet {taken['parquet']:7.3f} s  "
+            f"ratio {ratio:6.2f}  (at least {least})",
+            flush=True,
+        )
+        if ratio < least:
+            below.append(f"{kind} {name}: {ratio:.2f} < {least}")
+    for name, seconds in timed(bench.others(), rounds).items():
+        print(
+            f"{kind:8} {name:20} {seconds:7.3f} s  {rows / seconds / 1e6:6.2f} M rows/s", flush=True
+        )
+    bench.end()
+    return below
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--narrow", type=int, default=10_000_000, help="narrow rows")
+    parser.add_argument("--vectors", type=int, default=200_000, help="rows with a vector")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cores", type=int, default=None)
+    arguments = parser.parse_args()
+    spark = local_session("benchmark", arguments.cores, {"spark.driver.memory": "4g"})
+    below = []
+    try:
+        for bound, (make, rows) in enumerate(
+            [(narrow, arguments.narrow), (vectors, arguments.vectors)]
+        ):
+            with tempfile.TemporaryDirectory(prefix="lance-ns-bench.") as folder:
+                bench = Bench(spark, Path(folder), rows, make)
+                below += run(bench, make.__name__, bound, rows, arguments.rounds)
+    finally:
+        spark.stop()
+    if below:
+        sys.exit("below the bound: " + "; ".join(below))
+
+
+if __name__ == "__main__":
+    main()
