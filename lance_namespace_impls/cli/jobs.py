@@ -245,6 +245,20 @@ def serve(
             "again when it changes. lance-ns token new makes them.",
         ),
     ] = None,
+    oidc_issuer: Annotated[
+        str | None,
+        typer.Option(
+            "--oidc-issuer",
+            metavar="URL",
+            help="Let only those call who have a token (JWT) of this OpenID Connect issuer.",
+        ),
+    ] = None,
+    oidc_audience: Annotated[
+        str | None,
+        typer.Option(
+            "--oidc-audience", metavar="NAME", help="Whom the issuer's tokens have to be for."
+        ),
+    ] = None,
     tls_cert: Annotated[
         Path | None,
         typer.Option(
@@ -325,12 +339,28 @@ def serve(
     Ctrl-C and SIGTERM end it, once the requests under way are answered.
     """
     with needs("serve", "server"):
-        from ..server import Access, Limits, Reach, ServerOptions, Tls, TokenFile
+        from ..server import (
+            Access,
+            CallerSource,
+            Limits,
+            OidcIssuer,
+            Reach,
+            ServerOptions,
+            Tls,
+            TokenFile,
+        )
         from ..server import serve as run_server
     if (tls_cert is None) != (tls_key is None) or (tls_client_ca and tls_cert is None):
         raise UsageError("--tls-cert and --tls-key belong together, and --tls-client-ca needs both")
+    if (oidc_issuer is None) != (oidc_audience is None):
+        raise UsageError("--oidc-issuer and --oidc-audience belong together")
+    callers: list[CallerSource] = []
+    if tokens is not None:
+        callers.append(TokenFile(tokens))
+    if oidc_issuer is not None and oidc_audience is not None:
+        callers.append(OidcIssuer(oidc_issuer, oidc_audience))
     options = ServerOptions(
-        callers=[TokenFile(tokens)] if tokens is not None else [],
+        callers=callers,
         tls=Tls(cert=tls_cert, key=tls_key, client_ca=tls_client_ca)
         if tls_cert is not None and tls_key is not None
         else None,

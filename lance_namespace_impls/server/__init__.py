@@ -12,6 +12,7 @@ try:
     from .app import create_app
     from .callers import Caller, CallerSource, Credentials
     from .limits import Limits
+    from .oidc import OidcIssuer
     from .options import ServerOptions
     from .reach import Reach
     from .run import serve, serving
@@ -19,13 +20,13 @@ try:
     from .tokens import TokenFile, new_token
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
-    if package not in ("starlette", "uvicorn"):
+    if package not in ("httptools", "joserfc", "starlette", "uvicorn"):
         raise
     raise ImportError(
         f"the server needs {package}: pip install 'lance-namespace-kit[server]'", name=package
     ) from error
 
 __all__ = [
-    "Access", "Caller", "CallerSource", "Credentials", "Limits", "Reach", "ServerOptions", "Tls",
-    "TokenFile", "create_app", "new_token", "serve", "serving",
+    "Access", "Caller", "CallerSource", "Credentials", "Limits", "OidcIssuer", "Reach",
+    "ServerOptions", "Tls", "TokenFile", "create_app", "new_token", "serve", "serving",
 ]  # fmt: skip

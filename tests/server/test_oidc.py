@@ -1,0 +1,210 @@
+"""Callers with tokens of an OpenID Connect issuer, whose keys change while the server runs."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import ECKey, KeySet, RSAKey
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls.server import (
+    Caller,
+    Credentials,
+    OidcIssuer,
+    ServerOptions,
+    oidc,
+    serving,
+)
+from tests.servers.echo import EchoNamespace
+from tests.servers.http_client import http_client
+
+
+class Issuer:
+    """An issuer on a free port of this machine."""
+
+    def __init__(self) -> None:
+        self.keys = [RSAKey.generate_key(2048, {"kid": "one"}, auto_kid=False)]
+        self.asked = 0
+        self.down = False
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                document = {"issuer": issuer.uri, "jwks_uri": f"{issuer.uri}/keys"}
+                if self.path == "/keys":
+                    issuer.asked += 1
+                    document = KeySet(issuer.keys).as_dict(private=False)
+                    document["keys"].append({"kty": "unheard-of", "kid": "x"})
+                body = json.dumps(document).encode()
+                self.send_response(500 if issuer.down else 200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+
+    @property
+    def uri(self):
+        return f"http://127.0.0.1:{self._server.server_port}"
+
+    def claims(self, **changed):
+        claims = {
+            "iss": self.uri, "aud": "lance", "sub": "ana", "exp": int(time.time()) + 600,
+            "groups": ["writers"], **changed,
+        }  # fmt: skip
+        return {key: value for key, value in claims.items() if value is not None}
+
+    def token(self, key=None, alg="RS256", header=None, **changed):
+        key = key or self.keys[-1]
+        head = {"alg": alg, "kid": key.kid, **(header or {})}
+        return jwt.encode(head, self.claims(**changed), key, algorithms=[alg])
+
+    def stop(self):
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+@pytest.fixture
+def issuer(monkeypatch):
+    monkeypatch.setattr(oidc, "LEAST_SECONDS", 0.0)
+    found = Issuer()
+    yield found
+    found.stop()
+
+
+def find(source, token):
+    return source.find(Credentials(tokens=(token,)))
+
+
+ANA = Caller("ana", frozenset({"writers"}))
+
+
+def test_good_tokens(issuer):
+    source = OidcIssuer(issuer.uri, "lance")
+    assert find(source, issuer.token()) == ANA
+    assert find(source, issuer.token(aud=["other", "lance"])) == ANA
+    assert find(source, issuer.token(groups=None)) == Caller("ana")
+    assert find(source, issuer.token(exp=int(time.time()) - 10)) == ANA  # clocks differ
+    assert find(source, issuer.token(alg="PS256")) == ANA
+    assert issuer.asked == 1
+    by_mail = OidcIssuer(issuer.uri, "lance", name_claim="email")
+    assert find(by_mail, issuer.token(email="a@example.com")).name == "a@example.com"
+    assert find(by_mail, issuer.token()) is None
+
+
+def part(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def unsigned(claims, alg):
+    header = json.dumps({"alg": alg, "kid": "one"}).encode()
+    return f"{part(header)}.{part(json.dumps(claims).encode())}."
+
+
+def with_secret(claims, secret):
+    text = unsigned(claims, "HS256")[:-1]
+    return f"{text}.{part(hmac.digest(secret, text.encode(), 'sha256'))}"
+
+
+def test_bad_tokens(issuer):
+    source = OidcIssuer(issuer.uri, "lance")
+    assert find(source, issuer.token()) == ANA
+    now = int(time.time())
+    stranger = RSAKey.generate_key(2048, {"kid": "one"}, auto_kid=False)
+    public = issuer.keys[0].as_pem(private=False)
+    good = issuer.token()
+    head, _, signature = good.split(".")
+    other = issuer.token(sub="eve").split(".")[1]
+    bad = {
+        "expired": issuer.token(exp=now - 120),
+        "no expiry": issuer.token(exp=None),
+        "expiry that is no number": issuer.token(exp="tomorrow"),
+        "not yet": issuer.token(nbf=now + 600),
+        "wrong audience": issuer.token(aud="other"),
+        "audience that only begins so": issuer.token(aud="lance2"),
+        "no audience": issuer.token(aud=None),
+        "wrong issuer": issuer.token(iss="https://elsewhere"),
+        "no name": issuer.token(sub=None),
+        "name that is no text": issuer.token(sub=7),
+        "groups that are no list": issuer.token(groups="admins"),
+        "none": unsigned(issuer.claims(), "none"),
+        "None": unsigned(issuer.claims(), "None"),
+        "no signature": unsigned(issuer.claims(), "RS256"),
+        "another's key under the same name": issuer.token(stranger),
+        "the public key as a secret": with_secret(issuer.claims(), public),
+        "a key in the token": issuer.token(
+            stranger, header={"jwk": stranger.as_dict(private=False), "kid": "zero"}
+        ),
+        "another payload": f"{head}.{other}.{signature}",
+        "cut": good[:-10],
+        "dots": "..",
+        "text": "a.b.c",
+    }
+    for what, token in bad.items():
+        assert find(source, token) is None, what
+
+
+def test_a_key_that_is_rotated_while_calls_go_on(issuer, monkeypatch):
+    options = ServerOptions(callers=[OidcIssuer(issuer.uri, "lance")])
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+
+        def status(token):
+            sent = {"authorization": f"Bearer {token}"}
+            return client.post("/v1/table/t/describe", headers=sent).status_code
+
+        old = issuer.token()
+        assert status(old) == 200
+        issuer.keys.append(ECKey.generate_key("P-256", {"kid": "two"}, auto_kid=False))
+        new = issuer.token(alg="ES256")
+        assert status(new) == 200
+        assert status(old) == 200
+        del issuer.keys[0]
+        monkeypatch.setattr(oidc, "KEEP_SECONDS", 0.0)
+        assert (status(new), status(old)) == (200, 401)
+        issuer.down = True
+        assert status(new) == 200
+        assert status("x.y.z") == 401
+
+
+def test_an_issuer_that_does_not_answer(issuer):
+    issuer.down = True
+    options = ServerOptions(callers=[OidcIssuer(issuer.uri, "lance")])
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+        sent = {"authorization": f"Bearer {issuer.token()}"}
+        answer = client.post("/v1/table/t/describe", headers=sent)
+        assert (answer.status_code, answer.json()["code"]) == (503, 17)
+        issuer.down = False
+        assert client.post("/v1/table/t/describe", headers=sent).status_code == 200
+
+
+def test_unknown_keys_are_not_asked_for_at_each_call(issuer, monkeypatch):
+    monkeypatch.setattr(oidc, "LEAST_SECONDS", 3600.0)
+    source = OidcIssuer(issuer.uri, "lance")
+    monkeypatch.setattr(source, "_tried", -1e9)
+    assert find(source, issuer.token()) == ANA
+    stranger = RSAKey.generate_key(2048, {"kid": "nine"}, auto_kid=False)
+    for _ in range(5):
+        assert find(source, issuer.token(stranger)) is None
+    assert issuer.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("issuer", "audience"),
+    [("http://example.com", "a"), ("ftp://x", "a"), ("x", "a"), ("https://x", "")],
+)
+def test_an_issuer_that_cannot_be_trusted(issuer, audience):
+    with pytest.raises(InvalidInputError):
+        OidcIssuer(issuer, audience)
