@@ -87,6 +87,12 @@ class Subject:
     shared_locations: bool = True
     """Whether tables can be at the location of another; where not, it is refused (code 13)."""
 
+    takes_location: Callable[[Identifier, str, str | None], bool] = (
+        lambda identifier, location, current: True
+    )
+    """Whether the catalog lets a table be at a location, from its identifier, the location and the
+    one that it has, None for a new table; where not, it is denied (code 15)."""
+
     deepest: int = field()
     """Names in the identifier of the deepest namespaces that the suite makes."""
 

@@ -30,6 +30,7 @@ TABLE_EXISTS = int(ErrorCode.TABLE_ALREADY_EXISTS)
 NO_VERSION = int(ErrorCode.TABLE_VERSION_NOT_FOUND)
 BAD_INPUT = int(ErrorCode.INVALID_INPUT)
 BAD_STATE = int(ErrorCode.INVALID_TABLE_STATE)
+DENIED = int(ErrorCode.PERMISSION_DENIED)
 BAD_SCHEMA = int(ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR)
 
 STORAGE = "storage."
@@ -557,10 +558,17 @@ class Tree:
         return answered
 
     def _cannot_be_at(self, identifier: Identifier, location: str | None) -> set[int]:
-        """Give the code of a location that is another table's, where that is refused."""
+        """Return the codes of a location that the catalog does not let the table have."""
+        if not location:
+            return set()
         others = {table.location for i, table in self.tables.items() if i != identifier}
-        taken = location is not None and location.rstrip("/") in others
-        return {BAD_INPUT} if taken and not self.subject.shared_locations else set()
+        taken = location.rstrip("/") in others and not self.subject.shared_locations
+        faults = {BAD_INPUT} if taken else set()
+        table = self.tables.get(identifier)
+        current = table.location if table is not None else None
+        if not self.subject.takes_location(identifier, location, current):
+            faults.add(DENIED)
+        return faults
 
     def declare_table(self, request: Mapping[str, Any]) -> Outcome:
         """DeclareTable."""

@@ -191,7 +191,11 @@ def polaris_subject(folder: Path) -> Iterator[Subject]:
             capabilities=IcebergNamespace.capabilities,
             # Below the namespace's own location, which has the names as they are.
             location=lambda identifier, properties: str(lake.joinpath(*identifier[1:])),
-            # It takes none outside the table's namespace, and none at another table's.
+            # It takes none outside the table's namespace, and none at another table's; it moves no
+            # table out of the place that it has.
+            takes_location=lambda identifier, location, current: Path(location).is_relative_to(
+                lake.joinpath(*identifier[1:-1]) if current is None else current
+            ),
             shared_locations=False,
             # It puts the names of namespaces into locations, which must be URIs. Those that a form
             # decodes otherwise are in test_polaris.

@@ -193,6 +193,25 @@ def test_a_place_that_is_taken_or_outside() -> None:
 
 
 @pytest.mark.real("polaris")
+def test_a_table_cannot_be_pointed_away_from_its_place() -> None:
+    with connected() as catalog:
+        identifier = ["lake", f"n{uuid.uuid4().hex}"]
+        catalog.create_namespace({"id": identifier})
+        first = catalog.declare_table({"id": [*identifier, "first"]})
+        second = {"id": [*identifier, "second"]}
+        before = catalog.declare_table({**second, "properties": {"owner": "me"}})
+        change = {**second, "mode": "Overwrite", "properties": {"owner": "you"}}
+        for location in (first.location, f"{first.location}-2", "/elsewhere/t"):
+            with pytest.raises(PermissionDeniedError, match="Invalid locations"):
+                catalog.register_table({**change, "location": location})
+        after = catalog.describe_table(second)
+        assert after.location == before.location
+        assert (after.properties or {})["owner"] == "me"
+        deeper = f"{before.location}/deeper"
+        assert catalog.register_table({**change, "location": deeper}).location == deeper
+
+
+@pytest.mark.real("polaris")
 def test_rename_keeps_the_place() -> None:
     with connected() as catalog:
         identifier = ["lake", f"n{uuid.uuid4().hex}"]
