@@ -17,6 +17,10 @@ MODULES = (
     "create",
     "register",
     "removal",
+    "data",
+    "query",
+    "history",
+    "structure",
 )
 """In the order in which they run: what others stand on comes first."""
 

@@ -1,0 +1,236 @@
+"""Versions, tags and branches."""
+
+from __future__ import annotations
+
+from ..lab import Lab
+from ..requirement import check
+from ..rows import PEOPLE, people, stream
+
+_VERSIONS = "rest.yaml, ListTableVersions and DescribeTableVersion"
+_RESTORE = "rest.yaml, RestoreTable"
+_TAGS = "rest.yaml, the tag operations"
+_BRANCHES = "rest.yaml, the branch operations"
+_CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
+_TABLES = ["tables"]
+ALL = list(PEOPLE)
+
+
+def two_versions(lab: Lab) -> list[str]:
+    """Return a table of two versions: ten rows, then eleven."""
+    table = lab.new_table()
+    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    return table
+
+
+def versions(lab: Lab, table: list[str], **more: object) -> list[int]:
+    """Return the versions that a table lists."""
+    found = lab.ok("ListTableVersions", id=table, **more).get("versions")
+    return [entry["version"] for entry in found or ()]
+
+
+@check("LN-VERSION-001", "ListTableVersions gives every version once.", _VERSIONS,
+       "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def listed(lab: Lab) -> None:
+    lab.same(sorted(versions(lab, two_versions(lab))), [1, 2], "the versions")
+
+
+@check("LN-VERSION-002", "descending lists the newest version first.", _VERSIONS,
+       "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def descending(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.same(versions(lab, table, descending=True), [2, 1], "the versions")
+    lab.same(versions(lab, table, descending=True, limit=1), [2], "the newest version")
+
+
+@check("LN-VERSION-003", "ListTableVersions of a missing table is code 4.", _CODES,
+       "ListTableVersions", capabilities=_TABLES)  # fmt: skip
+def listed_missing(lab: Lab) -> None:
+    lab.refused("ListTableVersions", [4], id=lab.table_id())
+
+
+@check("LN-VERSION-004", "Pages of versions give each once.", _VERSIONS, "ListTableVersions",
+       "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def paged(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.given("InsertIntoTable", stream(people(12)), id=table)
+    answer = lab.ok("ListTableVersions", id=table, limit=2)
+    found = list(answer.get("versions") or ())
+    lab.same(len(found), 2, "the versions on a page")
+    for _ in range(10):
+        if not answer.get("page_token"):
+            break
+        token = answer["page_token"]
+        answer = lab.ok("ListTableVersions", id=table, limit=2, page_token=token)
+        found += answer.get("versions") or ()
+    lab.same(sorted(entry["version"] for entry in found), [1, 2, 3], "the versions")
+
+
+@check("LN-VERSION-005", "DescribeTableVersion gives the version that is asked for.", _VERSIONS,
+       "DescribeTableVersion", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def described(lab: Lab) -> None:
+    table = two_versions(lab)
+    for number in (1, 2):
+        answer = lab.ok("DescribeTableVersion", id=table, version=number)
+        lab.same((answer.get("version") or {}).get("version"), number, "the version")
+    answer = lab.ok("DescribeTableVersion", id=table)
+    lab.same((answer.get("version") or {}).get("version"), 2, "the newest version")
+
+
+@check("LN-VERSION-006", "DescribeTableVersion of a version that is missing is code 11.", _CODES,
+       "DescribeTableVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def described_missing(lab: Lab) -> None:
+    lab.refused("DescribeTableVersion", [11], id=lab.shared_table(), version=999)
+
+
+@check("LN-VERSION-007", "RestoreTable brings the rows of an earlier version back.", _RESTORE,
+       "RestoreTable", "QueryTable", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def restore(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("RestoreTable", id=table, version=1)
+    lab.same(lab.ids(table), ALL, "the ids")
+
+
+@check("LN-VERSION-008", "RestoreTable keeps the history: it makes a new version.", _RESTORE,
+       "RestoreTable", "ListTableVersions", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def restore_history(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("RestoreTable", id=table, version=1)
+    lab.same(sorted(versions(lab, table)), [1, 2, 3], "the versions")
+
+
+@check("LN-VERSION-009", "RestoreTable to a version that is missing is code 11.", _CODES,
+       "RestoreTable", "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def restore_missing(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("RestoreTable", [11], id=table, version=999)
+    lab.same(lab.count(table), len(ALL), "the number of rows")
+
+
+@check("LN-TAG-001", "A tag that was created names its version.", _TAGS, "CreateTableTag",
+       "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("CreateTableTag", id=table, tag="first", version=1)
+    lab.ok("CreateTableTag", id=table, tag="second", version=2)
+    for name, number in (("first", 1), ("second", 2)):
+        answer = lab.ok("GetTableTagVersion", id=table, tag=name)
+        lab.same(answer.get("version"), number, f"the version of {name}")
+
+
+@check("LN-TAG-002", "ListTableTags gives every tag with its version.", _TAGS, "ListTableTags",
+       "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tags(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.same(dict(lab.ok("ListTableTags", id=table).get("tags") or {}), {}, "the tags at first")
+    lab.given("CreateTableTag", id=table, tag="first", version=1)
+    lab.given("CreateTableTag", id=table, tag="second", version=2)
+    found = lab.ok("ListTableTags", id=table).get("tags") or {}
+    shown = {name: entry["version"] for name, entry in found.items()}
+    lab.same(shown, {"first": 1, "second": 2}, "the tags")
+
+
+@check("LN-TAG-003", "A tag that is there cannot be created: code 9.", _CODES, "CreateTableTag",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_twice(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("CreateTableTag", id=table, tag="first", version=1)
+    lab.refused("CreateTableTag", [9], id=table, tag="first", version=2)
+    answer = lab.ok("GetTableTagVersion", id=table, tag="first")
+    lab.same(answer.get("version"), 1, "the version of the tag")
+
+
+@check("LN-TAG-004", "A tag of a version that is missing is code 11.", _CODES, "CreateTableTag",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_missing_version(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("CreateTableTag", [11], id=table, tag="first", version=999)
+    lab.refused("GetTableTagVersion", [8], id=table, tag="first")
+
+
+@check("LN-TAG-005", "UpdateTableTag moves a tag.", _TAGS, "UpdateTableTag", "CreateTableTag",
+       "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_move(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.given("CreateTableTag", id=table, tag="first", version=1)
+    lab.ok("UpdateTableTag", id=table, tag="first", version=2)
+    answer = lab.ok("GetTableTagVersion", id=table, tag="first")
+    lab.same(answer.get("version"), 2, "the version of the tag")
+
+
+@check("LN-TAG-006", "DeleteTableTag removes a tag.", _TAGS, "DeleteTableTag", "CreateTableTag",
+       "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_delete(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.given("CreateTableTag", id=table, tag="first", version=1)
+    lab.given("CreateTableTag", id=table, tag="second", version=1)
+    lab.ok("DeleteTableTag", id=table, tag="first")
+    lab.refused("GetTableTagVersion", [8], id=table, tag="first")
+    lab.ok("GetTableTagVersion", id=table, tag="second")
+
+
+@check("LN-TAG-007", "A tag that is missing is code 8.", _CODES, "GetTableTagVersion",
+       "UpdateTableTag", "DeleteTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_missing(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("GetTableTagVersion", [8], id=table, tag="none")
+    lab.refused("UpdateTableTag", [8], id=table, tag="none", version=1)
+    lab.refused("DeleteTableTag", [8], id=table, tag="none")
+
+
+@check("LN-TAG-008", "Tags of a missing table are code 4.", _CODES, "ListTableTags",
+       capabilities=_TABLES)  # fmt: skip
+def tags_missing_table(lab: Lab) -> None:
+    lab.refused("ListTableTags", [4], id=lab.table_id())
+
+
+@check("LN-BRANCH-001", "A branch that was created is listed.", _BRANCHES, "CreateTableBranch",
+       "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("CreateTableBranch", id=table, name="side")
+    found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    lab.that("side" in found, "the branch to be listed", found)
+    lab.same(found["side"].get("parentVersion"), 2, "the version that it starts from")
+
+
+@check("LN-BRANCH-002", "from_version starts a branch at that version.", _BRANCHES,
+       "CreateTableBranch", "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_version(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("CreateTableBranch", id=table, name="side", from_version=1)
+    found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    lab.same((found.get("side") or {}).get("parentVersion"), 1, "the version that it starts from")
+    lab.same(lab.count(table, branch="side"), len(ALL), "the number of rows of the branch")
+
+
+@check("LN-BRANCH-003", "Writes to a branch do not show on the main line.", _BRANCHES,
+       "CreateTableBranch", "InsertIntoTable", "CountTableRows", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def branch_writes(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableBranch", id=table, name="side")
+    lab.ok("InsertIntoTable", stream(people(11, 12)), id=table, branch="side")
+    lab.same(lab.count(table), len(ALL), "the number of rows of the main line")
+    lab.same(lab.count(table, branch="side"), len(ALL) + 2, "the number of rows of the branch")
+
+
+@check("LN-BRANCH-004", "A branch that is there cannot be created: code 23.", _CODES,
+       "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_twice(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.ok("CreateTableBranch", id=table, name="side")
+    lab.refused("CreateTableBranch", [23], id=table, name="side")
+
+
+@check("LN-BRANCH-005", "DeleteTableBranch removes a branch; one that is missing is code 22.",
+       f"{_BRANCHES}; {_CODES}", "DeleteTableBranch", "CreateTableBranch", "ListTableBranches",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_delete(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableBranch", id=table, name="side")
+    lab.ok("DeleteTableBranch", id=table, name="side")
+    found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    lab.that("side" not in found, "the branch to be gone", found)
+    lab.refused("DeleteTableBranch", [22], id=table, name="side")

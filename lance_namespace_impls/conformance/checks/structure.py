@@ -1,0 +1,203 @@
+"""Indices, columns and metadata of tables."""
+
+from __future__ import annotations
+
+from ..lab import Lab
+from ..requirement import check
+from ..rows import PEOPLE
+
+_INDEX = "rest.yaml, the index operations"
+_COLUMNS = "rest.yaml, the column operations"
+_CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
+_TABLES = ["tables"]
+ALL = list(PEOPLE)
+
+
+def indexed(lab: Lab, name: str = "by_id") -> list[str]:
+    """Return a table with a scalar index on its ids."""
+    table = lab.new_table()
+    lab.ok("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name=name)
+    return table
+
+
+def index_names(lab: Lab, table: list[str]) -> list[str]:
+    """Return the names of the indices of a table."""
+    found = lab.ok("ListTableIndices", id=table).get("indexes") or ()
+    return sorted(entry["index_name"] for entry in found)
+
+
+@check("LN-INDEX-001", "An index that was created is listed with its column.", _INDEX,
+       "CreateTableScalarIndex", "ListTableIndices", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def create(lab: Lab) -> None:
+    table = indexed(lab)
+    found = lab.ok("ListTableIndices", id=table).get("indexes") or ()
+    shown = [(entry["index_name"], list(entry["columns"])) for entry in found]
+    lab.same(shown, [("by_id", ["id"])], "the indices")
+
+
+@check("LN-INDEX-002", "A table without indices lists none.", _INDEX, "ListTableIndices",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def none(lab: Lab) -> None:
+    lab.same(index_names(lab, lab.shared_table()), [], "the indices")
+
+
+@check("LN-INDEX-003", "An index of a name that is taken is code 7.", _CODES,
+       "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def twice(lab: Lab) -> None:
+    table = indexed(lab)
+    lab.refused("CreateTableScalarIndex", [7], id=table, column="name", index_type="BTREE",
+                name="by_id")  # fmt: skip
+
+
+@check("LN-INDEX-004", "An index on a column that is missing is code 12.", _CODES,
+       "CreateTableScalarIndex", "CreateTable", "ListTableIndices", capabilities=_TABLES)  # fmt: skip
+def missing_column(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("CreateTableScalarIndex", [12], id=table, column="nothing", index_type="BTREE")
+    lab.same(index_names(lab, table), [], "the indices")
+
+
+@check("LN-INDEX-005", "An unknown type of index is code 13.", _INDEX, "CreateTableScalarIndex",
+       "CreateTable", "ListTableIndices", capabilities=_TABLES)  # fmt: skip
+def unknown_type(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("CreateTableScalarIndex", [13], id=table, column="id", index_type="CAROUSEL")
+    lab.same(index_names(lab, table), [], "the indices")
+
+
+@check("LN-INDEX-006", "DropTableIndex removes an index and keeps the others.", _INDEX,
+       "DropTableIndex", "CreateTableScalarIndex", "ListTableIndices", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def drop(lab: Lab) -> None:
+    table = indexed(lab)
+    lab.ok("CreateTableScalarIndex", id=table, column="name", index_type="BTREE", name="by_name")
+    lab.ok("DropTableIndex", id=table, index_name="by_id")
+    lab.same(index_names(lab, table), ["by_name"], "the indices")
+
+
+@check("LN-INDEX-007", "An index that is missing is code 6.", _CODES, "DropTableIndex",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def missing(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("DropTableIndex", [6], id=table, index_name="none")
+    reply = lab.call("DescribeTableIndexStats", id=table, index_name="none")
+    if reply.code != 0:
+        lab.must_fail(reply, [6])
+
+
+@check("LN-INDEX-008", "DescribeTableIndexStats counts the rows of the index.", _INDEX,
+       "DescribeTableIndexStats", "CreateTableScalarIndex", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def stats(lab: Lab) -> None:
+    answer = lab.ok("DescribeTableIndexStats", id=indexed(lab), index_name="by_id")
+    lab.same(answer.get("num_indexed_rows"), len(ALL), "num_indexed_rows")
+    lab.same(answer.get("num_unindexed_rows"), 0, "num_unindexed_rows")
+
+
+@check("LN-INDEX-009", "Indices of a missing table are code 4.", _CODES, "ListTableIndices",
+       capabilities=_TABLES)  # fmt: skip
+def missing_table(lab: Lab) -> None:
+    lab.refused("ListTableIndices", [4], id=lab.table_id())
+
+
+@check("LN-INDEX-010", "A query of an indexed column gives the same rows.", _INDEX, "QueryTable",
+       "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def query(lab: Lab) -> None:
+    table = indexed(lab)
+    lab.same(lab.ids(table, filter="id >= 9"), [9, 10], "the ids")
+
+
+@check("LN-COLUMN-001", "AlterTableAddColumns adds a column computed by an expression.", _COLUMNS,
+       "AlterTableAddColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def add(lab: Lab) -> None:
+    table = lab.new_table()
+    answer = lab.ok("AlterTableAddColumns", id=table,
+                    new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    found = {row["id"]: row.get("twice") for row in lab.query(table).to_pylist()}
+    lab.same(found, {i: i * 2 for i in ALL}, "the new column")
+    lab.that((answer.get("version") or 0) > 1, "a version after the first", answer)
+
+
+@check("LN-COLUMN-002", "Adding a column that is there is refused.", _COLUMNS,
+       "AlterTableAddColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def add_taken(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("AlterTableAddColumns", [13, 20], id=table,
+                new_columns=[{"name": "name", "expression": "id * 2"}])  # fmt: skip
+    found = {row["id"]: row["name"] for row in lab.query(table).to_pylist()}
+    lab.same(found, {i: f"n{i}" for i in ALL}, "the names")
+
+
+@check("LN-COLUMN-003", "AlterTableDropColumns removes columns and keeps the others.", _COLUMNS,
+       "AlterTableDropColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def drop_columns(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.ok("AlterTableDropColumns", id=table, columns=["score", "vec"])
+    found = lab.query(table)
+    lab.same(found.column_names, ["id", "name"], "the columns")
+    lab.same(sorted(found.column("id").to_pylist()), ALL, "the ids")
+
+
+@check("LN-COLUMN-004", "Dropping a column that is missing is code 12.", _CODES,
+       "AlterTableDropColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def drop_missing(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("AlterTableDropColumns", [12], id=table, columns=["name", "nothing"])
+    lab.that("name" in lab.query(table).column_names, "no column to be dropped", "name is gone")
+
+
+@check("LN-COLUMN-005", "AlterTableAlterColumns renames a column and keeps its values.", _COLUMNS,
+       "AlterTableAlterColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def rename(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.ok("AlterTableAlterColumns", id=table, alterations=[{"path": "name", "rename": "label"}])
+    found = lab.query(table)
+    lab.same(sorted(found.column_names), ["id", "label", "score", "vec"], "the columns")
+    lab.same(sorted(found.column("label").to_pylist()), sorted(f"n{i}" for i in ALL), "the values")
+
+
+@check("LN-COLUMN-006", "Altering a column that is missing is code 12.", _CODES,
+       "AlterTableAlterColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def alter_missing(lab: Lab) -> None:
+    lab.refused("AlterTableAlterColumns", [12], id=lab.new_table(),
+                alterations=[{"path": "nothing", "rename": "label"}])  # fmt: skip
+
+
+@check("LN-COLUMN-007", "Column changes of a missing table are code 4.", _CODES,
+       "AlterTableAddColumns", capabilities=_TABLES)  # fmt: skip
+def missing_table_columns(lab: Lab) -> None:
+    lab.refused("AlterTableAddColumns", [4], id=lab.table_id(),
+                new_columns=[{"name": "a", "expression": "1"}])  # fmt: skip
+
+
+@check("LN-METADATA-001", "UpdateTableSchemaMetadata keeps and answers the metadata.",
+       "rest.yaml, UpdateTableSchemaMetadata", "UpdateTableSchemaMetadata", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def schema_metadata(lab: Lab) -> None:
+    table = lab.new_table()
+    answer = lab.ok("UpdateTableSchemaMetadata", id=table, metadata={"a": "1", "ünï": "x y"})
+    lab.has(answer.get("metadata"), {"a": "1", "ünï": "x y"}, "the answer's metadata")
+    described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
+    lab.has((described.get("schema") or {}).get("metadata"), {"a": "1"}, "the schema's metadata")
+
+
+@check("LN-METADATA-002", "UpdateFieldMetadata sets metadata of a column.",
+       "rest.yaml, UpdateFieldMetadata", "UpdateFieldMetadata", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def field_metadata(lab: Lab) -> None:
+    table = lab.new_table()
+    answer = lab.ok("UpdateFieldMetadata", id=table,
+                    updates=[{"path": "name", "metadata": {"unit": "none"}}])  # fmt: skip
+    if answer.get("fields"):
+        lab.has(answer["fields"].get("name"), {"unit": "none"}, "the answer's metadata")
+    described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
+    fields = {f["name"]: f for f in (described.get("schema") or {}).get("fields") or ()}
+    lab.has(fields["name"].get("metadata"), {"unit": "none"}, "the column's metadata")
+    lab.that(not fields["id"].get("metadata"), "no metadata of other columns", fields["id"])
+
+
+@check("LN-METADATA-003", "UpdateFieldMetadata of a column that is missing is code 12.", _CODES,
+       "UpdateFieldMetadata", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def field_missing(lab: Lab) -> None:
+    lab.refused("UpdateFieldMetadata", [12], id=lab.new_table(),
+                updates=[{"path": "nothing", "metadata": {"a": "b"}}])  # fmt: skip
