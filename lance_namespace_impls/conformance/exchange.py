@@ -22,20 +22,24 @@ class Step:
     data: bytes | None = field(default=None, repr=False)
     """An Arrow IPC stream, where the operation takes rows."""
 
+    raw: Mapping[str, Any] | None = None
+    """An HTTP request that is written out: method, path, query, headers, and the body as base64."""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         form: dict[str, Any] = {"operation": self.operation, "request": dict(self.request)}
         if self.data is not None:
             form["data"] = base64.b64encode(self.data).decode("ascii")
+        if self.raw is not None:
+            form["raw"] = dict(self.raw)
         return form
 
     @classmethod
     def from_dict(cls, form: Mapping[str, Any]) -> Step:
         """Return the step of a JSON form."""
         data = form.get("data")
-        return cls(
-            form["operation"], form["request"], None if data is None else base64.b64decode(data)
-        )
+        decoded = None if data is None else base64.b64decode(data)
+        return cls(form["operation"], form["request"], decoded, form.get("raw"))
 
 
 @frozen

@@ -5,6 +5,7 @@ Source: rest.yaml; protocol semantics, "Errors".
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from collections.abc import Mapping
@@ -19,7 +20,7 @@ from lance_namespace_client.operations import OPERATIONS, Body, Operation
 from .exchange import Exchange, Reply, Step, shown_body
 from .redact import Redactor
 
-__all__ = ["HttpTarget", "reply_of", "route"]
+__all__ = ["HttpTarget", "reply_of", "route", "written"]
 
 ARROW_STREAM = "application/vnd.apache.arrow.stream"
 TIMEOUT_SECONDS = 60.0
@@ -71,10 +72,9 @@ class HttpTarget:
         self.client.close()
 
     def call(self, step: Step) -> Reply:
-        """Return what the server gives for one call on its ``/v1`` route."""
-        operation = OPERATIONS[step.operation]
-        path, query, content, headers = route(operation, step.request, step.data)
-        return self.send(step, operation.http_method, path, query, content, headers)
+        """Return what the server gives for one call, on its ``/v1`` route unless written out."""
+        method, path, query, content, headers = written(step)
+        return self.send(step, method, path, query, content, headers)
 
     def send(
         self,
@@ -156,6 +156,16 @@ def route(
     else:
         return path, query, None, {}
     return path, query, body.encode(), {"Content-Type": "application/json"}
+
+
+def written(step: Step) -> tuple[str, str, Mapping[str, str], bytes | None, Mapping[str, str]]:
+    """Return method, path, query, body and headers of a call."""
+    if step.raw is not None:
+        raw = step.raw
+        content = None if raw["content"] is None else base64.b64decode(raw["content"])
+        return raw["method"], raw["path"], raw["query"], content, raw["headers"]
+    operation = OPERATIONS[step.operation]
+    return (operation.http_method, *route(operation, step.request, step.data))
 
 
 def reply_of(step: Step, exchange: Exchange, seconds: float) -> Reply:

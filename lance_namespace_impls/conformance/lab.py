@@ -88,15 +88,20 @@ class Lab:
     def call(self, operation: str, data: bytes | None = None, /, **request: Any) -> Reply:
         """Return what the target gives for a call; it may only change what the kit made."""
         step = Step(operation, _plain(request), data)
-        self._guard(step)
-        self._note(step)
+        self.prepare(step)
         return self.judge(self.target.call(step))
 
-    def judge(self, reply: Reply) -> Reply:
-        """Take an answer in: note what is wrong with it by itself and what it made or removed."""
+    def prepare(self, step: Step) -> None:
+        """Take note of a call before it is sent; only what the kit made may be changed."""
+        self._guard(step)
+        self._note(step)
+
+    def judge(self, reply: Reply, *, by_itself: bool = True) -> Reply:
+        """Take an answer in: note what it made or removed, and what is wrong with it by itself."""
         self.steps.append(reply.step)
         self.last = reply
-        self.seen += [(violation, reply) for violation in violations(reply)]
+        if by_itself:
+            self.seen += [(violation, reply) for violation in violations(reply)]
         operation = reply.step.operation
         if reply.succeeded:
             self.answered.add(operation)
@@ -310,6 +315,10 @@ class Lab:
             reply = self.call("QueryTable", id=list(table), **request)
         self.must_succeed(reply)
         return reply.rows
+
+    def no_vector(self) -> dict[str, Any] | None:
+        """Return what a query without a vector sends: null, or what the target takes instead."""
+        return {} if self.shape.empty_vector else None
 
     def exists(self, operation: str, identifier: Sequence[str]) -> bool:
         """Return whether TableExists or NamespaceExists, or else Describe, finds an object."""

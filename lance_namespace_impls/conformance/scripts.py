@@ -7,11 +7,12 @@ import json
 import shlex
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from lance_namespace_client.operations import OPERATIONS
 
 from .exchange import Exchange, Step, shown_body
-from .http_target import route
+from .http_target import written
 
 __all__ = ["as_curl", "as_json", "as_python", "exchange_text"]
 
@@ -45,6 +46,9 @@ def as_python(steps: Sequence[Step], connection: str) -> str:
         f"namespace = {connection}",
     ]
     for step in steps:
+        if step.raw is not None:
+            lines.append(f"# {step.raw['method']} {step.raw['path']} over HTTP: see curl")
+            continue
         method = OPERATIONS[step.operation].method_name
         arguments = [repr(dict(step.request))]
         if step.data is not None:
@@ -57,18 +61,16 @@ def as_curl(steps: Sequence[Step], uri: str) -> str:
     """Return the calls as curl commands; credentials are left to the reader."""
     lines = []
     for step in steps:
-        operation = OPERATIONS[step.operation]
-        path, query, content, headers = route(operation, step.request, step.data)
-        text = "&".join(f"{key}={value}" for key, value in query.items())
-        command = ["curl", "-sS", "-X", operation.http_method, "--path-as-is"]
+        method, path, query, content, headers = written(step)
+        text = urlencode(query, quote_via=quote)
+        command = ["curl", "-sS", "-X", method, "--path-as-is"]
         for name, value in headers.items():
             command += ["-H", f"{name}: {value}"]
         head = ""
-        if step.data is not None:
-            head = f"echo {base64.b64encode(step.data).decode()} | base64 -d | "
-            command += ["--data-binary", "@-"]
-        elif content is not None:
-            command += ["--data-binary", content.decode()]
+        if content is not None:
+            encoded = base64.b64encode(content).decode()
+            head = f"echo {encoded} | base64 -d | " if not content.isascii() else ""
+            command += ["--data-binary", "@-" if head else content.decode()]
         url = uri.rstrip("/") + path + (f"?{text}" if text else "")
         lines.append(head + shlex.join([*command, url]))
     return "\n".join(lines) + "\n"

@@ -17,10 +17,13 @@ MODULES = (
     "create",
     "register",
     "removal",
+    "names",
+    "wire",
     "data",
     "query",
     "history",
     "structure",
+    "races",
 )
 """In the order in which they run: what others stand on comes first."""
 

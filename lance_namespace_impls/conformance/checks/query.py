@@ -102,7 +102,7 @@ def version(lab: Lab) -> None:
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def version_missing(lab: Lab) -> None:
     lab.query(lab.shared_table())
-    vector = {} if lab.shape.empty_vector else None
+    vector = lab.no_vector()
     lab.refused("QueryTable", [11], id=lab.shared_table(), k=1, vector=vector, version=999)
 
 
@@ -110,7 +110,7 @@ def version_missing(lab: Lab) -> None:
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def bad_filter(lab: Lab) -> None:
     lab.query(lab.shared_table())
-    vector = {} if lab.shape.empty_vector else None
+    vector = lab.no_vector()
     lab.refused("QueryTable", [13], id=lab.shared_table(), k=1, vector=vector, filter="id >>> ((")
 
 
@@ -118,7 +118,7 @@ def bad_filter(lab: Lab) -> None:
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def bad_column(lab: Lab) -> None:
     lab.query(lab.shared_table())
-    vector = {} if lab.shape.empty_vector else None
+    vector = lab.no_vector()
     lab.refused("QueryTable", [12, 13], id=lab.shared_table(), k=1, vector=vector,
                 columns={"column_names": ["nothing"]})  # fmt: skip
 

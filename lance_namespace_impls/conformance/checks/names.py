@@ -1,0 +1,85 @@
+"""Names that need encoding: a target takes them whole, or refuses them with code 13."""
+
+from __future__ import annotations
+
+from ..lab import Failed, Lab
+from ..requirement import check
+from ..rows import plain
+
+_NAMES = 'protocol semantics, "Identifiers"; general specification, Object Name'
+TAILS = (
+    " b", ".b", "%20b", "50%", "+b", "#b", "?b", "&b=c", "ünï", "日本語", "'b", "-b", "_B", "{id}",
+    "%2F", ":b", "~", ",b", ";b", "=b", "@b", "!b", "(b)",
+)  # fmt: skip
+
+
+@check("LN-NAME-001", "A table whose name needs encoding is found by it, or is refused with 13.",
+       _NAMES, "DescribeTable", capabilities=["tables"])  # fmt: skip
+def tables(lab: Lab) -> None:
+    for tail in TAILS:
+        identifier = lab.table_id()
+        identifier[-1] += tail
+        reply = lab.call("DeclareTable", id=identifier)
+        if reply.code == 0:
+            reply = lab.call("CreateTable", plain(1), id=identifier)
+        if reply.code == 13:
+            continue
+        if not reply.succeeded:
+            raise Failed(f"{identifier[-1]!r} to be made, or code 13", reply.outcome(), reply)
+        lab.that(
+            lab.exists("TableExists", identifier), f"{identifier[-1]!r} to be found", "it is not"
+        )
+        found = lab.walk("ListTables", "tables", id=identifier[:-1])
+        lab.that(identifier[-1] in found, f"{identifier[-1]!r} to be listed", found[-5:])
+
+
+@check("LN-NAME-002",
+       "A namespace whose name needs encoding is found by it, or is refused with 13.", _NAMES,
+       "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def namespaces(lab: Lab) -> None:
+    for tail in TAILS:
+        identifier = lab.namespace_id()
+        identifier[-1] += tail
+        reply = lab.call("CreateNamespace", id=identifier)
+        if reply.code == 13:
+            continue
+        if not reply.succeeded:
+            raise Failed(f"{identifier[-1]!r} to be made, or code 13", reply.outcome(), reply)
+        there = lab.exists("NamespaceExists", identifier)
+        lab.that(there, f"{identifier[-1]!r} to be found", "it is not")
+
+
+@check("LN-NAME-003", "Names that differ only in what is encoded are different.", _NAMES,
+       "DescribeTable", capabilities=["tables"])  # fmt: skip
+def different(lab: Lab) -> None:
+    base = lab.table_id()
+    made = []
+    for tail in (" b", "+b", "%20b", "b"):
+        identifier = [*base[:-1], base[-1] + tail]
+        reply = lab.call("DeclareTable", id=identifier)
+        if reply.code == 5:
+            raise Failed(f"{identifier[-1]!r} to be a name of its own", reply.outcome(), reply)
+        if reply.succeeded:
+            made.append(identifier)
+    for identifier in made:
+        lab.that(
+            lab.exists("TableExists", identifier), f"{identifier[-1]!r} to be found", "it is not"
+        )
+
+
+@check("LN-NAME-004", "An empty name in an identifier is code 13.",
+       "general specification, Object Identifier", "DescribeTable", capabilities=["tables"],
+       changes=False)  # fmt: skip
+def empty(lab: Lab) -> None:
+    parent = list(lab.shape.table_parent or ())
+    if parent:
+        lab.refused("DescribeTable", [13, 4, 1], id=[*parent, ""])
+
+
+@check("LN-NAME-005", "Values of properties come back as they were.",
+       "rest.yaml, properties", "DeclareTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def values(lab: Lab) -> None:
+    given = {"a.b": "", "k": 'quote " and \\', "note": "日本 ünï", "json": '{"a": [1, null]}'}
+    table = lab.table_id()
+    lab.maybe("DeclareTable", id=table, properties=given)
+    lab.has(lab.ok("DescribeTable", id=table).get("properties"), given, "the properties")

@@ -1,0 +1,134 @@
+"""Several calls at once: their answers must fit one order in which they could have happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from ..exchange import Reply, Step
+from ..lab import Failed, Lab, Skipped
+from ..requirement import check
+from ..rows import PEOPLE, people, plain, stream
+
+_ONE = "general specification, Object Name: a name is unique in its namespace"
+_COMMITS = "Lance table format: commits are atomic; protocol semantics, Errors, code 14"
+ROUNDS = 4
+
+
+def at_once(lab: Lab, steps: list[Step]) -> list[Reply]:
+    """Return the replies to calls that are sent at the same time."""
+    if lab.target.kind == "process":
+        raise Skipped("the interpreter takes one call after another")
+    for step in steps:
+        lab.prepare(step)
+    with ThreadPoolExecutor(len(steps)) as pool:
+        replies = list(pool.map(lab.target.call, steps))
+    return [lab.judge(reply) for reply in replies]
+
+
+def one_wins(lab: Lab, replies: list[Reply], losers: list[int]) -> None:
+    """Judge calls of which exactly one may succeed; 14 asks the caller to try again."""
+    won = [reply for reply in replies if reply.succeeded]
+    for reply in replies:
+        if reply.code == 0 and reply.step.operation not in lab.worked:
+            raise Skipped(reply.outcome())
+        if not reply.succeeded and reply.code not in (*losers, 14):
+            due = ", ".join(map(str, (*losers, 14)))
+            raise Failed(f"a loser to be code {due}", reply.outcome(), reply)
+    if len(won) != 1:
+        raise Failed("exactly one call to succeed", f"{len(won)} did", lab.last)
+
+
+def _race(lab: Lab, make: Callable[[int], list[Step]], losers: list[int]) -> None:
+    for number in range(ROUNDS):
+        one_wins(lab, at_once(lab, make(number)), losers)
+
+
+@check("LN-RACE-001", "Of several DeclareTable of one name at once exactly one succeeds.", _ONE,
+       "DeclareTable", capabilities=["tables"])  # fmt: skip
+def declare(lab: Lab) -> None:
+    def make(number: int) -> list[Step]:
+        identifier = lab.table_id()
+        return [Step("DeclareTable", {"id": identifier})] * 3
+
+    _race(lab, make, [5])
+
+
+@check("LN-RACE-002", "Of several CreateTable of one name at once exactly one succeeds.", _ONE,
+       "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+def create(lab: Lab) -> None:
+    for _ in range(ROUNDS):
+        identifier = lab.table_id()
+        steps = [Step("CreateTable", {"id": identifier}, plain(*range(n))) for n in (1, 2, 3)]
+        replies = at_once(lab, steps)
+        one_wins(lab, replies, [5])
+        winner = next(n for n, reply in enumerate(replies, start=1) if reply.succeeded)
+        lab.same(lab.count(identifier), winner, "the number of rows")
+
+
+@check("LN-RACE-003", "Of several CreateNamespace of one name at once exactly one succeeds.",
+       _ONE, "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def create_namespace(lab: Lab) -> None:
+    def make(number: int) -> list[Step]:
+        return [Step("CreateNamespace", {"id": lab.namespace_id()})] * 3
+
+    _race(lab, make, [2])
+
+
+@check("LN-RACE-004", "Of several DropTable of one table at once exactly one succeeds.", _ONE,
+       "DropTable", capabilities=["tables"])  # fmt: skip
+def drop(lab: Lab) -> None:
+    def make(number: int) -> list[Step]:
+        return [Step("DropTable", {"id": lab.any_table()})] * 3
+
+    _race(lab, make, [1, 4])
+
+
+@check("LN-RACE-005", "Rows of appends at once are all there.", _COMMITS, "InsertIntoTable",
+       "QueryTable", "CreateTable", capabilities=["tables"])  # fmt: skip
+def append(lab: Lab) -> None:
+    table = lab.new_table()
+    expected = list(PEOPLE)
+    for number in range(ROUNDS):
+        ids = [100 + number * 3 + k for k in range(3)]
+        steps = [Step("InsertIntoTable", {"id": table}, stream(people(i))) for i in ids]
+        replies = at_once(lab, steps)
+        for i, reply in zip(ids, replies, strict=True):
+            if reply.succeeded:
+                expected.append(i)
+            elif reply.code not in (14, 17, 21):
+                raise Failed("an append to succeed, or to be code 14", reply.outcome(), reply)
+    lab.same(lab.ids(table), sorted(expected), "the ids")
+
+
+@check("LN-RACE-006", "Of several RenameTable to one name at once exactly one succeeds.", _ONE,
+       "RenameTable", capabilities=["tables"])  # fmt: skip
+def rename(lab: Lab) -> None:
+    for _ in range(ROUNDS):
+        tables, new = [lab.any_table() for _ in range(2)], lab.ledger.fresh()
+        steps = [Step("RenameTable", {"id": t, "new_table_name": new}) for t in tables]
+        replies = at_once(lab, steps)
+        one_wins(lab, replies, [5])
+        for table, reply in zip(tables, replies, strict=True):
+            there = lab.exists("TableExists", table)
+            lab.same(there, not reply.succeeded, f"whether {table[-1]} still has its old name")
+
+
+@check("LN-RACE-007", "Changes of different properties at once are all kept, or are code 14.",
+       "rest.yaml, AlterNamespace; protocol semantics, Errors, code 14", "AlterNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def alter(lab: Lab) -> None:
+    namespace = lab.new_namespace()
+    lab.maybe("AlterNamespace", id=namespace, set_properties={"first": "x"})
+    expected = {"first": "x"}
+    for number in range(ROUNDS):
+        keys = [f"k{number}a", f"k{number}b"]
+        request = {"id": namespace}
+        steps = [Step("AlterNamespace", {**request, "set_properties": {k: "x"}}) for k in keys]
+        for key, reply in zip(keys, at_once(lab, steps), strict=True):
+            if reply.succeeded:
+                expected[key] = "x"
+            elif reply.code != 14:
+                raise Failed("a change to succeed, or to be code 14", reply.outcome(), reply)
+    found = lab.ok("DescribeNamespace", id=namespace).get("properties")
+    lab.has(found, expected, "the properties")

@@ -1,0 +1,457 @@
+"""What goes over HTTP: routes, delimiters, bodies, parameters; without any client."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+from urllib.parse import quote
+
+from lance_namespace_client.operations import OPERATIONS
+
+from ..exchange import Reply, Step
+from ..http_target import ARROW_STREAM, HttpTarget
+from ..lab import Failed, Lab, Skipped
+from ..requirement import Level, check
+from ..rows import PEOPLE, people, plain, stream
+
+_HTTP = ["http", "tables"]
+_IDS = 'protocol semantics, "Identifiers"; rest.yaml, the id parameter'
+_BODIES = 'protocol semantics, "Bodies that are not JSON objects"'
+_ROUTES = 'general specification, "Routes"; rest.yaml'
+_INPUT = 'protocol semantics, "Errors", code 13'
+JSON = {"Content-Type": "application/json"}
+
+
+def joined(identifier: list[str], delimiter: str = "$") -> str:
+    """Return an identifier as one encoded path segment."""
+    return quote(delimiter.join(identifier), safe="").replace(".", "%2E")
+
+
+def raw(
+    lab: Lab,
+    operation: str,
+    path: str,
+    body: Any = None,
+    *,
+    method: str | None = None,
+    query: dict[str, str] | None = None,
+    headers: dict[str, str] | None = None,
+    by_itself: bool = True,
+) -> Reply:
+    """Return the reply to a request that is written out.
+
+    Args:
+        lab: the bench.
+        operation: what the request means.
+        path: encoded path.
+        body: bytes as they are, anything else as JSON; nothing if None.
+        method: HTTP method; the operation's own unless given.
+        query: query parameters.
+        headers: headers; the content type of JSON unless given.
+        by_itself: whether the form of the answer is judged, too.
+    """
+    target = lab.target
+    if not isinstance(target, HttpTarget):
+        raise Skipped("needs http")
+    content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    if headers is None:
+        headers = JSON if content is not None else {}
+    written = {
+        "method": method or OPERATIONS[operation].http_method,
+        "path": path,
+        "query": query or {},
+        "headers": headers,
+        "content": None if content is None else base64.b64encode(content).decode(),
+    }
+    reply = target.call(Step(operation, body if isinstance(body, dict) else {}, raw=written))
+    return lab.judge(reply, by_itself=by_itself)
+
+
+def table_path(lab: Lab, table: list[str], action: str) -> str:
+    """Return the route of a table operation."""
+    return f"/v1/table/{joined(table)}/{action}"
+
+
+@check("LN-WIRE-ROUTE-001", "Each operation is at POST /<OperationId>, with the id in the body.",
+       f"{_ROUTES}; the published routes have /v1 alone, so that a server without is skipped",
+       "DescribeTable", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
+def by_name(lab: Lab) -> None:
+    table = lab.any_table()
+    reply = raw(lab, "DescribeTable", "/DescribeTable", {"id": table}, method="POST")
+    if reply.no_route:
+        raise Skipped("no routes by name")
+    lab.must_succeed(reply)
+    expected = lab.ok("DescribeTable", id=table)
+    lab.same((reply.answer or {}).get("location"), expected.get("location"), "the location")
+
+
+@check("LN-WIRE-ROUTE-002", "The older names GetTable and GetNamespace are served as well.",
+       "general specification, Namespace Operations", "DescribeTable", capabilities=_HTTP,
+       level=Level.SHOULD)  # fmt: skip
+def older_names(lab: Lab) -> None:
+    table = lab.any_table()
+    reply = raw(lab, "DescribeTable", "/GetTable", {"id": table}, method="POST")
+    if reply.no_route:
+        raise Skipped("no routes by the older names")
+    lab.must_succeed(reply)
+    lab.must_succeed(raw(lab, "DescribeNamespace", "/GetNamespace", {"id": []}, method="POST"))
+
+
+@check("LN-WIRE-ROUTE-003", "A list operation by name takes its fields from the body.",
+       _ROUTES, "ListTables", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
+def list_by_name(lab: Lab) -> None:
+    first = lab.any_table()
+    lab.any_table()
+    body = {"id": first[:-1], "limit": 1}
+    reply = raw(lab, "ListTables", "/ListTables", body, method="POST")
+    if reply.no_route:
+        raise Skipped("no routes by name")
+    lab.must_succeed(reply)
+    lab.same(len((reply.answer or {}).get("tables") or ()), 1, "the names on the page")
+
+
+@check("LN-WIRE-ROUTE-004", "A route that does not exist is 404, and not a success.", _ROUTES,
+       capabilities=["http"], changes=False)  # fmt: skip
+def no_route(lab: Lab) -> None:
+    for path in ("/v1/nothing/here", "/v1/table/x/no_such_action"):
+        reply = raw(lab, "DescribeTable", path, {}, method="POST", by_itself=False)
+        status = reply.exchange.status if reply.exchange else 0
+        lab.that(status in (404, 405, 406), f"HTTP 404 for {path}", f"HTTP {status}")
+
+
+@check("LN-WIRE-METHOD-001", "Another method than the operation's is refused and has no effect.",
+       _ROUTES, "DropTable", capabilities=_HTTP)  # fmt: skip
+def method(lab: Lab) -> None:
+    table = lab.any_table()
+    for verb in ("GET", "PUT", "DELETE", "PATCH"):
+        reply = raw(lab, "DropTable", table_path(lab, table, "drop"), method=verb, by_itself=False)
+        if reply.succeeded:
+            raise Failed(f"{verb} not to drop a table", reply.outcome(), reply)
+        status = reply.exchange.status if reply.exchange else 0
+        lab.that(400 <= status < 500 or status == 501, f"{verb} to be refused", f"HTTP {status}")
+    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+
+
+@check("LN-WIRE-ID-001", "An id in the body that is not the route's is code 13.", _IDS,
+       "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def mismatch(lab: Lab) -> None:
+    first, second = lab.any_table(), lab.any_table()
+    reply = raw(lab, "DescribeTable", table_path(lab, first, "describe"), {"id": second})
+    lab.must_fail(reply, [13])
+
+
+@check("LN-WIRE-ID-002", "A write whose body names another id is code 13 and changes neither.",
+       _IDS, "DeregisterTable", capabilities=_HTTP)  # fmt: skip
+def mismatch_write(lab: Lab) -> None:
+    first, second = lab.any_table(), lab.any_table()
+    reply = raw(lab, "DeregisterTable", table_path(lab, first, "deregister"), {"id": second})
+    lab.must_fail(reply, [13])
+    for table in (first, second):
+        lab.that(lab.exists("TableExists", table), f"{table} to stay", "it is gone")
+
+
+@check("LN-WIRE-ID-003", "A namespace operation whose body names another id is code 13.", _IDS,
+       "DescribeNamespace", capabilities=["http", "namespaces"])  # fmt: skip
+def mismatch_namespace(lab: Lab) -> None:
+    first, second = lab.new_namespace(), lab.new_namespace()
+    for operation, action in (("DescribeNamespace", "describe"), ("NamespaceExists", "exists")):
+        path = f"/v1/namespace/{joined(first)}/{action}"
+        lab.must_fail(raw(lab, operation, path, {"id": second}), [13])
+
+
+@check("LN-WIRE-ID-004", "The same id in route and body is fine; without one the route's counts.",
+       _IDS, "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def same_id(lab: Lab) -> None:
+    table = lab.any_table()
+    where = lab.given("DescribeTable", id=table).get("location")
+    for body in ({"id": table}, {}):
+        reply = raw(lab, "DescribeTable", table_path(lab, table, "describe"), body)
+        lab.must_succeed(reply)
+        lab.same((reply.answer or {}).get("location"), where, f"the location with body {body}")
+
+
+@check("LN-WIRE-ID-005", "The delimiter alone is the root, encoded or not.", _IDS,
+       "DescribeNamespace", capabilities=["http"], changes=False)  # fmt: skip
+def root(lab: Lab) -> None:
+    for text in ("$", "%24"):
+        lab.must_succeed(raw(lab, "NamespaceExists", f"/v1/namespace/{text}/exists", {}))
+
+
+@check("LN-WIRE-ID-006", "Names in a route may be joined by an encoded delimiter.", _IDS,
+       "DescribeTable", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
+def encoded_delimiter(lab: Lab) -> None:
+    table = lab.any_table()
+    if len(table) < 2:
+        raise Skipped("tables are in the root")
+    for text in ("$".join(table), "%24".join(table)):
+        lab.must_succeed(raw(lab, "DescribeTable", f"/v1/table/{text}/describe", {}))
+
+
+@check("LN-WIRE-ID-007", "The query parameter delimiter says what joins the names.", _IDS,
+       "DescribeTable", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
+def delimiter(lab: Lab) -> None:
+    table = lab.any_table()
+    if len(table) < 2:
+        raise Skipped("tables are in the root")
+    where = lab.given("DescribeTable", id=table).get("location")
+    for text in ("$", ".", "::", "|"):
+        path = f"/v1/table/{joined(table, text)}/describe"
+        reply = raw(lab, "DescribeTable", path, {}, query={"delimiter": text})
+        lab.must_succeed(reply)
+        lab.same((reply.answer or {}).get("location"), where, f"the location with {text}")
+
+
+@check("LN-WIRE-ID-008", "With another delimiter a $ belongs to the name.", _IDS,
+       "TableExists", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
+def other_delimiter(lab: Lab) -> None:
+    table = lab.any_table()
+    if len(table) < 2:
+        raise Skipped("tables are in the root")
+    path = f"/v1/table/{joined(table)}/exists"
+    reply = raw(lab, "TableExists", path, {}, query={"delimiter": "."})
+    lab.must_fail(reply, [1, 4, 13])
+
+
+@check("LN-WIRE-ID-009", "Identifiers that ListAllTables writes use the delimiter asked for.",
+       _IDS, "ListAllTables", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
+def all_tables_delimiter(lab: Lab) -> None:
+    table = lab.any_table()
+    found: list[str] = []
+    token: str | None = None
+    for _ in range(200):
+        more = {"page_token": token} if token else {}
+        reply = raw(lab, "ListAllTables", "/v1/table", query={"delimiter": "|", **more})
+        lab.must_succeed(reply)
+        found += (reply.answer or {}).get("tables") or ()
+        token = (reply.answer or {}).get("page_token")
+        if not token:
+            break
+    lab.that("|".join(table) in found, f"{'|'.join(table)} to be listed", found[:20])
+
+
+@check("LN-WIRE-BODY-001", "An empty body is an empty request.", _BODIES, "DescribeTable",
+       capabilities=_HTTP)  # fmt: skip
+def empty_body(lab: Lab) -> None:
+    table = lab.any_table()
+    for headers in (JSON, {}):
+        path = table_path(lab, table, "describe")
+        lab.must_succeed(raw(lab, "DescribeTable", path, b"", headers=headers))
+
+
+@check("LN-WIRE-BODY-002", "A body that is not JSON is code 13.", _INPUT, "DescribeTable",
+       capabilities=_HTTP)  # fmt: skip
+def not_json(lab: Lab) -> None:
+    table = lab.any_table()
+    for body in (b"{", b"not json", b'{"id": [}', b"\xff\xfe", b"{} trailing"):
+        reply = raw(lab, "DescribeTable", table_path(lab, table, "describe"), body)
+        lab.must_fail(reply, [13])
+
+
+@check("LN-WIRE-BODY-003", "A body that is JSON but no object is code 13.", _INPUT,
+       "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def not_an_object(lab: Lab) -> None:
+    table = lab.any_table()
+    for body in (b"[1]", b'"text"', b"5", b"true"):
+        reply = raw(lab, "DescribeTable", table_path(lab, table, "describe"), body)
+        lab.must_fail(reply, [13])
+
+
+@check("LN-WIRE-BODY-004", "A field of the wrong JSON type is code 13 and has no effect.", _INPUT,
+       "DeclareTable", capabilities=_HTTP)  # fmt: skip
+def wrong_type(lab: Lab) -> None:
+    table = lab.any_table()
+    new = lab.table_id()
+    for body in ({"properties": ["a"]}, {"properties": 5}, {"location": 5}):
+        lab.ledger.made("table", tuple(new))
+        reply = raw(lab, "DeclareTable", table_path(lab, new, "declare"), body)
+        lab.must_fail(reply, [13])
+    lab.that(not lab.exists("TableExists", new), "no table after code 13", "it is there")
+    reply = raw(lab, "DescribeTable", table_path(lab, table, "describe"), {"version": "latest"})
+    lab.must_fail(reply, [13])
+
+
+@check("LN-WIRE-BODY-005", "Fields that the schema does not know are ignored.",
+       "rest.yaml: no request schema closes itself to additional properties", "DescribeTable",
+       capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
+def unknown_fields(lab: Lab) -> None:
+    table = lab.any_table()
+    body = {"a_field_of_later_days": {"and": ["its", "value"]}}
+    lab.must_succeed(raw(lab, "DescribeTable", table_path(lab, table, "describe"), body))
+
+
+@check("LN-WIRE-BODY-006", "null in an optional field is as good as leaving it out.",
+       "rest.yaml, the request schemas", "DescribeTable", "DeclareTable", capabilities=_HTTP,
+       level=Level.SHOULD)  # fmt: skip
+def null_fields(lab: Lab) -> None:
+    new = lab.table_id()
+    lab.ledger.made("table", tuple(new))
+    body = {"properties": None, "location": None}
+    lab.must_succeed(raw(lab, "DeclareTable", table_path(lab, new, "declare"), body))
+    body = {"version": None, "with_table_uri": None}
+    lab.must_succeed(raw(lab, "DescribeTable", table_path(lab, new, "describe"), body))
+
+
+@check("LN-WIRE-BODY-007", "A content type with a charset is JSON, too.", "RFC 9110, Content-Type",
+       "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def charset(lab: Lab) -> None:
+    table = lab.any_table()
+    headers = {"Content-Type": "application/json; charset=utf-8"}
+    path = table_path(lab, table, "describe")
+    lab.must_succeed(raw(lab, "DescribeTable", path, {}, headers=headers))
+
+
+@check("LN-WIRE-BODY-008", "CountTableRows answers a bare number.", _BODIES, "CountTableRows",
+       "CreateTable", capabilities=_HTTP)  # fmt: skip
+def bare_count(lab: Lab) -> None:
+    reply = lab.call("CountTableRows", id=lab.shared_table())
+    lab.must_succeed(reply)
+    body = reply.exchange.body.strip() if reply.exchange else b""
+    lab.same(body, str(len(PEOPLE)).encode(), "the body")
+
+
+@check("LN-WIRE-BODY-009", "TableExists of a table that is there answers without a body.",
+       _BODIES, "TableExists", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
+def no_body(lab: Lab) -> None:
+    reply = lab.call("TableExists", id=lab.any_table())
+    lab.must_succeed(reply)
+    body = reply.exchange.body if reply.exchange else b""
+    lab.that(body.strip() in (b"", b"{}", b"null"), "no body", body[:100])
+
+
+@check("LN-WIRE-BODY-010", "QueryTable answers an Arrow IPC file.", _BODIES, "QueryTable",
+       "CreateTable", capabilities=_HTTP)  # fmt: skip
+def arrow_file(lab: Lab) -> None:
+    lab.query(lab.shared_table())
+    body = lab.last.exchange.body if lab.last is not None and lab.last.exchange else b""
+    lab.same((body[:6], body[-6:]), (b"ARROW1", b"ARROW1"), "the marks of an Arrow file")
+
+
+@check("LN-WIRE-BODY-011", "UpdateTableSchemaMetadata takes and gives a bare map.", _BODIES,
+       "UpdateTableSchemaMetadata", "CreateTable", capabilities=_HTTP)  # fmt: skip
+def bare_map(lab: Lab) -> None:
+    table = lab.new_table()
+    path = table_path(lab, table, "schema_metadata/update")
+    reply = raw(lab, "UpdateTableSchemaMetadata", path, {"a": "1"})
+    lab.must_succeed(reply)
+    body = json.loads(reply.exchange.body) if reply.exchange else {}
+    lab.has(body, {"a": "1"}, "the body")
+
+
+@check("LN-WIRE-QUERY-001", "CreateTable takes mode and properties from the query.",
+       f"{_BODIES}; rest.yaml, CreateTable", "CreateTable", "DescribeTable",
+       capabilities=_HTTP)  # fmt: skip
+def create_parameters(lab: Lab) -> None:
+    table = lab.table_id()
+    lab.ledger.made("table", tuple(table))
+    query = {"mode": "create", "properties": json.dumps({"owner": "ana"})}
+    headers = {"Content-Type": ARROW_STREAM}
+    path = table_path(lab, table, "create")
+    reply = raw(lab, "CreateTable", path, plain(1), query=query, headers=headers)
+    if reply.code in (0, 13):
+        raise Skipped(f"no properties: {reply.outcome()}")
+    lab.must_succeed(reply)
+    found = lab.ok("DescribeTable", id=table).get("properties")
+    lab.has(found, {"owner": "ana"}, "the properties")
+
+
+@check("LN-WIRE-QUERY-002", "Properties in the query that are no JSON object are code 13.",
+       f"{_BODIES}; {_INPUT}", "CreateTable", capabilities=_HTTP)  # fmt: skip
+def bad_properties(lab: Lab) -> None:
+    table = lab.table_id()
+    lab.ledger.made("table", tuple(table))
+    headers = {"Content-Type": ARROW_STREAM}
+    for text in ("{", "5", '["a"]', '{"a": 5}'):
+        path = table_path(lab, table, "create")
+        query = {"properties": text}
+        reply = raw(lab, "CreateTable", path, plain(1), query=query, headers=headers)
+        lab.must_fail(reply, [13])
+    lab.that(not lab.exists("TableExists", table), "no table after code 13", "it is there")
+
+
+@check("LN-WIRE-QUERY-003", "Flags of DescribeTable may stand in the query.",
+       "rest.yaml, DescribeTable", "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def flags(lab: Lab) -> None:
+    table = lab.any_table()
+    path = table_path(lab, table, "describe")
+    reply = raw(lab, "DescribeTable", path, {}, query={"check_declared": "true"})
+    lab.must_succeed(reply)
+    declared = (reply.answer or {}).get("is_only_declared")
+    lab.that(isinstance(declared, bool), "is_only_declared", reply.answer)
+
+
+@check("LN-WIRE-QUERY-004", "A query parameter of the wrong type is code 13.", _INPUT,
+       "ListTables", capabilities=_HTTP)  # fmt: skip
+def bad_parameters(lab: Lab) -> None:
+    parent = joined(list(lab.shape.table_parent or ())) or "%24"
+    path = f"/v1/namespace/{parent}/table/list"
+    for query in ({"limit": "many"}, {"limit": "1.5"}, {"include_declared": "perhaps"}):
+        lab.must_fail(raw(lab, "ListTables", path, query=query), [13])
+
+
+@check("LN-WIRE-QUERY-005", "Parameters that the route does not know are ignored.",
+       "rest.yaml, parameters", "ListTables", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
+def unknown_parameters(lab: Lab) -> None:
+    parent = joined(list(lab.shape.table_parent or ())) or "%24"
+    path = f"/v1/namespace/{parent}/table/list"
+    lab.must_succeed(raw(lab, "ListTables", path, query={"of_later_days": "1", "limit": "1"}))
+
+
+@check("LN-WIRE-QUERY-006", "An empty body where rows are due is code 13 and makes nothing.",
+       _BODIES, "CreateTable", capabilities=_HTTP)  # fmt: skip
+def no_rows(lab: Lab) -> None:
+    table = lab.table_id()
+    lab.ledger.made("table", tuple(table))
+    path = table_path(lab, table, "create")
+    reply = raw(lab, "CreateTable", path, b"", headers={"Content-Type": ARROW_STREAM})
+    lab.must_fail(reply, [13])
+    lab.that(not lab.exists("TableExists", table), "no table after code 13", "it is there")
+
+
+@check("LN-WIRE-QUERY-007", "InsertIntoTable takes its mode from the query, in any case.",
+       "rest.yaml, InsertIntoTable", "InsertIntoTable", "CountTableRows", "CreateTable",
+       capabilities=_HTTP)  # fmt: skip
+def insert_mode(lab: Lab) -> None:
+    table = lab.new_table()
+    headers = {"Content-Type": ARROW_STREAM}
+    path = table_path(lab, table, "insert")
+    query = {"mode": "OVERWRITE"}
+    reply = raw(lab, "InsertIntoTable", path, stream(people(1)), query=query, headers=headers)
+    lab.must_succeed(reply)
+    lab.same(lab.count(table), 1, "the number of rows")
+
+
+@check("LN-WIRE-ERROR-001", "A missing table is HTTP 404 with code 4 in the body.",
+       'protocol semantics, "Errors"', "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def error_body(lab: Lab) -> None:
+    reply = lab.call("DescribeTable", id=lab.table_id())
+    exchange = reply.exchange
+    if exchange is None:
+        raise Failed("an answer", reply.outcome(), reply)
+    lab.same(exchange.status, 404, "the HTTP status")
+    try:
+        body = json.loads(exchange.body)
+    except ValueError:
+        body = {}
+    lab.same(body.get("code") if isinstance(body, dict) else None, 4, "the code in the body")
+
+
+@check("LN-WIRE-ERROR-002", "TableExists and NamespaceExists of missing objects carry a code.",
+       'protocol semantics, "Errors" and "Bodies that are not JSON objects"', "TableExists",
+       capabilities=_HTTP)  # fmt: skip
+def exists_body(lab: Lab) -> None:
+    reply = lab.call("TableExists", id=lab.table_id())
+    lab.that(not reply.no_route, "code 4 in a body", reply.outcome())
+    lab.must_fail(reply, [4])
+
+
+@check("LN-WIRE-AUTH-001", "A bad bearer token is code 16 where credentials are asked for.",
+       'protocol semantics, "Identity and context" and "Errors"', "ListNamespaces",
+       capabilities=["http"], changes=False)  # fmt: skip
+def bad_token(lab: Lab) -> None:
+    headers = {"Authorization": "Bearer not-a-token-of-this-server"}
+    reply = raw(lab, "ListNamespaces", "/v1/namespace/%24/list", query={"limit": "1"},
+                headers=headers)  # fmt: skip
+    if reply.succeeded or reply.code in (0, 13):
+        raise Skipped("the server asks for no credentials")
+    lab.must_fail(reply, [15, 16])
