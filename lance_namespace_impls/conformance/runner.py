@@ -119,7 +119,7 @@ def _reach(lab: Lab) -> frozenset[str] | None:
     if reply.succeeded and isinstance((reply.answer or {}).get("operations"), list):
         return frozenset(map(str, (reply.answer or {})["operations"]))
     probe = lab.call("ListNamespaces", id=list(lab.shape.base), limit=1)
-    if probe.broken is not None:
+    if probe.broken is not None and probe.exchange is None:
         raise CannotRunError(f"{lab.target.name} cannot be reached: {probe.broken}")
     if probe.no_route:
         other = lab.call("ListTables", id=list(lab.shape.base), limit=1)

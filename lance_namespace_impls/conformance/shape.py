@@ -31,6 +31,8 @@ class Shape:
     """Where tables can be made."""
     nested: bool = False
     """Whether namespaces can be made below `home`."""
+    tables_in_new: bool = False
+    """Whether a namespace made at `namespace_parent` holds tables."""
     empty_vector: bool = False
     """Whether QueryTable takes a missing vector only as an empty object."""
     no_namespace: Reply | None = None
@@ -69,8 +71,11 @@ def find_shape(lab: Lab) -> None:
     shape.namespace_parent = home if shape.nested else shape.base
     if _takes_tables(lab, home):
         shape.table_parent = home
+        shape.tables_in_new = not shape.nested or _takes_tables(lab, child)
+        shape.no_table = None
     elif shape.nested and _takes_tables(lab, child):
         shape.table_parent = child
+        shape.tables_in_new = True
         lab.ledger.keep("namespace", child)
         shape.no_table = None
 

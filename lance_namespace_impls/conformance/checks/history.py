@@ -159,6 +159,14 @@ def tag_move(lab: Lab) -> None:
     lab.same(answer.get("version"), 2, "the version of the tag")
 
 
+@check("LN-TAG-009", "UpdateTableTag to a version that is missing is code 11.", _CODES,
+       "UpdateTableTag", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_move_missing(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableTag", id=table, tag="first", version=1)
+    lab.refused("UpdateTableTag", [11], id=table, tag="first", version=999)
+
+
 @check("LN-TAG-006", "DeleteTableTag removes a tag.", _TAGS, "DeleteTableTag", "CreateTableTag",
        "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def tag_delete(lab: Lab) -> None:

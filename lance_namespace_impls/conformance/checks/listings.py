@@ -15,10 +15,7 @@ def place_for_tables(lab: Lab) -> list[str]:
     parent = lab.shape.table_parent
     if parent is None:
         raise Skipped("no tables can be made here")
-    if (
-        lab.shape.namespace_parent is not None
-        and len(parent) == len(lab.shape.namespace_parent) + 1
-    ):
+    if lab.shape.tables_in_new:
         return lab.new_namespace()
     return list(parent)
 

@@ -7,7 +7,7 @@ from typing import Any
 from lance_namespace_client.operations import OPERATIONS, Body
 
 from ..lab import Failed, Lab
-from ..requirement import check
+from ..requirement import Run, check
 from ..rows import plain
 
 _GENERAL = "general specification, Namespace Operations"
@@ -101,3 +101,25 @@ def unclaimed_refused(lab: Lab) -> None:
             # An identifier that the catalog cannot hold is code 13 just as well.
             if reply.code not in (0, 13):
                 raise Failed(f"{operation} to be code 0", reply.outcome(), reply)
+
+
+_MAKERS = ("CreateTable", "DeclareTable", "RegisterTable")
+
+
+def _missing(operation: str) -> Run:
+    def run(lab: Lab) -> None:
+        reply = missing_object_call(lab, operation)
+        lab.must_fail(reply, [4])
+
+    return run
+
+
+for _number, _row in enumerate(OPERATIONS.values(), start=1):
+    if _row.path.startswith("/v1/table/{id}") and _row.name not in _MAKERS:
+        check(
+            f"LN-MISSING-{_number:03}",
+            f"{_row.name} of a missing table is code 4.",
+            'protocol semantics, "Errors"; rest.yaml, error codes of the operations',
+            _row.name,
+            capabilities=["tables"],
+        )(_missing(_row.name))

@@ -80,9 +80,21 @@ def drop(lab: Lab) -> None:
 def missing(lab: Lab) -> None:
     table = lab.new_table()
     lab.refused("DropTableIndex", [6], id=table, index_name="none")
-    reply = lab.call("DescribeTableIndexStats", id=table, index_name="none")
-    if reply.code != 0:
-        lab.must_fail(reply, [6])
+
+
+@check("LN-INDEX-012", "CreateTableIndex of a name that is taken is code 7.", _CODES,
+       "CreateTableIndex", "ListTableIndices", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def any_twice(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.maybe("CreateTableIndex", id=table, column="id", index_type="BTREE", name="by_id")
+    lab.same(index_names(lab, table), ["by_id"], "the indices")
+    lab.refused("CreateTableIndex", [7], id=table, column="name", index_type="BTREE", name="by_id")
+
+
+@check("LN-INDEX-011", "Stats of an index that is missing are code 6.", _CODES,
+       "DescribeTableIndexStats", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def missing_stats(lab: Lab) -> None:
+    lab.refused("DescribeTableIndexStats", [6], id=lab.shared_table(), index_name="none")
 
 
 @check("LN-INDEX-008", "DescribeTableIndexStats counts the rows of the index.", _INDEX,

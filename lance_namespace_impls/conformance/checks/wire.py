@@ -230,6 +230,21 @@ def all_tables_delimiter(lab: Lab) -> None:
     lab.that("|".join(table) in found, f"{'|'.join(table)} to be listed", found[:20])
 
 
+@check("LN-WIRE-ID-010", "Names in a route are decoded once, and + stands for itself.", _IDS,
+       "DeclareTable", "ListTables", capabilities=_HTTP)  # fmt: skip
+def decoded_once(lab: Lab) -> None:
+    for tail in (" b", "+b", "%20b", ".b", "ünï"):
+        table = lab.table_id()
+        table[-1] += tail
+        lab.ledger.made("table", tuple(table))
+        reply = raw(lab, "DeclareTable", table_path(lab, table, "declare"), {})
+        if reply.code == 13:
+            continue
+        lab.must_succeed(reply)
+        found = lab.walk("ListTables", "tables", id=table[:-1])
+        lab.that(table[-1] in found, f"{table[-1]!r} to be listed", found[-5:])
+
+
 @check("LN-WIRE-BODY-001", "An empty body is an empty request.", _BODIES, "DescribeTable",
        capabilities=_HTTP)  # fmt: skip
 def empty_body(lab: Lab) -> None:

@@ -1,0 +1,55 @@
+"""Every wrong server is caught, by the check that names its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from lance_namespace_impls.conformance.http_target import HttpTarget
+from lance_namespace_impls.conformance.runner import Options, run
+from lance_namespace_impls.server import serving
+
+from .targets import memory
+from .wrong.wire import STATUSES, WIRE, Change, WrongTransport, other_status
+
+SOME = ("LN-TABLE-DECLARE-*", "LN-TABLE-DESCRIBE-*", "LN-NAMESPACE-DESCRIBE-*", "LN-QUERY-001")
+CODES = (
+    "LN-ERROR-*",
+    "LN-NAMESPACE-CREATE-*",
+    "LN-TABLE-*",
+    "LN-TAG-*",
+    "LN-COLUMN-*",
+    "LN-VERSION-*",
+)
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(memory(tmp_path_factory.mktemp("served"), "mixed")) as address:
+        yield address
+
+
+def caught(uri: str, change: Change, *only: str) -> list[str]:
+    target = HttpTarget(uri, transport=WrongTransport(change))
+    try:
+        outcome = run(target, Options(only=only, max_seconds=100))
+    finally:
+        target.close()
+    return [finding.check.id for finding in outcome.failed()]
+
+
+@pytest.mark.parametrize("name", WIRE)
+def test_a_wrong_server_is_caught_by_the_check_of_its_rule(name, uri):
+    wrong = WIRE[name]
+    more = SOME if wrong.caught_by.startswith(("LN-ERROR", "LN-ANSWER")) else ()
+    assert wrong.caught_by in caught(uri, wrong.change, wrong.caught_by, *more)
+
+
+@pytest.mark.parametrize("code", STATUSES)
+def test_a_wrong_status_is_caught(code, uri):
+    assert "LN-ERROR-002" in caught(uri, other_status(code), *CODES)
+
+
+def test_the_transport_alone_changes_nothing(uri):
+    assert caught(uri, lambda request, send: send(request), *SOME, *CODES, "LN-WIRE-*") == []
