@@ -152,7 +152,7 @@ def route(
     if operation.body is Body.FIELD:
         body = json.dumps(rest.get(operation.body_field or "", {}))
     elif operation.body is Body.JSON:
-        body = json.dumps(rest)
+        body = json.dumps(dict(request))  # null where a field must be given as null
     else:
         return path, query, None, {}
     return path, query, body.encode(), {"Content-Type": "application/json"}

@@ -11,6 +11,7 @@ from ..requirement import Run, check
 from ..rows import plain
 
 _GENERAL = "general specification, Namespace Operations"
+_QUERY = {"vector": {"single_vector": [1.0, 0.0]}, "k": 1}
 _MORE: dict[str, dict[str, Any]] = {
     "RegisterTable": {"location": "nowhere"},
     "RestoreTable": {"version": 1},
@@ -27,10 +28,10 @@ _MORE: dict[str, dict[str, Any]] = {
     "DropTableIndex": {"index_name": "a"},
     "UpdateTable": {"updates": [["id", "1"]]},
     "DeleteFromTable": {"predicate": "true"},
-    "QueryTable": {"vector": None, "k": 1},
-    "ExplainTableQueryPlan": {"query": {"vector": None, "k": 1}},
-    "AnalyzeTableQueryPlan": {"query": {"vector": None, "k": 1}},
-    "MergeInsertIntoTable": {"on": "id"},
+    "QueryTable": _QUERY,
+    "ExplainTableQueryPlan": {"query": _QUERY},
+    "AnalyzeTableQueryPlan": _QUERY,
+    "MergeInsertIntoTable": {"on": "id", "when_not_matched_insert_all": True},
     "AlterTableAddColumns": {"new_columns": [{"name": "a", "expression": "1"}]},
     "AlterTableAlterColumns": {"alterations": [{"path": "id", "rename": "a"}]},
     "AlterTableDropColumns": {"columns": ["id"]},
