@@ -86,6 +86,14 @@ def real(session: nox.Session) -> None:
 
 
 @nox.session
+def clients(session: nox.Session) -> None:
+    """Run clients that others wrote on every backend, and write what they can do to docs/clients.md."""
+    install(session)
+    session.env["LANCE_NS_WRITE_CLIENTS"] = "1"
+    run_pytest(session, "tests/clients", "-m", "slow or not slow", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style, types and import rules."""
     install(session)

@@ -90,7 +90,9 @@ def serving(namespace: LanceNamespace, options: ServerOptions | None = None) -> 
     with _listen("127.0.0.1", 0) as listener:
         options = options or ServerOptions()
         server = _Server(namespace, options, started.set)
-        thread = threading.Thread(target=server.run, args=([listener],), name="lance-ns-server")
+        thread = threading.Thread(
+            target=server.run, args=([listener],), name="lance-ns-server", daemon=True
+        )
         thread.start()
         try:
             if not started.wait(STOP_SECONDS):

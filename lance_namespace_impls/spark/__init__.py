@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from .frames import count_rows, read_table
     from .ingest import ImportResult, import_files
     from .session import local_session
+    from .sql import SqlCatalog, sql_catalog
 
 __all__ = [
     "Change",
     "ImportResult",
+    "SqlCatalog",
     "count_rows",
     "delete",
     "import_files",
@@ -29,11 +31,13 @@ __all__ = [
     "merge_into",
     "protocol_error_in",
     "read_table",
+    "sql_catalog",
 ]
 
 _HOME = {
     "Change": "changes",
     "ImportResult": "ingest",
+    "SqlCatalog": "sql",
     "count_rows": "frames",
     "delete": "changes",
     "import_files": "ingest",
@@ -41,6 +45,7 @@ _HOME = {
     "merge_into": "changes",
     "protocol_error_in": "failures",
     "read_table": "frames",
+    "sql_catalog": "sql",
 }
 
 

@@ -19,6 +19,7 @@ from tests.servers.http_client import http_client
 from .backends import BACKENDS, Home
 from .lancedb_calls import CALLS, Lance
 from .node import has_node, node_calls
+from .outcomes import OUTCOMES, verdict
 
 DATABASE = "tests"
 QUIET = {"retry_config": {"retries": 0}}
@@ -55,7 +56,12 @@ def _embedded_node() -> dict[str, str | None]:
         return node_calls(folder)
 
 
-@pytest.fixture(params=["dir", "hive", "glue"])
+@pytest.fixture(
+    params=[
+        *("dir", "hive", "glue"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("unity", "iceberg")),
+    ]
+)
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
     with BACKENDS[request.param](tmp_path) as home:
         yield home
@@ -69,16 +75,24 @@ def address(home: Home) -> Iterator[str]:
 
 
 def _compare(
-    what: str, control: dict[str, str | None], ours: dict[str, str | None], spared: set[str]
+    client: str,
+    home: Home,
+    control: dict[str, str | None],
+    ours: dict[str, str | None],
+    not_ours: set[str],
 ) -> None:
     """Print both as a table, and fail where ours does less."""
-    print(f"\n{what}: {len(ours)} calls")
+    print(f"\n{client} on {home.impl}: {len(ours)} calls")
     for name in ours:
         print(f"{name:34} {control[name] or 'ok':.60} | {ours[name] or 'ok':.120}")
     done = [sum(each is None for each in outcomes.values()) for outcomes in (control, ours)]
     print(f"{'done':34} {done[0]} | {done[1]}")
-    worse = {n: f for n, f in ours.items() if f and control[n] is None and n not in spared}
-    assert worse == {}
+    verdicts = {
+        name: verdict(control[name], ours[name], clients_own=name in not_ours) for name in ours
+    }
+    OUTCOMES.add(client, home.impl, verdicts)
+    worse = {name: ours[name] for name, each in verdicts.items() if each == "worse"}
+    assert worse.keys() <= NOT_SERVED, worse
 
 
 def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
@@ -86,8 +100,8 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
         f"db://{DATABASE}", api_key="any", host_override=address, client_config=QUIET
     )
     ours = _outcomes(db)
-    spared = CLIENTS_OWN | NOT_SERVED | (set() if home.nests else NEED_NAMESPACES)
-    _compare(f"lancedb on {home.impl}", _embedded(), ours, spared)
+    not_ours = CLIENTS_OWN | (set() if home.nests else NEED_NAMESPACES)
+    _compare("lancedb (Python)", home, _embedded(), ours, not_ours)
     # 77 of 86 are asked for: as large a share of these calls.
     assert sum(each is None for each in ours.values()) >= len(ours) * 77 / 86
 
@@ -95,7 +109,7 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
 @pytest.mark.skipif(not has_node(), reason="Node and npm are not installed")
 def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
     ours = node_calls(f"db://{DATABASE}", address)
-    _compare(f"@lancedb/lancedb on {home.impl}", _embedded_node(), ours, set())
+    _compare("@lancedb/lancedb (Node)", home, _embedded_node(), ours, set())
 
 
 def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -> None:

@@ -1,0 +1,100 @@
+"""Fetches lance-spark, by its Maven coordinates, with the Ivy that comes inside PySpark."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+
+from ..core.errors import first_line
+from .java import use_java
+
+__all__ = ["LANCE_SPARK", "lance_spark_jars"]
+
+# By release line of Spark: what there is by coordinates.
+LANCE_SPARK = {"3.5": "org.lance:lance-spark-3.5_2.12:0.4.0"}
+# Spark brings these itself.
+_NEVER = ("org.apache.spark", "org.scala-lang")
+_FETCH_SECONDS = 900
+
+
+def lance_spark_jars(coordinates: str | None = None) -> list[Path]:
+    """Return lance-spark and what it depends on, fetched once a machine.
+
+    They are kept in the folder ``lance-namespace-kit/lance-spark`` of the user's cache.
+
+    Args:
+        coordinates: ``group:artifact:version``; those that fit the installed PySpark unless given.
+
+    Returns:
+        the jars, in the order of their names.
+
+    Raises:
+        InvalidInputError: code 13, there is no lance-spark for this PySpark, or the coordinates
+            are not of that form.
+        ServiceUnavailableError: code 17, they cannot be fetched.
+    """
+    chosen = coordinates or _fitting()
+    parts = chosen.split(":")
+    if len(parts) != 3 or not all(parts):
+        raise InvalidInputError(f"{chosen!r} are no coordinates: write group:artifact:version")
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    target = Path(base) / "lance-namespace-kit" / "lance-spark" / "-".join(parts[1:])
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{target}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.exists():
+            with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+                _fetch(parts, Path(folder))
+                (Path(folder) / "jars").rename(target)
+    return sorted(target.glob("*.jar"))
+
+
+def _fitting() -> str:
+    import pyspark
+
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    if line not in LANCE_SPARK:
+        raise InvalidInputError(
+            f"there is no lance-spark for PySpark {pyspark.__version__} by coordinates, but for "
+            f"{', '.join(LANCE_SPARK)}: install that PySpark, or give jars"
+        )
+    return LANCE_SPARK[line]
+
+
+def _fetch(parts: Sequence[str], folder: Path) -> None:
+    import pyspark
+
+    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"), None)
+    if ivy is None:
+        raise InvalidInputError("this PySpark has no Ivy to fetch lance-spark with; give jars")
+    organisation, name, revision = map(quoteattr, parts)
+    left_out = "".join(f'<exclude org="{each}"/>' for each in _NEVER)
+    description = folder / "ivy.xml"
+    description.write_text(
+        '<ivy-module version="2.0"><info organisation="session" module="jars"/><dependencies>'
+        f'<dependency org={organisation} name={name} rev={revision} conf="*->default"/>'
+        f"{left_out}</dependencies></ivy-module>"
+    )
+    command = [
+        *(str(use_java() / "bin" / "java"), "-jar", str(ivy), "-ivy", str(description)),
+        *("-cache", str(folder / "cache"), "-types", "jar", "bundle"),
+        *("-retrieve", f"{folder}/jars/[artifact]-[revision](-[classifier]).[ext]"),
+    ]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_FETCH_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ServiceUnavailableError(f"{':'.join(parts)} did not come in time") from error
+    if done.returncode:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if "::" in line]
+        raise ServiceUnavailableError(
+            f"{':'.join(parts)} cannot be fetched: {first_line(RuntimeError(' '.join(said)[:300]))}"
+        )

@@ -1,0 +1,198 @@
+"""Spark SQL on the tables of any namespace: lance-spark, and a server for it in the driver.
+
+lance-spark reads and writes Lance tables from SQL and asks a catalog where they are, for one over
+the Lance REST protocol. So the driver serves the namespace to itself, on loopback, to whoever has a
+token that is made for this catalog and dies with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from lance_namespace_client.errors import InvalidInputError
+
+from ..core.errors import first_line
+from ..registry import connect
+from .extra import require_pyspark
+from .jars import lance_spark_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ..catalog.namespace import Namespace
+    from ..server.callers import Caller, Credentials
+
+__all__ = ["SqlCatalog", "sql_catalog"]
+
+CATALOG_CLASS = "org.lance.spark.LanceNamespaceSparkCatalog"
+EXTENSIONS = "org.lance.spark.extensions.LanceSparkSessionExtensions"
+_CLASS_PATHS = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
+_REDACTION = "spark.redaction.regex"
+# Spark's own pattern does not know the header that the token is in.
+_SECRET_KEYS = r"(?i)secret|password|token|access[.]?key|header[.]authorization"
+
+
+class SqlCatalog:
+    """A catalog of Spark SQL, and the server behind it; closes with the process at the latest."""
+
+    def __init__(self, name: str, address: str, resources: ExitStack) -> None:
+        self.name = name
+        """What its tables' names begin with."""
+        self.address = address
+        """Where the driver serves the namespace."""
+        self._resources = resources
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """Stop the server; Spark does not reach the tables any more."""
+        atexit.unregister(self.close)
+        self._resources.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def sql_catalog(
+    spark: SparkSession | SparkSession.Builder,
+    name: str,
+    impl: str,
+    properties: Mapping[str, Any] | None = None,
+    *,
+    jars: Sequence[str | Path] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> SqlCatalog:
+    """Create a catalog of Spark SQL that has the tables of a namespace.
+
+    >>> builder = SparkSession.builder  # doctest: +SKIP
+    >>> catalog = sql_catalog(builder, "lake", "dir", {"path": "/data/lance"})  # doctest: +SKIP
+    >>> builder.getOrCreate().sql("SELECT * FROM lake.default.flights")  # doctest: +SKIP
+
+    The driver serves the namespace on loopback, so catalog requests go out from the driver alone.
+    Executors read and write the data themselves, with the storage options of the namespace.
+
+    Args:
+        spark: a builder before the session is made; or a session that has lance-spark on its class
+            path already.
+        name: of the catalog in Spark.
+        impl: of the namespace, such as ``hive2``.
+        properties: of the namespace, as for `connect`.
+        jars: lance-spark and what it depends on; by its coordinates unless given. They go before
+            Spark's own jars, whose Arrow is too old for it, and must be at the same paths on
+            executors of other machines.
+        settings: more settings of the catalog, such as ``parent``.
+
+    Returns:
+        the catalog; close it when the session has ended.
+
+    Raises:
+        InvalidInputError: code 13, PySpark is missing or older than lance-spark, the name is none,
+            a property is wrong, or the session lacks lance-spark.
+        ServiceUnavailableError: code 17, lance-spark cannot be fetched, or the server does not
+            start.
+    """
+    require_pyspark()
+    from pyspark.sql import SparkSession
+
+    if not name.isidentifier():
+        raise InvalidInputError(f"{name!r} cannot be the name of a catalog: use letters and digits")
+    session = spark if isinstance(spark, SparkSession) else None
+    if session is not None:
+        _require_lance_spark(session)
+    paths = [] if session is not None else list(map(str, jars or lance_spark_jars()))
+    resources = ExitStack()
+    try:
+        namespace = resources.enter_context(connect(impl, properties))
+        address, token = _serve(namespace, resources)
+        given = _settings(name, namespace, address, token) | {
+            f"spark.sql.catalog.{name}.{key}": value for key, value in (settings or {}).items()
+        }
+        if session is not None:
+            for key, value in given.items():
+                session.conf.set(key, value)
+        else:
+            _configure(spark, paths, given)
+    except BaseException:
+        resources.close()
+        raise
+    return SqlCatalog(name, address, resources)
+
+
+class _OneToken:
+    """Knows one caller, the session, by a token that nobody else is told."""
+
+    waits = False
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(32)
+
+    def find(self, credentials: Credentials) -> Caller | None:
+        """Return the session where it is its token."""
+        from ..server.callers import Caller
+
+        own = self.token.encode()
+        given = (token.encode("utf-8", "surrogatepass") for token in credentials.tokens)
+        return Caller("spark") if any(hmac.compare_digest(each, own) for each in given) else None
+
+
+def _serve(namespace: Namespace, resources: ExitStack) -> tuple[str, str]:
+    """Serve a namespace to whoever has a new token; return the address and the token."""
+    from ..server import ServerOptions, serving
+
+    session = _OneToken()
+    options = ServerOptions(callers=(session,), vend_storage_options=True)
+    return resources.enter_context(serving(namespace, options)), session.token
+
+
+def _settings(name: str, namespace: Namespace, address: str, token: str) -> dict[str, str]:
+    prefix = f"spark.sql.catalog.{name}"
+    settings = {
+        prefix: CATALOG_CLASS,
+        f"{prefix}.impl": "rest",
+        f"{prefix}.uri": address,
+        f"{prefix}.header.Authorization": f"Bearer {token}",
+    }
+    if namespace.capabilities.namespace_depth == 0:
+        # Spark wants a namespace around a table; a flat catalog gets the name "default" for it.
+        settings[f"{prefix}.single_level_ns"] = "true"
+    return settings
+
+
+def _configure(builder: Any, jars: Sequence[str], settings: Mapping[str, str]) -> None:
+    chosen: dict[str, str] = dict(getattr(builder, "_options", {}))
+    for key in _CLASS_PATHS:
+        before = chosen.get(key)
+        builder.config(key, ":".join([*jars, *([before] if before else [])]))
+    extensions = chosen.get("spark.sql.extensions")
+    if EXTENSIONS not in (extensions or "").split(","):
+        builder.config(
+            "spark.sql.extensions", f"{extensions},{EXTENSIONS}" if extensions else EXTENSIONS
+        )
+    if _REDACTION not in chosen:
+        builder.config(_REDACTION, _SECRET_KEYS)
+    for key, value in settings.items():
+        builder.config(key, value)
+
+
+def _require_lance_spark(session: Any) -> None:
+    try:
+        session._jvm.java.lang.Class.forName(CATALOG_CLASS)
+    except Exception as error:
+        raise InvalidInputError(
+            "the session runs without lance-spark: call sql_catalog with SparkSession.builder "
+            f"before the session is made ({first_line(error)[:100]})"
+        ) from error

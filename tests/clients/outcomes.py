@@ -1,0 +1,67 @@
+"""What clients could do, call by call, next to their own server; the documentation has it as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import attrs
+
+__all__ = ["OUTCOMES", "Outcomes", "verdict"]
+
+PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
+START, END = "<!-- outcomes -->", "<!-- end of outcomes -->"
+
+
+def verdict(control: str | None, ours: str | None, *, clients_own: bool) -> str:
+    """Return how an outcome compares with the control's; a failure is a text, success None.
+
+    Args:
+        control: what came of the call with the client's own server or embedded engine.
+        ours: what came of it with this project's.
+        clients_own: whether it is the client, or the catalog behind, that cannot do it.
+    """
+    if (control is None) is (ours is None):
+        return "same"
+    if ours is None:
+        return "better"
+    return "not ours" if clients_own else "worse"
+
+
+@attrs.define
+class Outcomes:
+    """The outcomes of a test run, by client, backend and call."""
+
+    found: dict[str, dict[str, dict[str, str]]] = attrs.field(factory=dict)
+
+    def add(self, client: str, backend: str, verdicts: Mapping[str, str]) -> None:
+        """Keep what a client's calls came to on a backend."""
+        self.found.setdefault(client, {})[backend] = dict(verdicts)
+
+    def table(self) -> str:
+        """Return all outcomes as Markdown: a count for each verdict, then what is not the same."""
+        lines = []
+        for client, backends in sorted(self.found.items()):
+            names = sorted(backends)
+            calls = list(next(iter(backends.values())))
+            lines += [f"### {client}", "", f"| {len(calls)} calls | {' | '.join(names)} |"]
+            lines.append("| --- |" + " --- |" * len(names))
+            for kind in ("same", "better", "worse", "not ours"):
+                counts = [list(backends[name].values()).count(kind) for name in names]
+                lines.append(f"| {kind} | {' | '.join(map(str, counts))} |")
+            for call in calls:
+                row = [backends[name][call] for name in names]
+                if set(row) != {"same"}:
+                    lines.append(f"| `{call}` | {' | '.join(row)} |")
+            lines.append("")
+        return "\n".join(lines)
+
+    def write(self, page: Path = PAGE) -> None:
+        """Put the table into the documentation, in the place of the one before."""
+        text = page.read_text()
+        before, _, rest = text.partition(START)
+        _, _, after = rest.partition(END)
+        page.write_text(f"{before}{START}\n\n{self.table()}\n{END}{after}")
+
+
+OUTCOMES = Outcomes()

@@ -1,0 +1,102 @@
+"""Runs SQL on a catalog that `sql_catalog` makes, under a PySpark that lance-spark is there for.
+
+python -m tests.clients.spark_sql < {"impl": ..., "properties": ..., "statements": [...]}
+prints one JSON list of [rows or null, failure or null].
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from fcntl import LOCK_EX, flock
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tests.servers.maven import cache_folder
+
+__all__ = ["run_sql"]
+
+PYSPARK = "pyspark==3.5.7"
+TIMEOUT = 900
+
+
+@cache
+def _packages() -> Path:
+    """Return a folder with that PySpark, fetched once a machine."""
+    folder = cache_folder() / "python" / PYSPARK
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{folder}.lock", "w") as lock:
+        flock(lock, LOCK_EX)
+        if not folder.exists():
+            made = Path(f"{folder}.new")
+            for command in (
+                ["uv", "pip", "install", "--python", sys.executable],
+                [sys.executable, "-m", "pip", "install"],
+            ):
+                try:
+                    done = subprocess.run(
+                        [*command, "--quiet", "--target", str(made), PYSPARK],
+                        timeout=TIMEOUT,
+                        check=False,
+                        capture_output=True,
+                    )
+                except FileNotFoundError:
+                    continue
+                if done.returncode == 0:
+                    break
+            made.rename(folder)
+    return folder
+
+
+def run_sql(
+    impl: str, properties: dict[str, str], statements: Sequence[str]
+) -> list[tuple[list[list[Any]] | None, str | None]]:
+    """Return what each statement gives: its rows, or its failure; one session for all."""
+    project = Path(__file__).parents[2]
+    paths = [str(_packages()), str(project), str(project / "generated")]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.clients.spark_sql"],
+        input=json.dumps({"impl": impl, "properties": properties, "statements": statements}),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [tuple(each) for each in json.loads(done.stdout.splitlines()[-1])]
+
+
+def _main() -> None:
+    from pyspark.sql import SparkSession
+
+    from lance_namespace_impls.spark import sql_catalog
+    from lance_namespace_impls.spark.java import use_java
+
+    given = json.load(sys.stdin)
+    use_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    builder = SparkSession.builder.master("local[2]")
+    for key in ("spark.driver.host", "spark.driver.bindAddress"):
+        builder.config(key, "127.0.0.1")
+    builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
+    with sql_catalog(builder, "lake", given["impl"], given["properties"]):
+        session = builder.getOrCreate()
+        found: list[tuple[Any, Any]] = []
+        for statement in given["statements"]:
+            try:
+                rows = session.sql(statement).collect()
+                found.append(([list(row) for row in rows], None))
+            except Exception as error:  # noqa: BLE001 - an outcome to compare
+                found.append((None, f"{type(error).__name__}: {error}"[:1500]))
+        session.stop()
+    sys.stdout.write("\n" + json.dumps(found, default=str) + "\n")
+
+
+if __name__ == "__main__":
+    _main()

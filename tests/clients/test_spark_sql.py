@@ -1,0 +1,89 @@
+"""Spark SQL on any catalog, by lance-spark and a server in the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import sql_catalog
+from lance_namespace_impls.spark.jars import lance_spark_jars
+from lance_namespace_impls.spark.sql import _serve, _settings
+from tests.servers.http_client import http_client
+
+from .backends import BACKENDS, Home
+from .spark_sql import run_sql
+
+
+@pytest.fixture(params=sorted(BACKENDS))
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
+    with BACKENDS[request.param](tmp_path) as home:
+        yield home
+
+
+@pytest.mark.slow
+def test_sql_reads_writes_and_merges(home: Home) -> None:
+    t = ".".join(("lake", *(home.identifier or ("default",)), "t"))
+    statements = {
+        f"CREATE TABLE {t} AS SELECT id, id * 2 AS x FROM range(5)": [],
+        f"SELECT sum(x) FROM {t}": [[20]],
+        f"INSERT INTO {t} VALUES (9, 9)": [],
+        f"SELECT count(*) FROM {t} WHERE id > 3": [[2]],
+        f"MERGE INTO {t} USING (SELECT 9L AS id, 90L AS x) AS s ON {t}.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET x = s.x": [],
+        f"SELECT x FROM {t} WHERE id = 9": [[90]],
+        f"UPDATE {t} SET x = 1 WHERE id = 0": [],
+        f"DELETE FROM {t} WHERE id = 1": [],
+        f"SELECT id, x FROM {t} ORDER BY id LIMIT 2": [[0, 1], [2, 4]],
+        f"DROP TABLE {t}": [],
+        f"CREATE TABLE {t} (id BIGINT)": [],
+        f"SELECT count(*) FROM {t}": [[0]],
+    }
+    found = run_sql(home.impl, home.properties, list(statements))
+    for (statement, wanted), (rows, failure) in zip(statements.items(), found, strict=True):
+        assert failure is None, f"{statement}: {failure}"
+        assert rows == wanted or not wanted, statement
+    assert home.namespace.count_table_rows({"id": [*home.identifier, "t"]}).count == 0
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "a b"])
+def test_a_name_that_spark_cannot_have_is_refused(name: str) -> None:
+    from pyspark.sql import SparkSession
+
+    with pytest.raises(InvalidInputError, match="cannot be the name of a catalog"):
+        sql_catalog(SparkSession.builder, name, "dir", {"path": "unused"})
+
+
+def test_only_the_session_reaches_the_server(tmp_path: Path) -> None:
+    with ExitStack() as resources:
+        namespace = resources.enter_context(connect("dir", {"path": str(tmp_path)}))
+        address, token = _serve(namespace, resources)
+        http = resources.enter_context(http_client(address))
+        for given in ({}, {"authorization": "Bearer x"}, {"authorization": f"Bearer {token}x"}):
+            answer = http.get("/v1/namespace/$/table/list", headers=given)
+            assert (answer.status_code, answer.json()["code"]) == (401, 16)
+            assert token not in answer.text
+        given = {"authorization": f"Bearer {token}"}
+        assert http.get("/v1/namespace/$/table/list", headers=given).json()["tables"] == []
+        settings = _settings("lake", namespace, address, token)
+        assert [key for key, value in settings.items() if token in value] == [
+            "spark.sql.catalog.lake.header.Authorization"
+        ]
+        other = _serve(namespace, resources)[1]
+        assert other != token
+
+
+@pytest.mark.parametrize("coordinates", ["a", "a:b", "a:b:", ":::", "a:b:c:d"])
+def test_coordinates_that_are_none_are_refused(coordinates: str) -> None:
+    with pytest.raises(InvalidInputError, match="write group:artifact:version"):
+        lance_spark_jars(coordinates)
+
+
+def test_a_pyspark_without_lance_spark_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.__version__", "4.3.0")
+    with pytest.raises(InvalidInputError, match=r"no lance-spark for PySpark 4\.3\.0"):
+        lance_spark_jars()
