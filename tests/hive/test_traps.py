@@ -265,7 +265,7 @@ def test_only_external_tables_of_type_lance_are_lance_tables(form: Form) -> None
 def test_a_server_that_cannot_filter_is_asked_for_batches(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lance_namespace_impls.hive import client, namespace
+    from lance_namespace_impls.hive import base, client
 
     database = form.database()
     for number in range(7):
@@ -273,7 +273,7 @@ def test_a_server_that_cannot_filter_is_asked_for_batches(
     form.metastore.connect().create_table(plain_table(form, database[-1], "plain"))
     expected = [f"t{number}" for number in range(7)]
     monkeypatch.setattr(client, "LANCE_FILTER", "this.is no (filter")
-    monkeypatch.setattr(namespace, "LATER_BATCH", 3)
+    monkeypatch.setattr(base, "LATER_BATCH", 3)
     assert form.namespace.list_tables({"id": database}).tables == expected
     with pytest.raises(NamespaceNotFoundError):
         form.namespace.list_tables({"id": [*form.above, "none"]})
