@@ -23,10 +23,13 @@ OPERATION_KEYS = (
     "x-request",
     "x-response",
     "x-codes",
+    "x-action",
     "x-repeatable",
     "x-body-field",
     "x-response-field",
 )
+# What a caller must be allowed to do, in `Action` of the operation table.
+ACTIONS = ("read", "write", "manage")
 ERROR_KEYS = {"code": int, "name": str, "status": int, "description": str, "extends": str}
 SCHEMA_KEYS = frozenset(
     {
@@ -226,6 +229,8 @@ def _operation(operation: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if key == "x-codes":
             fine = isinstance(value, list) and all(type(code) is int for code in value)
             wanted = "a list of error codes"
+        elif key == "x-action":
+            fine, wanted = value in ACTIONS, " or ".join(ACTIONS)
         elif key == "x-repeatable":
             fine, wanted = isinstance(value, bool), "true or false"
         else:

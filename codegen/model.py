@@ -157,6 +157,7 @@ class Operation:
     status: int
     success: str
     codes: tuple[int, ...]
+    action: str
     repeatable: bool
     aliases: tuple[str, ...]
 

@@ -102,8 +102,7 @@ class OperationReader:
         raw, name = route.raw, route.name
         needed = ("tags", "summary", "description", "x-request", "x-response")
         missing = [key for key in needed if not raw.get(key)]
-        if "x-codes" not in raw:
-            missing.append("x-codes")
+        missing += [key for key in ("x-codes", "x-action") if key not in raw]
         if missing:
             self._complain(route.place, f"{name} lacks {', '.join(missing)}")
             return None
@@ -140,6 +139,7 @@ class OperationReader:
             status=status,
             success=str(self._response(route, str(status)).get("description", "")),
             codes=tuple(raw["x-codes"]),
+            action=str(raw["x-action"]),
             repeatable=raw.get("x-repeatable", False),
             aliases=tuple(other.path[1:] for other in others if other.path != f"/{name}"),
         )

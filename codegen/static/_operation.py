@@ -10,7 +10,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from .model import Model
 
-__all__ = ["Body", "Operation", "Parameter"]
+__all__ = ["Action", "Body", "Operation", "Parameter"]
 
 Request = TypeVar("Request", bound="Model")
 Response = TypeVar("Response")
@@ -26,6 +26,16 @@ class Body(Enum):
     """One field of the model as bare JSON."""
     ARROW = "arrow"
     """Rows: an Arrow IPC stream in a request, an Arrow IPC file in a response."""
+
+
+class Action(Enum):
+    """What a caller must be allowed to do."""
+
+    READ = "read"
+    WRITE = "write"
+    """Change the rows, columns, indexes and versions of a table."""
+    MANAGE = "manage"
+    """Change what tables and namespaces there are, and what is said about them."""
 
 
 class Parameter(NamedTuple):
@@ -71,6 +81,8 @@ class Operation(Generic[Request, Response]):
     """HTTP status of success."""
     codes: tuple[int, ...] = ()
     """Error codes that it may answer with beyond the common ones."""
+    action: Action
+    """What a caller must be allowed to do to call it."""
     repeatable: bool = False
     """Whether the call may be sent again after an unknown outcome."""
     aliases: tuple[str, ...] = ()

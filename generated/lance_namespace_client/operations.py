@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ._operation import Body, Operation, Parameter
+from ._operation import Action, Body, Operation, Parameter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from . import models
 
-__all__ = ["COMMON_CODES", "OPERATIONS", "Body", "Operation", "Parameter"]
+__all__ = ["COMMON_CODES", "OPERATIONS", "Action", "Body", "Operation", "Parameter"]
 
 COMMON_CODES = (0, 13, 15, 16, 17, 18, 19, 21)
 """Error codes that any operation may answer with."""
@@ -34,6 +34,7 @@ CREATE_NAMESPACE: Operation[models.CreateNamespaceRequest, models.CreateNamespac
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 2, 3, 14),
+        action=Action.MANAGE,
     )
 )
 LIST_NAMESPACES: Operation[models.ListNamespacesRequest, models.ListNamespacesResponse] = Operation(
@@ -53,6 +54,7 @@ LIST_NAMESPACES: Operation[models.ListNamespacesRequest, models.ListNamespacesRe
     body=Body.NONE,
     answer=Body.JSON,
     codes=(1,),
+    action=Action.READ,
     repeatable=True,
 )
 DESCRIBE_NAMESPACE: Operation[models.DescribeNamespaceRequest, models.DescribeNamespaceResponse] = (
@@ -69,6 +71,7 @@ DESCRIBE_NAMESPACE: Operation[models.DescribeNamespaceRequest, models.DescribeNa
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1,),
+        action=Action.READ,
         repeatable=True,
         aliases=("GetNamespace",),
     )
@@ -86,6 +89,7 @@ DROP_NAMESPACE: Operation[models.DropNamespaceRequest, models.DropNamespaceRespo
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 3, 14),
+    action=Action.MANAGE,
 )
 NAMESPACE_EXISTS: Operation[models.NamespaceExistsRequest, models.NamespaceExistsResponse] = (
     Operation(
@@ -101,6 +105,7 @@ NAMESPACE_EXISTS: Operation[models.NamespaceExistsRequest, models.NamespaceExist
         body=Body.JSON,
         answer=Body.NONE,
         codes=(1,),
+        action=Action.READ,
         repeatable=True,
     )
 )
@@ -122,6 +127,7 @@ LIST_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] = Op
     body=Body.NONE,
     answer=Body.JSON,
     codes=(1,),
+    action=Action.READ,
     repeatable=True,
 )
 LIST_ALL_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] = Operation(
@@ -141,6 +147,7 @@ LIST_ALL_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] 
     body=Body.NONE,
     answer=Body.JSON,
     codes=(),
+    action=Action.READ,
     repeatable=True,
 )
 REGISTER_TABLE: Operation[models.RegisterTableRequest, models.RegisterTableResponse] = Operation(
@@ -156,6 +163,7 @@ REGISTER_TABLE: Operation[models.RegisterTableRequest, models.RegisterTableRespo
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 5, 14),
+    action=Action.MANAGE,
 )
 DESCRIBE_TABLE: Operation[models.DescribeTableRequest, models.DescribeTableResponse] = Operation(
     name="DescribeTable",
@@ -175,6 +183,7 @@ DESCRIBE_TABLE: Operation[models.DescribeTableRequest, models.DescribeTableRespo
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 11),
+    action=Action.READ,
     repeatable=True,
     aliases=("GetTable",),
 )
@@ -191,6 +200,7 @@ TABLE_EXISTS: Operation[models.TableExistsRequest, models.TableExistsResponse] =
     body=Body.JSON,
     answer=Body.NONE,
     codes=(1, 4),
+    action=Action.READ,
     repeatable=True,
 )
 DROP_TABLE: Operation[models.DropTableRequest, models.DropTableResponse] = Operation(
@@ -206,6 +216,7 @@ DROP_TABLE: Operation[models.DropTableRequest, models.DropTableResponse] = Opera
     body=Body.NONE,
     answer=Body.JSON,
     codes=(1, 4),
+    action=Action.MANAGE,
 )
 DEREGISTER_TABLE: Operation[models.DeregisterTableRequest, models.DeregisterTableResponse] = (
     Operation(
@@ -221,6 +232,7 @@ DEREGISTER_TABLE: Operation[models.DeregisterTableRequest, models.DeregisterTabl
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 4),
+        action=Action.MANAGE,
     )
 )
 RESTORE_TABLE: Operation[models.RestoreTableRequest, models.RestoreTableResponse] = Operation(
@@ -236,6 +248,7 @@ RESTORE_TABLE: Operation[models.RestoreTableRequest, models.RestoreTableResponse
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 11, 14),
+    action=Action.WRITE,
 )
 RENAME_TABLE: Operation[models.RenameTableRequest, models.RenameTableResponse] = Operation(
     name="RenameTable",
@@ -250,6 +263,7 @@ RENAME_TABLE: Operation[models.RenameTableRequest, models.RenameTableResponse] =
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 5, 14),
+    action=Action.MANAGE,
 )
 UPDATE_TABLE_SCHEMA_METADATA: Operation[
     models.UpdateTableSchemaMetadataRequest, models.UpdateTableSchemaMetadataResponse
@@ -269,6 +283,7 @@ UPDATE_TABLE_SCHEMA_METADATA: Operation[
     answer=Body.FIELD,
     answer_field="metadata",
     codes=(1, 4, 14),
+    action=Action.WRITE,
 )
 LIST_TABLE_VERSIONS: Operation[
     models.ListTableVersionsRequest, models.ListTableVersionsResponse
@@ -291,6 +306,7 @@ LIST_TABLE_VERSIONS: Operation[
     body=Body.NONE,
     answer=Body.JSON,
     codes=(1, 4),
+    action=Action.READ,
     repeatable=True,
 )
 CREATE_TABLE_VERSION: Operation[
@@ -308,6 +324,7 @@ CREATE_TABLE_VERSION: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 14),
+    action=Action.WRITE,
 )
 DESCRIBE_TABLE_VERSION: Operation[
     models.DescribeTableVersionRequest, models.DescribeTableVersionResponse
@@ -324,6 +341,7 @@ DESCRIBE_TABLE_VERSION: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 11),
+    action=Action.READ,
     repeatable=True,
 )
 BATCH_DELETE_TABLE_VERSIONS: Operation[
@@ -341,6 +359,7 @@ BATCH_DELETE_TABLE_VERSIONS: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4),
+    action=Action.WRITE,
 )
 BATCH_CREATE_TABLE_VERSIONS: Operation[
     models.BatchCreateTableVersionsRequest, models.BatchCreateTableVersionsResponse
@@ -356,6 +375,7 @@ BATCH_CREATE_TABLE_VERSIONS: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 14),
+    action=Action.WRITE,
 )
 BATCH_COMMIT_TABLES: Operation[
     models.BatchCommitTablesRequest, models.BatchCommitTablesResponse
@@ -371,6 +391,7 @@ BATCH_COMMIT_TABLES: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 14),
+    action=Action.MANAGE,
 )
 ALTER_TABLE_ALTER_COLUMNS: Operation[
     models.AlterTableAlterColumnsRequest, models.AlterTableAlterColumnsResponse
@@ -387,6 +408,7 @@ ALTER_TABLE_ALTER_COLUMNS: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 12, 14, 20),
+    action=Action.WRITE,
 )
 UPDATE_FIELD_METADATA: Operation[
     models.UpdateFieldMetadataRequest, models.UpdateFieldMetadataResponse
@@ -403,6 +425,7 @@ UPDATE_FIELD_METADATA: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 12, 14),
+    action=Action.WRITE,
 )
 ALTER_TABLE_DROP_COLUMNS: Operation[
     models.AlterTableDropColumnsRequest, models.AlterTableDropColumnsResponse
@@ -419,6 +442,7 @@ ALTER_TABLE_DROP_COLUMNS: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 12, 14),
+    action=Action.WRITE,
 )
 GET_TABLE_STATS: Operation[models.GetTableStatsRequest, models.GetTableStatsResponse] = Operation(
     name="GetTableStats",
@@ -433,6 +457,7 @@ GET_TABLE_STATS: Operation[models.GetTableStatsRequest, models.GetTableStatsResp
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4),
+    action=Action.READ,
     repeatable=True,
 )
 INSERT_INTO_TABLE: Operation[models.InsertIntoTableRequest, models.InsertIntoTableResponse] = (
@@ -453,6 +478,7 @@ INSERT_INTO_TABLE: Operation[models.InsertIntoTableRequest, models.InsertIntoTab
         body=Body.ARROW,
         answer=Body.JSON,
         codes=(1, 4, 14, 19, 20),
+        action=Action.WRITE,
     )
 )
 MERGE_INSERT_INTO_TABLE: Operation[
@@ -487,6 +513,7 @@ MERGE_INSERT_INTO_TABLE: Operation[
     body=Body.ARROW,
     answer=Body.JSON,
     codes=(1, 4, 12, 14, 19),
+    action=Action.WRITE,
 )
 UPDATE_TABLE: Operation[models.UpdateTableRequest, models.UpdateTableResponse] = Operation(
     name="UpdateTable",
@@ -501,6 +528,7 @@ UPDATE_TABLE: Operation[models.UpdateTableRequest, models.UpdateTableResponse] =
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 12, 14, 19),
+    action=Action.WRITE,
 )
 DELETE_FROM_TABLE: Operation[models.DeleteFromTableRequest, models.DeleteFromTableResponse] = (
     Operation(
@@ -516,6 +544,7 @@ DELETE_FROM_TABLE: Operation[models.DeleteFromTableRequest, models.DeleteFromTab
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 4, 14, 19),
+        action=Action.WRITE,
     )
 )
 QUERY_TABLE: Operation[models.QueryTableRequest, pa.RecordBatchReader] = Operation(
@@ -531,6 +560,7 @@ QUERY_TABLE: Operation[models.QueryTableRequest, pa.RecordBatchReader] = Operati
     body=Body.JSON,
     answer=Body.ARROW,
     codes=(1, 4, 11, 12),
+    action=Action.READ,
     repeatable=True,
 )
 COUNT_TABLE_ROWS: Operation[models.CountTableRowsRequest, models.CountTableRowsResponse] = (
@@ -548,6 +578,7 @@ COUNT_TABLE_ROWS: Operation[models.CountTableRowsRequest, models.CountTableRowsR
         answer=Body.FIELD,
         answer_field="count",
         codes=(1, 4, 11),
+        action=Action.READ,
         repeatable=True,
     )
 )
@@ -569,6 +600,7 @@ CREATE_TABLE: Operation[models.CreateTableRequest, models.CreateTableResponse] =
     body=Body.ARROW,
     answer=Body.JSON,
     codes=(1, 5, 14, 20),
+    action=Action.MANAGE,
 )
 EXPLAIN_TABLE_QUERY_PLAN: Operation[
     models.ExplainTableQueryPlanRequest, models.ExplainTableQueryPlanResponse
@@ -586,6 +618,7 @@ EXPLAIN_TABLE_QUERY_PLAN: Operation[
     answer=Body.FIELD,
     answer_field="plan",
     codes=(1, 4),
+    action=Action.READ,
     repeatable=True,
 )
 ANALYZE_TABLE_QUERY_PLAN: Operation[
@@ -604,6 +637,7 @@ ANALYZE_TABLE_QUERY_PLAN: Operation[
     answer=Body.FIELD,
     answer_field="analysis",
     codes=(1, 4),
+    action=Action.READ,
     repeatable=True,
 )
 ALTER_TABLE_ADD_COLUMNS: Operation[
@@ -621,6 +655,7 @@ ALTER_TABLE_ADD_COLUMNS: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 14, 20),
+    action=Action.WRITE,
 )
 ALTER_TABLE_BACKFILL_COLUMNS: Operation[
     models.AlterTableBackfillColumnsRequest, models.AlterTableBackfillColumnsResponse
@@ -638,6 +673,7 @@ ALTER_TABLE_BACKFILL_COLUMNS: Operation[
     answer=Body.JSON,
     status=202,
     codes=(1, 4, 14),
+    action=Action.WRITE,
 )
 REFRESH_MATERIALIZED_VIEW: Operation[
     models.RefreshMaterializedViewRequest, models.RefreshMaterializedViewResponse
@@ -655,6 +691,7 @@ REFRESH_MATERIALIZED_VIEW: Operation[
     answer=Body.JSON,
     status=202,
     codes=(1, 4, 14),
+    action=Action.WRITE,
 )
 CREATE_MATERIALIZED_VIEW: Operation[
     models.CreateMaterializedViewRequest, models.CreateMaterializedViewResponse
@@ -672,6 +709,7 @@ CREATE_MATERIALIZED_VIEW: Operation[
     answer=Body.JSON,
     status=201,
     codes=(1, 4, 14),
+    action=Action.MANAGE,
 )
 CREATE_TABLE_INDEX: Operation[models.CreateTableIndexRequest, models.CreateTableIndexResponse] = (
     Operation(
@@ -687,6 +725,7 @@ CREATE_TABLE_INDEX: Operation[models.CreateTableIndexRequest, models.CreateTable
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 4, 7, 12, 14),
+        action=Action.WRITE,
     )
 )
 CREATE_TABLE_SCALAR_INDEX: Operation[
@@ -704,6 +743,7 @@ CREATE_TABLE_SCALAR_INDEX: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 7, 12, 14),
+    action=Action.WRITE,
 )
 LIST_TABLE_INDICES: Operation[models.ListTableIndicesRequest, models.ListTableIndicesResponse] = (
     Operation(
@@ -719,6 +759,7 @@ LIST_TABLE_INDICES: Operation[models.ListTableIndicesRequest, models.ListTableIn
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 4),
+        action=Action.READ,
         repeatable=True,
     )
 )
@@ -737,6 +778,7 @@ DESCRIBE_TABLE_INDEX_STATS: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 6),
+    action=Action.READ,
     repeatable=True,
 )
 DROP_TABLE_INDEX: Operation[models.DropTableIndexRequest, models.DropTableIndexResponse] = (
@@ -754,6 +796,7 @@ DROP_TABLE_INDEX: Operation[models.DropTableIndexRequest, models.DropTableIndexR
         body=Body.NONE,
         answer=Body.JSON,
         codes=(1, 4, 6),
+        action=Action.WRITE,
     )
 )
 LIST_TABLE_TAGS: Operation[models.ListTableTagsRequest, models.ListTableTagsResponse] = Operation(
@@ -773,6 +816,7 @@ LIST_TABLE_TAGS: Operation[models.ListTableTagsRequest, models.ListTableTagsResp
     body=Body.NONE,
     answer=Body.JSON,
     codes=(1, 4),
+    action=Action.READ,
     repeatable=True,
 )
 GET_TABLE_TAG_VERSION: Operation[
@@ -790,6 +834,7 @@ GET_TABLE_TAG_VERSION: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 8),
+    action=Action.READ,
     repeatable=True,
 )
 DECLARE_TABLE: Operation[models.DeclareTableRequest, models.DeclareTableResponse] = Operation(
@@ -805,6 +850,7 @@ DECLARE_TABLE: Operation[models.DeclareTableRequest, models.DeclareTableResponse
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 5, 14),
+    action=Action.MANAGE,
 )
 CREATE_TABLE_TAG: Operation[models.CreateTableTagRequest, models.CreateTableTagResponse] = (
     Operation(
@@ -820,6 +866,7 @@ CREATE_TABLE_TAG: Operation[models.CreateTableTagRequest, models.CreateTableTagR
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 4, 9, 11, 14),
+        action=Action.WRITE,
     )
 )
 DELETE_TABLE_TAG: Operation[models.DeleteTableTagRequest, models.DeleteTableTagResponse] = (
@@ -836,6 +883,7 @@ DELETE_TABLE_TAG: Operation[models.DeleteTableTagRequest, models.DeleteTableTagR
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 4, 8),
+        action=Action.WRITE,
     )
 )
 UPDATE_TABLE_TAG: Operation[models.UpdateTableTagRequest, models.UpdateTableTagResponse] = (
@@ -852,6 +900,7 @@ UPDATE_TABLE_TAG: Operation[models.UpdateTableTagRequest, models.UpdateTableTagR
         body=Body.JSON,
         answer=Body.JSON,
         codes=(1, 4, 8, 11, 14),
+        action=Action.WRITE,
     )
 )
 LIST_TABLE_BRANCHES: Operation[
@@ -873,6 +922,7 @@ LIST_TABLE_BRANCHES: Operation[
     body=Body.NONE,
     answer=Body.JSON,
     codes=(1, 4),
+    action=Action.READ,
     repeatable=True,
 )
 CREATE_TABLE_BRANCH: Operation[
@@ -890,6 +940,7 @@ CREATE_TABLE_BRANCH: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 23),
+    action=Action.WRITE,
 )
 DELETE_TABLE_BRANCH: Operation[
     models.DeleteTableBranchRequest, models.DeleteTableBranchResponse
@@ -906,6 +957,7 @@ DELETE_TABLE_BRANCH: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 22),
+    action=Action.WRITE,
 )
 DESCRIBE_TRANSACTION: Operation[
     models.DescribeTransactionRequest, models.DescribeTransactionResponse
@@ -922,6 +974,7 @@ DESCRIBE_TRANSACTION: Operation[
     body=Body.JSON,
     answer=Body.JSON,
     codes=(10,),
+    action=Action.READ,
     repeatable=True,
 )
 ALTER_TRANSACTION: Operation[models.AlterTransactionRequest, models.AlterTransactionResponse] = (
@@ -938,6 +991,7 @@ ALTER_TRANSACTION: Operation[models.AlterTransactionRequest, models.AlterTransac
         body=Body.JSON,
         answer=Body.JSON,
         codes=(10, 14),
+        action=Action.WRITE,
     )
 )
 LIST_OPERATIONS: Operation[models.ListOperationsRequest, models.ListOperationsResponse] = Operation(
@@ -952,6 +1006,7 @@ LIST_OPERATIONS: Operation[models.ListOperationsRequest, models.ListOperationsRe
     body=Body.NONE,
     answer=Body.JSON,
     codes=(),
+    action=Action.READ,
     repeatable=True,
 )
 ALTER_NAMESPACE: Operation[models.AlterNamespaceRequest, models.AlterNamespaceResponse] = Operation(
@@ -967,6 +1022,7 @@ ALTER_NAMESPACE: Operation[models.AlterNamespaceRequest, models.AlterNamespaceRe
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 14),
+    action=Action.MANAGE,
 )
 ALTER_TABLE: Operation[models.AlterTableRequest, models.AlterTableResponse] = Operation(
     name="AlterTable",
@@ -981,6 +1037,7 @@ ALTER_TABLE: Operation[models.AlterTableRequest, models.AlterTableResponse] = Op
     body=Body.JSON,
     answer=Body.JSON,
     codes=(1, 4, 14),
+    action=Action.MANAGE,
 )
 
 OPERATIONS: Mapping[str, Operation[Any, Any]] = MappingProxyType(

@@ -281,6 +281,9 @@ def serve(
         bool,
         typer.Option("--insecure", help="Listen beyond this machine without asking who calls."),
     ] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Let callers change nothing.")
+    ] = False,
     vend_storage_options: Annotated[
         bool,
         typer.Option(
@@ -365,6 +368,7 @@ def serve(
         if tls_cert is not None and tls_key is not None
         else None,
         insecure=insecure,
+        read_only=read_only,
         vend_storage_options=vend_storage_options,
         access=Access(allow_hosts=allow_host or ()),
         reach=Reach(storage_options=allow_storage_option or (), locations=allow_location or ()),

@@ -157,6 +157,8 @@ class _Service:
             try:
                 self._options.access.check(headers)
                 await self._find_caller(call)
+                if self._performer.authentication is None or call.caller is not None:
+                    self._performer.check_allowed(endpoint.operation)
                 answer = await self._answer(call, incoming, receive)
             except ClientGoneError:
                 call.leave()

@@ -32,6 +32,7 @@ class ServerOptions:
             refused. With none, everybody may call, and `serve` listens on this machine alone.
         tls: certificate and key of `serve`; plain HTTP unless given.
         insecure: whether `serve` listens beyond this machine though it does not ask who calls.
+        read_only: whether callers may only call what changes nothing.
         vend_storage_options: whether answers carry the secrets among the storage options.
         access: which requests are taken.
         reach: which storage options and locations callers may name.
@@ -44,6 +45,7 @@ class ServerOptions:
     callers: tuple[CallerSource, ...] = attrs.field(default=(), converter=_sources)
     tls: Tls | None = None
     insecure: bool = False
+    read_only: bool = False
     vend_storage_options: bool = False
     access: Access = attrs.field(factory=Access)
     reach: Reach = attrs.field(factory=Reach)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from lance_namespace_client.arrow import to_reader
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import LanceNamespaceError, PermissionDeniedError
 from lance_namespace_client.namespace import LanceNamespace
-from lance_namespace_client.operations import Operation
+from lance_namespace_client.operations import Action, Operation
 
 from ..tables.write import RowCount
 from .answers import Reply, reply
@@ -39,6 +39,15 @@ class Performer:
     def authentication(self) -> Authentication | None:
         """What finds out who calls; None where everybody may."""
         return self._authentication
+
+    def check_allowed(self, operation: Operation[Any, Any]) -> None:
+        """Refuse an operation that nobody may call.
+
+        Raises:
+            PermissionDeniedError: code 15, it changes something, and the server is to be read only.
+        """
+        if self._options.read_only and operation.action is not Action.READ:
+            raise PermissionDeniedError(f"{operation.name}: the server is read-only")
 
     def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
         """Return whether a body is of a kind that a dialect has and the protocol has not."""
@@ -78,6 +87,7 @@ class Performer:
         """
         if self._authentication is not None and caller is None:
             self._authentication.find(Credentials.of_body(body), address)
+            self.check_allowed(endpoint.operation)
         dialect = self._databases.dialect(headers)
         operation = endpoint.operation
         if dialect is None:

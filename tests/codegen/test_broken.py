@@ -188,6 +188,17 @@ CASES = {
         "x-codes:\n        - 4\n        - 4  #!",
         "PaintTable: code 4 is listed already",
     ),
+    "unknown action": Case(
+        "x-action: write",
+        "x-action: look  #!",
+        "PaintTable: x-action must be read or write or manage",
+    ),
+    "no action": Case(
+        "      x-action: read\n",
+        "",
+        "ListColors lacks x-action",
+        at="  /v1/colors:\n    get:",
+    ),
     "misspelt extension": Case(
         "x-repeatable: true",
         "x-repeatble: true  #!",

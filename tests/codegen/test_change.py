@@ -27,6 +27,7 @@ OPERATION = """\
       x-request: PaintTableRequest
       x-response: PaintTableResponse
       x-codes: [1, 4]
+      x-action: write
       parameters:
         - {$ref: '#/components/parameters/Id'}
         - {$ref: '#/components/parameters/Delimiter'}
