@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,7 @@ from lance_namespace_client.errors import (
     NamespaceNotFoundError,
     TableNotFoundError,
 )
+from lance_namespace_client.operations import OPERATIONS
 
 from ..core.errors import from_system_failure, scrub
 from ..core.identifiers import Identifier, format_identifier
@@ -380,6 +382,13 @@ def _require_complete(cls: type[CatalogBase]) -> None:
             f"{cls.__name__} declares no capabilities: set the class attribute 'capabilities' to a "
             "Capabilities(...)"
         )
+    for operation in capabilities.unsupported:
+        if operation not in OPERATIONS:
+            close = get_close_matches(operation, OPERATIONS, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TypeError(
+                f"{cls.__name__} declares unsupported what is no operation {operation!r}{hint}"
+            )
     for name in dir(cls):
         method = getattr(cls, name, None)
         if not hasattr(method, "__primitive__"):

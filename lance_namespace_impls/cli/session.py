@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +111,9 @@ class Session:
         from lance_namespace_impls import connect
         from lance_namespace_impls.registry import secrets_among
 
+        if ":" in self.impl and os.getcwd() not in sys.path:
+            # As with `python -m`, what lies in the current folder is found; behind all else.
+            sys.path.append(os.getcwd())
         self.report.secrets = secrets_among(self.impl, self.properties)
         namespace = connect(self.impl, self.properties)
         self.report.secrets |= namespace.config.secrets()

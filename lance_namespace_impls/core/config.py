@@ -121,6 +121,9 @@ class Config:
     impl: ClassVar[str] = ""
     """Name of the implementation, the prefix of its keys."""
 
+    not_taken: ClassVar[Mapping[str, str]] = {}
+    """Properties of the base that would do nothing here, each with the reason that refuses it."""
+
     root: str | None = option(
         default=None,
         converter=attrs.converters.optional(absolute),
@@ -169,7 +172,7 @@ class Config:
         hints = get_type_hints(cls)
         by_key: dict[str, attrs.Attribute[Any]] = {}
         prefixes: dict[str, attrs.Attribute[Any]] = {}
-        for attribute in attrs.fields(cls):
+        for attribute in _taken(cls):
             if "prefixes" in attribute.metadata:
                 prefixes |= dict.fromkeys(attribute.metadata["prefixes"], attribute)
                 continue
@@ -181,8 +184,8 @@ class Config:
             if value is None:
                 continue
             key = full_key.removeprefix(f"{cls.impl}.")
-            attribute = by_key.get(key)
-            if attribute is not None:
+            if key in by_key:
+                attribute = by_key[key]
                 unit = attribute.metadata.get("units", {}).get(key)
                 parsed = _parse(cls.impl, full_key, value, hints[attribute.name], attribute, unit)
                 if attribute.name in values and values[attribute.name] != parsed:
@@ -204,21 +207,25 @@ class Config:
                 continue
             if full_key.split(".", 1)[0] in other_impls and key == full_key and "." in full_key:
                 continue
+            if key in cls.not_taken:
+                raise InvalidInputError(
+                    f"{cls.impl}: property {full_key!r} does nothing here: {cls.not_taken[key]}"
+                )
             raise InvalidInputError(_unknown(cls.impl, full_key, key, [*by_key, *prefixes]))
         missing = [
             _key(attribute)
-            for attribute in attrs.fields(cls)
+            for attribute in _taken(cls)
             if attribute.default is attrs.NOTHING and attribute.name not in values
         ]
         if missing:
-            doc = next(a for a in attrs.fields(cls) if _key(a) == missing[0]).metadata["doc"]
+            doc = next(a for a in _taken(cls) if _key(a) == missing[0]).metadata["doc"]
             raise InvalidInputError(f"{cls.impl}: property {missing[0]!r} is required: {doc}")
         return cls(**values)
 
     def to_properties(self) -> dict[str, str]:
         """Give the properties that build this configuration again, all as text."""
         out: dict[str, str] = {}
-        for attribute in attrs.fields(type(self)):
+        for attribute in _taken(type(self)):
             value = getattr(self, attribute.name)
             if "prefixes" in attribute.metadata:
                 prefix = attribute.metadata["prefixes"][0]
@@ -236,7 +243,7 @@ class Config:
         """
         secrets = self.secrets()
         out: dict[str, str] = {}
-        for attribute in attrs.fields(type(self)):
+        for attribute in _taken(type(self)):
             value, hidden = getattr(self, attribute.name), attribute.metadata.get("secret", False)
             if "prefixes" in attribute.metadata:
                 prefix = attribute.metadata["prefixes"][0]
@@ -253,7 +260,7 @@ class Config:
     def secrets_among(cls, properties: Mapping[str, Any]) -> frozenset[str]:
         """Return the values that must not be shown among properties, known and unknown ones."""
         found: set[str] = set()
-        by_key = {key: a for a in attrs.fields(cls) for key in _keys(a)}
+        by_key = {key: a for a in _taken(cls) for key in _keys(a)}
         for full_key, value in properties.items():
             key = full_key.removeprefix(f"{cls.impl}.")
             attribute = by_key.get(key)
@@ -271,7 +278,7 @@ class Config:
         ``type``, ``unit``, ``default``, ``required``, ``secret`` and ``doc``."""
         hints = get_type_hints(cls)
         rows = []
-        for attribute in attrs.fields(cls):
+        for attribute in _taken(cls):
             group = "prefixes" in attribute.metadata
             default = attribute.default
             rows.append(
@@ -291,13 +298,18 @@ class Config:
         return rows
 
 
+def _taken(cls: type[Config]) -> list[attrs.Attribute[Any]]:
+    """Return the properties that a backend takes."""
+    return [each for each in attrs.fields(cls) if each.name not in cls.not_taken]
+
+
 def _shown_group(values: Mapping[str, str], secret: bool) -> dict[str, str]:
     return dict.fromkeys(values, HIDDEN) if secret else redact(values)
 
 
 def _is_secret_in_group(cls: type[Config], key: str) -> bool:
     """Return whether what is below a prefix is secret; a key of no group may be."""
-    for attribute in attrs.fields(cls):
+    for attribute in _taken(cls):
         for prefix in attribute.metadata.get("prefixes", ()):
             if key.startswith(prefix):
                 return attribute.metadata["secret"] or is_secret_option(key[len(prefix) :])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Mapping
+from typing import ClassVar
 
 import attrs
 
@@ -12,10 +13,6 @@ from ..core.config import option
 from ..core.http import HttpConfig, check_uri
 from ..core.identifiers import DEFAULT_DELIMITER
 
-if TYPE_CHECKING:
-    pass
-
-
 __all__ = ["RestConfig"]
 
 
@@ -24,6 +21,13 @@ class RestConfig(HttpConfig):
     """Properties of a namespace behind a REST server."""
 
     impl: ClassVar[str] = "rest"
+    not_taken: ClassVar[Mapping[str, str]] = {
+        "root": "the server says where its tables are put",
+        "cache_mib": "tables are opened by the server, which has a cache of its own",
+        "skip_unreadable": "the server lists its tables; set it there",
+        "confine_locations": "the server confines locations in any case",
+        "allow_locations": "the server says which locations it allows",
+    }
 
     uri: str = option(doc="address of the server, such as http://localhost:2333")
     delimiter: str = option(

@@ -1,0 +1,34 @@
+"""How a public name goes: it warns for a minor release at least before it is removed.
+
+Source: PEP 702.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+__all__ = ["deprecated"]
+
+Named = TypeVar("Named", bound=Callable[..., Any])
+
+
+def deprecated(*, since: str, removed_in: str, use: str) -> Callable[[Named], Named]:
+    """Return a decorator that makes a function, or the creation of an object, warn.
+
+    The warning is a ``DeprecationWarning`` at the caller's line; ``__deprecated__`` holds its text,
+    where editors and type checkers look for it.
+
+    Args:
+        since: release that deprecates the name, such as ``1.4``.
+        removed_in: release in which it goes, such as ``2.0``.
+        use: what takes its place.
+    """
+    # Imported only where something is deprecated: it is slow to import.
+    if sys.version_info >= (3, 13):
+        from warnings import deprecated as mark
+    else:
+        from typing_extensions import deprecated as mark
+
+    return mark(f"deprecated since {since} and removed in {removed_in}: use {use}")

@@ -1,0 +1,110 @@
+"""A backend that lacks a primitive fails when its class is created."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from lance_namespace_client.errors import UnsupportedError
+from lance_namespace_impls import extend
+from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
+
+PRIMITIVES = {
+    name: method.__primitive__
+    for name, method in inspect.getmembers(extend.CatalogNamespace, inspect.isfunction)
+    if hasattr(method, "__primitive__")
+}
+REQUIRED = sorted(name for name, operation in PRIMITIVES.items() if operation is None)
+OPTIONAL = sorted((name, op) for name, op in PRIMITIVES.items() if op is not None)
+WHOLE = {name: vars(MemoryNamespace)[name] for name in PRIMITIVES}
+CAPABILITIES = extend.Capabilities(namespace_depth=None, cascade=True, rename_across=True)
+
+
+def create_class(body: dict[str, Any]) -> type[extend.CatalogNamespace]:
+    """Create a backend of the primitives in `body`."""
+    return type("Partial", (extend.CatalogNamespace,), body)
+
+
+def without(name: str) -> dict[str, Any]:
+    return {key: value for key, value in WHOLE.items() if key != name}
+
+
+def test_which_primitives_there_are() -> None:
+    assert REQUIRED == [
+        "add_table",
+        "child_namespaces",
+        "default_location",
+        "load_table",
+        "namespace_properties",
+        "remove_table",
+        "table_names",
+    ]
+    assert OPTIONAL == [
+        ("add_namespace", "CreateNamespace"),
+        ("change_namespace", "AlterNamespace"),
+        ("change_table", "AlterTable"),
+        ("move_table", "RenameTable"),
+        ("remove_namespace", "DropNamespace"),
+    ]
+
+
+def test_a_whole_class_is_created() -> None:
+    assert create_class({**WHOLE, "capabilities": CAPABILITIES}).__name__ == "Partial"
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_required_primitive_has_to_be_there(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^Partial has to implement the primitive {name}\(\)$"):
+        create_class({**without(name), "capabilities": CAPABILITIES})
+
+
+@pytest.mark.parametrize(("name", "operation"), OPTIONAL)
+def test_an_optional_primitive_is_there_or_declared(name: str, operation: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        create_class({**without(name), "capabilities": CAPABILITIES})
+    assert str(caught.value) == (
+        f"Partial has to implement the primitive {name}(), or to declare {operation} unsupported: "
+        f"Capabilities(unsupported={{{operation!r}: 'why'}})"
+    )
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "CreateNamespace": lambda found: found.create_namespace({"id": ["a"]}),
+    "DropNamespace": lambda found: found.drop_namespace({"id": ["a"]}),
+    "AlterNamespace": lambda found: found.alter_namespace(
+        {"id": ["a"], "set_properties": {"k": "v"}}
+    ),
+    "RenameTable": lambda found: found.rename_table({"id": ["t"], "new_table_name": "u"}),
+    "AlterTable": lambda found: found.alter_table({"id": ["t"], "set_properties": {"k": "v"}}),
+}
+
+
+@pytest.mark.parametrize(("name", "operation"), OPTIONAL)
+def test_what_is_declared_is_refused_and_not_listed(name: str, operation: str) -> None:
+    capabilities = evolve(CAPABILITIES, unsupported={operation: "there is a reason"})
+    left_out = vars(extend.CatalogBase)[name]
+    partial = type("Partial", (MemoryNamespace,), {name: left_out, "capabilities": capabilities})
+    with partial(MemoryConfig()) as namespace:
+        namespace.declare_table({"id": ["t"]})
+        with pytest.raises(UnsupportedError, match=f"{operation} .*: there is a reason$"):
+            CALLS[operation](namespace)
+        assert operation not in namespace.list_operations({}).operations
+    with MemoryNamespace(MemoryConfig()) as namespace:
+        assert operation in namespace.list_operations({}).operations
+
+
+def test_what_is_declared_unsupported_is_an_operation() -> None:
+    capabilities = evolve(CAPABILITIES, unsupported={"RenameTables": "why"})
+    with pytest.raises(TypeError, match="no operation 'RenameTables'; did you mean 'RenameTable'"):
+        create_class({**WHOLE, "capabilities": capabilities})
+
+
+def test_capabilities_have_to_be_declared() -> None:
+    with pytest.raises(
+        TypeError, match="^Partial declares no capabilities: set the class attribute"
+    ):
+        create_class(dict(WHOLE))

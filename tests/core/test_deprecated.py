@@ -1,0 +1,48 @@
+"""What is deprecated works as before, and says at its caller's line what takes its place."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from lance_namespace_impls.core.deprecated import deprecated
+
+TEXT = "deprecated since 1.4 and removed in 2.0: use new_name"
+
+
+@deprecated(since="1.4", removed_in="2.0", use="new_name")
+def old_name(number: int) -> int:
+    """Return twice the number."""
+    return 2 * number
+
+
+@deprecated(since="1.4", removed_in="2.0", use="new_name")
+class OldName:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def test_a_function_warns_its_caller() -> None:
+    with pytest.warns(DeprecationWarning, match="use new_name") as caught:
+        assert old_name(4) == 8
+    assert [str(each.message) for each in caught] == [TEXT]
+    assert caught[0].filename == __file__
+    assert (old_name.__name__, old_name.__doc__) == ("old_name", "Return twice the number.")
+    assert old_name.__deprecated__ == TEXT  # type: ignore[attr-defined]
+
+
+def test_a_class_warns_who_creates_or_extends_it() -> None:
+    with pytest.warns(DeprecationWarning, match="use new_name") as caught:
+        assert OldName(4).number == 4
+    assert [(str(each.message), each.filename) for each in caught] == [(TEXT, __file__)]
+    with pytest.warns(DeprecationWarning, match="use new_name"):
+        type("Newer", (OldName,), {})
+
+
+def test_nothing_warns_before_it_is_used() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+
+        @deprecated(since="1.4", removed_in="2.0", use="new_name")
+        def unused() -> None: ...
