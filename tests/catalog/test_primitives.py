@@ -105,6 +105,6 @@ def test_what_is_declared_unsupported_is_an_operation() -> None:
 
 def test_capabilities_have_to_be_declared() -> None:
     with pytest.raises(
-        TypeError, match="^Partial declares no capabilities: set the class attribute"
+        TypeError, match=r"^Partial declares no capabilities: set the class attribute"
     ):
         create_class(dict(WHOLE))

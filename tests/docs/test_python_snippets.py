@@ -7,6 +7,7 @@ speaks of a catalog, the script meets the server that the backend's own tests us
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +26,7 @@ from tests.servers.iceberg import IcebergFixture
 from tests.servers.ours import server_process
 from tests.servers.unity import UnityDouble
 
-from .snippets import read, snippets
+from .snippets import ROOT, read, snippets
 
 ROWS = "import pyarrow as pa\nrows = pa.table({'id': [1, 2, 3]})\n"
 LETTERS = pa.table({"id": [1, 2, 3], "name": ["a", "b", "c"]})
@@ -186,6 +187,17 @@ def move_tables(folder: Path) -> Iterator[Around]:
 @setting("directory")
 def directory(folder: Path) -> Iterator[Around]:
     yield Around(prints="['orders']\n")
+
+
+@setting("memory")
+def memory(folder: Path) -> Iterator[Around]:
+    yield Around(prints="['orders']\n")
+
+
+@setting("extending")
+def extending(folder: Path) -> Iterator[Around]:
+    shutil.copy(ROOT / "examples" / "sqlite_catalog.py", folder)
+    yield Around(prints="3\n")
 
 
 def test_every_page_with_python_has_a_setting() -> None:

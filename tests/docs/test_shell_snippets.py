@@ -91,6 +91,7 @@ def folder(tmp_path: Path) -> Path:
     airlines = {"carrier": [f"A{number}" for number in range(16)], "name": names}
     pa.csv.write_csv(pa.table(airlines), tmp_path / "airlines.csv")
     (tmp_path / "my_package.py").write_text(MY_PACKAGE)
+    shutil.copy(ROOT / "examples" / "sqlite_catalog.py", tmp_path)
     profiles = tmp_path / ".config" / "lance-ns" / "config.toml"
     profiles.parent.mkdir(parents=True)
     profiles.write_text(f'[prod]\nimpl = "dir"\npath = "{tmp_path / "lake"}"\n')
