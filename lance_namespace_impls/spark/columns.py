@@ -23,7 +23,6 @@ is refused.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -36,6 +35,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.errors import first_line
+from .casts import is_list, may_overflow
 from .typenames import parse_types
 
 if TYPE_CHECKING:
@@ -48,10 +48,8 @@ __all__ = [
     "cast_batch",
     "check_fits",
     "compatible",
-    "is_list",
     "lance_schema",
     "spark_arrow_schema",
-    "tell_losses",
     "to_spark_schema",
     "with_types",
 ]
@@ -250,11 +248,6 @@ def _plain(kind: pa.DataType, column: str) -> pa.DataType:
     )
 
 
-def is_list(kind: pa.DataType) -> bool:
-    """Say whether a type is a list of any of Arrow's forms."""
-    return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
-
-
 def cast_batch(
     batch: pa.RecordBatch,
     target: pa.Schema,
@@ -281,7 +274,8 @@ def cast_batch(
         array = batch.column(index) if index >= 0 else _nulls(batch.num_rows, field.type)
         if array.type != field.type:
             given, array = array, _cast(array, field, safe=not cut_fractions)
-            if not overflow and _infinite(array) > _infinite(given):
+            checked = not overflow and may_overflow(given.type, field.type)
+            if checked and _infinite(array) > _infinite(given):
                 raise TableSchemaValidationError(
                     f"column {field.name}: a value of type {given.type} is too large for "
                     f"{field.type}; the data source's option overflow=infinity makes it infinite"
@@ -347,54 +341,6 @@ def _infinite(array: Any) -> int:
         parts = array.flatten() if is_.is_struct(kind) else [array.flatten()]
         return sum(map(_infinite, parts))
     return 0
-
-
-def tell_losses(given: pa.Schema, wanted: pa.Schema, what: str) -> None:
-    """Warn once of the columns whose values may lose digits when they are cast.
-
-    Values that are changed beyond rounding are no matter of this: they are refused one by one.
-
-    Args:
-        given: schema of the rows.
-        wanted: what they become.
-        what: the table, to open the message with.
-    """
-    losses = []
-    for field in wanted:
-        index = given.get_field_index(field.name)
-        if index >= 0 and (loss := _loss(given.field(index).type, field.type)):
-            losses.append(f"{field.name} ({loss})")
-    if losses:
-        warnings.warn(f"{what}: digits may be lost in {', '.join(losses)}", stacklevel=3)
-
-
-def _loss(given: pa.DataType, wanted: pa.DataType) -> str | None:
-    """Return from what to what a type is cast, at any depth, where that rounds."""
-    if is_.is_dictionary(given):
-        given = given.value_type
-    if is_list(given) and is_list(wanted):
-        return _loss(given.value_type, wanted.value_type)
-    if is_.is_map(given) and is_.is_map(wanted):
-        return _loss(given.key_type, wanted.key_type) or _loss(given.item_type, wanted.item_type)
-    if is_.is_struct(given) and is_.is_struct(wanted):
-        found = (
-            _loss(child.type, wanted.field(child.name).type)
-            for child in given
-            if wanted.get_field_index(child.name) >= 0
-        )
-        return next(filter(None, found), None)
-    rounds = (
-        (is_.is_floating(given) and is_.is_floating(wanted) and given.bit_width > wanted.bit_width)
-        or (is_.is_decimal(given) and is_.is_floating(wanted))
-        or (is_.is_floating(given) and is_.is_decimal(wanted))
-        or (is_timed(given) and is_timed(wanted) and given.unit == "ns" != wanted.unit)
-    )
-    return f"{given} to {wanted}" if rounds else None
-
-
-def is_timed(kind: pa.DataType) -> bool:
-    """Return whether a type counts units of time."""
-    return bool(is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind))
 
 
 def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

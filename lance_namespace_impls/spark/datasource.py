@@ -218,7 +218,8 @@ class LanceNamespaceDataSource(DataSource):
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
-        from .columns import lance_schema, tell_losses
+        from .casts import tell_losses
+        from .columns import lance_schema
         from .writing import Mode, plan_write
 
         with self._coded("writing"):

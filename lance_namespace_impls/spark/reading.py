@@ -19,11 +19,11 @@ from lance_namespace_client.errors import (
 )
 
 from ..tables.sql import check_sql
+from .casts import tell_losses
 from .columns import (
     batches_of_bounded_size,
     cast_batch,
     spark_arrow_schema,
-    tell_losses,
     to_spark_schema,
 )
 from .target import Target

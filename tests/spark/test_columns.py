@@ -21,7 +21,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
     UnsupportedError,
 )
-from lance_namespace_impls.spark import columns
+from lance_namespace_impls.spark import casts, columns
 
 
 @pytest.mark.parametrize(
@@ -157,6 +157,23 @@ def test_numbers_too_large_are_refused_unless_they_may_be_infinite(
     assert columns.cast_batch(batch, target, overflow=True).schema == target
 
 
+def test_numbers_are_looked_through_only_where_a_cast_may_make_them_infinite(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Vectors of millions of numbers are cast on each read."""
+
+    def looked(_: pa.Array) -> int:
+        raise AssertionError("looked through")
+
+    monkeypatch.setattr(columns, "_infinite", looked)
+    vectors = pa.array([[0.5, 1.5]], pa.list_(pa.float32(), 2))
+    for kind in (pa.list_(pa.float32()), pa.large_list(pa.float64())):
+        batch, target = pa.record_batch({"v": vectors}), pa.schema([("v", kind)])
+        assert columns.cast_batch(batch, target)["v"].to_pylist() == [[0.5, 1.5]]
+    with pytest.raises(AssertionError, match="looked through"):
+        columns.cast_batch(batch, pa.schema([("v", pa.list_(pa.float16()))]))
+
+
 def test_infinite_numbers_and_nan_stay_what_they_are() -> None:
     given = pa.record_batch({"x": [float("inf"), float("-inf"), float("nan"), None, 0.5]})
     found = columns.cast_batch(given, pa.schema([("x", pa.float32())]))
@@ -192,7 +209,7 @@ def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.Data
     with pytest.warns(
         UserWarning, match=r"^table t: digits may be lost in x \(\S+.* to [^,]*"
     ) as told:
-        columns.tell_losses(rows, table, "table t")
+        casts.tell_losses(rows, table, "table t")
     assert len(told) == 1
 
 
@@ -210,4 +227,4 @@ def test_casts_that_round_are_told_by_column(given: pa.DataType, wanted: pa.Data
 def test_casts_that_do_not_round_are_not_told(given: pa.DataType, wanted: pa.DataType) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        columns.tell_losses(pa.schema([("x", given)]), pa.schema([("x", wanted)]), "table t")
+        casts.tell_losses(pa.schema([("x", given)]), pa.schema([("x", wanted)]), "table t")

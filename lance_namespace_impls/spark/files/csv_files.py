@@ -17,7 +17,8 @@ from pyarrow import types as is_
 
 from lance_namespace_client.errors import TableSchemaValidationError
 
-from ..columns import cast_batch, is_list
+from ..casts import is_list
+from ..columns import cast_batch
 from ..options import character, name_list, option, yes_no
 from . import lines, numbers
 from .base import Format, ImportOptions, Look, Piece, named_once, refused

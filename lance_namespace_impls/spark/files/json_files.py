@@ -16,7 +16,8 @@ from pyarrow import types as is_
 
 from lance_namespace_client.errors import TableSchemaValidationError
 
-from ..columns import cast_batch, is_list
+from ..casts import is_list
+from ..columns import cast_batch
 from . import numbers
 from .base import Format, Look, Piece, refused
 from .lines import Lines

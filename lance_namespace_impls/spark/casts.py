@@ -1,0 +1,83 @@
+"""What a cast from one Arrow type to another may do to values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyarrow import types as is_
+
+__all__ = ["is_list", "may_overflow", "tell_losses"]
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Say whether a type is a list of any of Arrow's forms."""
+    return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
+
+
+def tell_losses(given: pa.Schema, wanted: pa.Schema, what: str) -> None:
+    """Warn once of the columns whose values may lose digits when they are cast.
+
+    Values that are changed beyond rounding are no matter of this: they are refused one by one.
+
+    Args:
+        given: schema of the rows.
+        wanted: what they become.
+        what: the table, to open the message with.
+    """
+    losses = []
+    for field in wanted:
+        index = given.get_field_index(field.name)
+        if index >= 0 and (loss := _loss(given.field(index).type, field.type)):
+            losses.append(f"{field.name} ({loss})")
+    if losses:
+        warnings.warn(f"{what}: digits may be lost in {', '.join(losses)}", stacklevel=3)
+
+
+def _loss(given: pa.DataType, wanted: pa.DataType) -> str | None:
+    """Return from what to what a type is cast, at any depth, where that rounds."""
+    for before, after in _leaves(given, wanted):
+        rounds = (
+            (is_.is_floating(before) and is_.is_floating(after) and _narrows(before, after))
+            or (is_.is_decimal(before) and is_.is_floating(after))
+            or (is_.is_floating(before) and is_.is_decimal(after))
+            or (_is_timed(before) and _is_timed(after) and before.unit == "ns" != after.unit)
+        )
+        if rounds:
+            return f"{before} to {after}"
+    return None
+
+
+def may_overflow(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether a cast may make a number infinite."""
+    return any(
+        is_.is_floating(after) and (not is_.is_floating(before) or _narrows(before, after))
+        for before, after in _leaves(given, wanted)
+    )
+
+
+def _narrows(given: pa.DataType, wanted: pa.DataType) -> bool:
+    return bool(given.bit_width > wanted.bit_width)
+
+
+def _leaves(given: pa.DataType, wanted: pa.DataType) -> Iterator[tuple[pa.DataType, pa.DataType]]:
+    """Yield what becomes what, of the types that are not nested."""
+    if is_.is_dictionary(given):
+        given = given.value_type
+    if is_list(given) and is_list(wanted):
+        yield from _leaves(given.value_type, wanted.value_type)
+    elif is_.is_map(given) and is_.is_map(wanted):
+        yield from _leaves(given.key_type, wanted.key_type)
+        yield from _leaves(given.item_type, wanted.item_type)
+    elif is_.is_struct(given) and is_.is_struct(wanted):
+        for child in given:
+            if wanted.get_field_index(child.name) >= 0:
+                yield from _leaves(child.type, wanted.field(child.name).type)
+    else:
+        yield given, wanted
+
+
+def _is_timed(kind: pa.DataType) -> bool:
+    """Return whether a type counts units of time."""
+    return bool(is_.is_timestamp(kind) or is_.is_duration(kind) or is_.is_time(kind))
