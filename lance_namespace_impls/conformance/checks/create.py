@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from ..lab import Failed, Lab
+from ..lab import Failed, Lab, Skipped
 from ..requirement import check
 from ..rows import PEOPLE, people, plain, stream
 from .tables import PROPERTIES, missing_namespace_table
@@ -226,3 +228,19 @@ def types(lab: Lab) -> None:
     for name in given.column_names:
         lab.that(name in found.column_names, f"a column {name}", found.column_names)
         lab.same(found.column(name).to_pylist(), given.column(name).to_pylist(), f"column {name}")
+
+
+@check("LN-TABLE-CREATE-022", "The dataset at the location that is answered holds the rows.",
+       f"{_CREATE}; protocol semantics, How other clients call", "CreateTable", "DescribeTable",
+       capabilities=["tables"])  # fmt: skip
+def rows_at_location(lab: Lab) -> None:
+    import lance
+
+    table = lab.table_id()
+    lab.ok("CreateTable", plain(1, 2, 3), id=table)
+    where = str(lab.ok("DescribeTable", id=table).get("location"))
+    parts = urlsplit(where)
+    path = unquote(parts.path) if parts.scheme == "file" else where
+    if parts.scheme not in ("", "file") or not os.path.isdir(path):
+        raise Skipped("the location cannot be read from here")
+    lab.same(lance.dataset(path).count_rows(), 3, f"the number of rows at {where}")

@@ -96,6 +96,8 @@ def append(lab: Lab) -> None:
         for i, reply in zip(ids, replies, strict=True):
             if reply.succeeded:
                 expected.append(i)
+            elif reply.code == 0 and "InsertIntoTable" not in lab.worked:
+                raise Skipped(reply.outcome())
             elif reply.code not in (14, 17, 21):
                 raise Failed("an append to succeed, or to be code 14", reply.outcome(), reply)
     lab.same(lab.ids(table), sorted(expected), "the ids")
