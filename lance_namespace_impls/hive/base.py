@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -37,13 +37,15 @@ from ..catalog.errors import (
     table_exists,
     table_not_found,
 )
-from ..core.identifiers import Identifier, parse_identifier
+from ..core.identifiers import Identifier, format_identifier, parse_identifier
 from ..core.location import default_location
 from ..core.paging import sorted_after
+from ..core.turns import taking_turns
 from .client import Metastore
 from .config import HiveConfig
 from .errors import from_metastore, said
 from .folders import MadeFirst, is_local
+from .locks import Locks, Place, of_database, of_table
 from .records import (
     DESCRIPTION,
     EXTERNAL_TABLE,
@@ -92,7 +94,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     def __init__(self, config: HiveConfig) -> None:
         super().__init__(config)
         self._metastore = Metastore(config, with_catalogs=self.with_catalogs)
-        self._altering = threading.Lock()
+        self._locks = Locks(self._metastore, config)
 
     def close(self) -> None:
         """Close the connections."""
@@ -200,7 +202,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        with self._altering:
+        with self._changing("AlterNamespace", identifier, of_database(identifier[-1])) as last:
             database = self._database(identifier)
             before = (database.description, database.locationUri)
             change_database(database, changed, removed)
@@ -210,6 +212,7 @@ class HiveBase(CatalogNamespace, abstract=True):
                     f"AlterNamespace {identifier[-1]}: Hive 2 cannot change {DESCRIPTION} and "
                     f"{LOCATION} of a database that exists"
                 )
+            last()
             try:
                 self._metastore.alter_database(_padded(identifier)[0], database)
             except _REFUSED as error:
@@ -217,6 +220,24 @@ class HiveBase(CatalogNamespace, abstract=True):
                     raise namespace_not_found(identifier) from error
                 raise
         return database_properties(self._database(identifier))
+
+    @contextmanager
+    def _changing(
+        self, operation: str, identifier: Identifier, place: Place
+    ) -> Iterator[Callable[[], None]]:
+        """Keep everyone else from changing an object, which is then read and written.
+
+        Yields:
+            what to call right before it is written.
+        """
+        server, seconds = ",".join(self.config.uri), self.config.read_timeout
+        with taking_turns(server, place, seconds):
+            if not self.config.locks:
+                yield lambda: None
+                return
+            what = f"{operation} {format_identifier(identifier)}"
+            with self._locks.held(what, place) as lock:
+                yield partial(self._locks.renew, lock)
 
     # --- tables
 
@@ -342,27 +363,34 @@ class HiveBase(CatalogNamespace, abstract=True):
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         old = entry.id
-        table = self._lance_table(old)
-        table.dbName, table.tableName = new[-2:]
-        try:
-            self._metastore.alter_table(*_padded(old[:-1]), old[-1], table)
-        except _REFUSED as error:
-            if not self._database_exists(new[:-1]):
-                raise namespace_not_found(new[:-1]) from error
-            if self._table_exists(new):
-                raise table_exists(new) from error
-            if not self._table_exists(old):
-                raise table_not_found(old) from error
-            raise
+        with self._changing("RenameTable", old, of_table(*old[-2:])) as last:
+            table = self._lance_table(old)
+            table.dbName, table.tableName = new[-2:]
+            last()
+            try:
+                self._metastore.alter_table(*_padded(old[:-1]), old[-1], table)
+            except _REFUSED as error:
+                if not self._database_exists(new[:-1]):
+                    raise namespace_not_found(new[:-1]) from error
+                if self._table_exists(new):
+                    raise table_exists(new) from error
+                if not self._table_exists(old):
+                    raise table_not_found(old) from error
+                raise
 
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        """Change parameters on top of the latest record, again if another writer was faster."""
-        with self._altering:
+        """Change parameters on top of the latest record.
+
+        Again if a writer was faster that takes no lock: some releases see to it that most are told
+        from one another.
+        """
+        with self._changing("AlterTable", entry.id, of_table(*entry.id[-2:])) as last:
             for _ in range(ALTER_TRIES):
                 table = self._lance_table(entry.id)
                 expected = change_table(table, changed, removed)
+                last()
                 try:
                     self._metastore.alter_table(
                         *_padded(entry.id[:-1]), entry.id[-1], table, expected

@@ -7,22 +7,34 @@ remembered for its connection.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from pymetastore.hive_metastore.ttypes import (
     AlterCatalogRequest,
     Catalog,
+    CheckLockRequest,
     CreateCatalogRequest,
     Database,
+    DataOperationType,
     DropCatalogRequest,
     EnvironmentContext,
     GetCatalogRequest,
     GetTableRequest,
     GetTablesRequest,
+    HeartbeatRequest,
     InvalidOperationException,
+    LockComponent,
+    LockLevel,
+    LockRequest,
+    LockResponse,
+    LockType,
     MetaException,
+    ShowLocksRequest,
+    ShowLocksResponseElement,
     Table,
+    UnlockRequest,
 )
 from thrift.Thrift import TApplicationException
 
@@ -44,6 +56,10 @@ EXTERNAL_FILTER = {
 }
 USUAL_CASE_FILTER = f'{TYPE} = "lance"'
 OTHER_CASE_FILTER = f'{LANCE_FILTER} and {TYPE} <> "lance"'
+
+# Lengths of time as the metastore's settings have them, with their units in seconds.
+_LENGTH_OF_TIME = re.compile(r"(\d+)\s*(ms|us|ns|d|h|m|s|)(?:ay|our|in|ec)?")
+_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1, "": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 class Metastore:
@@ -236,6 +252,53 @@ class Metastore:
     def drop_table(self, catalog: str | None, database: str, name: str) -> None:
         """Drop a table and leave its data (NoSuchObjectException)."""
         self._change(lambda client: client.drop_table(_within(catalog, database), name, False))
+
+    # --- locks
+
+    def lock(self, place: tuple[str, str], holder: tuple[str, str], mark: str) -> LockResponse:
+        """Ask for the lock that excludes all others from a table; it may have to be waited for.
+
+        Args:
+            place: database and table, which need not be there.
+            holder: user and host, to be shown to others.
+            mark: agent, to be shown to others.
+        """
+        component = LockComponent(
+            type=LockType.EXCLUSIVE,
+            level=LockLevel.TABLE,
+            dbname=place[0],
+            tablename=place[1],
+            operationType=DataOperationType.NO_TXN,
+        )
+        request = LockRequest([component], None, *holder, mark)
+        return self._pool.run(lambda on: on.client.lock(request), repeatable=False)
+
+    def check_lock(self, number: int) -> LockResponse:
+        """Ask whether a lock is held by now (NoSuchLockException)."""
+        return self._ask(lambda on: on.client.check_lock(CheckLockRequest(number)))
+
+    def heartbeat(self, number: int) -> None:
+        """Say that a lock's holder is alive (NoSuchLockException)."""
+        self._ask(lambda on: on.client.heartbeat(HeartbeatRequest(number)))
+
+    def unlock(self, number: int) -> None:
+        """Release a lock, if it is there."""
+        self._ask(lambda on: on.client.unlock(UnlockRequest(number)))
+
+    def locks(self, place: tuple[str, str]) -> list[ShowLocksResponseElement]:
+        """List those who hold a table's lock or wait for it."""
+        found = self._ask(lambda on: on.client.show_locks(ShowLocksRequest(*place))).locks
+        return [each for each in found if (each.dbname, each.tablename) == place]
+
+    def lock_seconds(self) -> float:
+        """Ask how long a lock lasts after the last that was heard of its holder."""
+        text = self._ask(lambda on: on.client.get_config_value("hive.txn.timeout", "300s"))
+        found = _LENGTH_OF_TIME.fullmatch(text.strip().lower())
+        if found is None:
+            raise UnsupportedError(
+                f"the metastore's hive.txn.timeout={text!r} is no length of time"
+            )
+        return float(found[1]) * _SECONDS[found[2]]
 
 
 def _within(catalog: str | None, name: str) -> str:

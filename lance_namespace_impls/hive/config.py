@@ -106,6 +106,12 @@ class HiveConfig(Config):
         doc="on whose behalf the metastore is asked: user, or user:group1,group2",
     )
 
+    locks: bool = option(
+        default=True,
+        doc="whether a change takes the metastore's lock on its table or namespace; false loses none "
+        "only where no other process makes changes",
+    )
+
     def hosts(self) -> tuple[Host, ...]:
         """Give the metastores in the order in which they are tried."""
         return tuple(_host(uri) for uri in self.uri)

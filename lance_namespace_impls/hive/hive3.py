@@ -24,6 +24,7 @@ from .base import FAILED_TO_STORE, HiveBase
 from .config import Hive3Config
 from .errors import said
 from .folders import MadeFirst
+from .locks import of_catalog
 from .records import (
     CATALOG_LOCATION,
     LOCATION,
@@ -113,9 +114,10 @@ class Hive3Namespace(HiveBase):
     ) -> Mapping[str, str]:
         if len(identifier) > 1:
             return super().change_namespace(identifier, changed, removed)
-        with self._altering:
+        with self._changing("AlterNamespace", identifier, of_catalog(identifier[0])) as last:
             catalog = self._catalog(identifier)
             change_catalog(catalog, changed, removed)
+            last()
             self._metastore.alter_catalog(catalog)
         return catalog_properties(self._catalog(identifier))
 

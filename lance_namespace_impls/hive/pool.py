@@ -38,7 +38,16 @@ _BROKEN = (TTransportException, TProtocolException, OSError, EOFError)
 
 
 class UnreachableError(ConnectionError):
-    """No metastore could be reached, or one went away during a call."""
+    """No metastore could be reached, or one went away during a call.
+
+    Args:
+        message: what happened.
+        under_way: whether a change was sent, which may still be made.
+    """
+
+    def __init__(self, message: str, *, under_way: bool = False) -> None:
+        super().__init__(message)
+        self.under_way = under_way
 
 
 class Connection:
@@ -219,7 +228,9 @@ class Pool:
         else:
             said = f"went away during the call ({first_line(error)})"
         advice = "" if repeatable else "; the change may have been made: look before repeating it"
-        return UnreachableError(f"the metastore {connection.host} {said}{advice}")
+        return UnreachableError(
+            f"the metastore {connection.host} {said}{advice}", under_way=not repeatable
+        )
 
 
 def _is_answer(error: BaseException) -> bool:

@@ -36,6 +36,7 @@ from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute, as_address, default_location
 from ..core.paging import sorted_after
+from ..core.turns import taking_turns
 from .columns import to_columns, to_json
 from .errors import (
     FAILURES,
@@ -47,7 +48,6 @@ from .errors import (
     is_too_long,
     read_failure,
 )
-from .turns import taking_turns
 
 if TYPE_CHECKING:
     import pyarrow as pa

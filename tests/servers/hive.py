@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,7 @@ from thrift.transport.TTransport import TBufferedTransport
 
 from .java import java_command
 from .maven import jars
+from .metastore_locks import make_lock_tables
 from .ports import free_port
 
 __all__ = ["RELEASES", "Metastore", "Release", "shared"]
@@ -117,11 +118,16 @@ class Metastore:
     Args:
         release: which one.
         folder: an empty folder for configuration, database, warehouse and log.
+        locks: whether the tables of its lock service are there. Those alone it never makes itself:
+            its schematool does, which is published without the scripts that it needs.
+        settings: more of its settings.
     """
 
     release: Release
     folder: Path
     port: int = 0
+    locks: bool = True
+    settings: Mapping[str, str] = field(factory=dict)
     _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -146,11 +152,15 @@ class Metastore:
         conf.mkdir(exist_ok=True)
         for name in ("hive-site.xml", "metastore-site.xml"):
             (conf / name).write_text(self._settings())
-        classpath = ":".join([str(conf), *map(str, self.release.jars())])
+        found = self.release.jars()
+        java = java_command(self.release.oldest_java)
+        if self.locks and not self._database.exists():
+            make_lock_tables(java, found, self._database)
+        classpath = ":".join([str(conf), *map(str, found)])
         with open(self.folder / "metastore.log", "ab") as log:
             self._process = subprocess.Popen(
                 [
-                    str(java_command(self.release.oldest_java)),
+                    str(java),
                     *("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
                     *self.release.options,
                     f"-Dderby.stream.error.file={self.folder}/derby.log",
@@ -210,8 +220,12 @@ class Metastore:
                     f"Hive Metastore {self.release.version} does not start:\n{log[-3000:]}"
                 ) from error
 
+    @property
+    def _database(self) -> Path:
+        return self.folder / "metastore_db"
+
     def _settings(self) -> str:
-        database = f"jdbc:derby:;databaseName={self.folder}/metastore_db;create=true"
+        database = f"jdbc:derby:;databaseName={self._database};create=true"
         settings = {
             "javax.jdo.option.ConnectionURL": database,
             "datanucleus.schema.autoCreateAll": "true",
@@ -229,6 +243,7 @@ class Metastore:
                 "org.apache.hadoop.hive.metastore.events.EventCleanerTask"
             ),
             "metastore.housekeeping.threads.on": "false",
+            **self.settings,
         }
         rows = "".join(
             f"<property><name>{name}</name><value>{escape(value)}</value></property>\n"

@@ -1,0 +1,315 @@
+"""Changes that were acknowledged are there, whoever else was writing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymetastore.hive_metastore.ttypes import (
+    LockComponent,
+    LockLevel,
+    LockRequest,
+    LockType,
+    ShowLocksRequest,
+    UnlockRequest,
+)
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    ServiceUnavailableError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+from tests.servers.hive import RELEASES, Metastore
+from tests.servers.proxy import Proxy
+
+from .conftest import FORMS, Form, parameters
+from .writers import Work, change_from_everywhere, processes
+
+# One form is enough for a release: both send the same calls.
+RELEASE_FORMS = [form for form in FORMS if form[1] == "hive2"]
+ROUNDS = 20
+HOLDER = """
+import os, signal, sys
+from lance_namespace_impls import connect
+with connect("hive2", {"uri": sys.argv[1], "read_timeout": "1", "connect_timeout": "1"}) as hive:
+    with hive._changing("AlterTable", (sys.argv[2], "t"), (sys.argv[2], "t")):
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    with processes() as started:
+        yield started
+
+
+def held(form: Form, database: str) -> list[tuple[str, str]]:
+    """Return the locks in a database."""
+    found = form.metastore.connect().show_locks(ShowLocksRequest(database)).locks
+    return [(each.dbname, each.tablename) for each in found if each.dbname == database]
+
+
+def take_lock(metastore: Metastore, database: str, table: str) -> int:
+    """Take the lock that Hive takes where one alone may work on a table."""
+    wanted = LockComponent(
+        type=LockType.EXCLUSIVE, level=LockLevel.TABLE, dbname=database, tablename=table
+    )
+    answer = metastore.connect().lock(LockRequest([wanted], None, "hive", "elsewhere", "query 7"))
+    return int(answer.lockid)
+
+
+def work_on(form: Form, database: list[str], kind: str, round_: int = 0) -> Work:
+    properties = {"uri": form.metastore.uri, "root": str(form.root)}
+    identifier = [*database, "t"] if kind == "table" else database
+    return Work(form.impl, properties, f"alter_{kind}", identifier, round_)
+
+
+def properties_of(form: Form, database: list[str], kind: str) -> set[str]:
+    found: Any
+    if kind == "table":
+        found = form.namespace.describe_table({"id": [*database, "t"]})
+    else:
+        found = form.namespace.describe_namespace({"id": database})
+    return set(found.properties or {})
+
+
+@pytest.mark.parametrize("kind", ["table", "namespace"])
+def test_changes_of_several_processes_all_arrive(
+    form: Form, pool: ProcessPoolExecutor, kind: str
+) -> None:
+    database = form.database()
+    form.namespace.declare_table({"id": [*database, "t"]})
+    changed = change_from_everywhere(pool, work_on(form, database, kind))
+    assert changed <= properties_of(form, database, kind)
+    assert held(form, database[-1]) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
+@pytest.mark.parametrize("kind", ["table", "namespace"])
+@pytest.mark.parametrize(("count", "threads"), [(4, 1), (1, 4), (2, 2)])
+def test_no_change_is_lost_in_many_rounds(form: Form, kind: str, count: int, threads: int) -> None:
+    lost: list[int] = []
+    with processes(count) as started:
+        for round_ in range(ROUNDS):
+            database = form.database()
+            form.namespace.declare_table({"id": [*database, "t"]})
+            work = work_on(form, database, kind, round_)
+            changed = change_from_everywhere(started, work, count=count, threads=threads)
+            lost.append(len(changed - properties_of(form, database, kind)))
+    print(f"\n{form.release} {kind}, {count} processes of {threads} threads: lost {lost}")
+    assert lost == [0] * ROUNDS
+
+
+def test_a_rename_loses_no_change(form: Form, pool: ProcessPoolExecutor) -> None:
+    """A rename writes the whole record too."""
+    database = form.database()
+    names = ["t", "u"]
+    form.namespace.declare_table({"id": [*database, "t"]})
+    done: set[str] = set()
+    ended = threading.Event()
+
+    def rename() -> None:
+        with form.connect() as other:
+            while not ended.is_set():
+                other.rename_table({"id": [*database, names[0]], "new_table_name": names[1]})
+                names.reverse()
+
+    renaming = threading.Thread(target=rename)
+    renaming.start()
+    try:
+        for step in range(8):
+            for name in ("t", "u") * 50:
+                with suppress(TableNotFoundError):
+                    request = {"id": [*database, name], "set_properties": {f"k{step}": "v"}}
+                    form.namespace.alter_table(request)
+                    done.add(f"k{step}")
+                    break
+    finally:
+        ended.set()
+        renaming.join(120)
+    found = form.namespace.describe_table({"id": [*database, names[0]]}).properties or {}
+    assert done
+    assert done <= set(found)
+
+
+@pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
+def test_a_lock_of_someone_else_is_waited_for(form: Form) -> None:
+    database = form.database()
+    table = {"id": [*database, "t"]}
+    form.namespace.declare_table(table)
+    change = {**table, "set_properties": {"k": "v"}}
+    number = take_lock(form.metastore, database[-1], "t")
+    with form.connect(read_timeout="1") as hasty:
+        with pytest.raises(ConcurrentModificationError, match=r"hive on elsewhere \(query 7\)"):
+            hasty.alter_table(change)
+        with pytest.raises(ConcurrentModificationError, match=f"its lock {number} in"):
+            hasty.rename_table({**table, "new_table_name": "u"})
+    assert held(form, database[-1]) == [(database[-1], "t")]
+    waiting = threading.Thread(target=form.namespace.alter_table, args=[change])
+    waiting.start()
+    while len(held(form, database[-1])) < 2:
+        time.sleep(0.02)
+    assert "k" not in properties_of(form, database, "table")
+    form.metastore.connect().unlock(UnlockRequest(number))
+    waiting.join(120)
+    assert "k" in properties_of(form, database, "table")
+    assert held(form, database[-1]) == []
+
+
+@pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
+def test_a_lock_is_released_where_the_change_is_refused(form: Form) -> None:
+    database = form.database()
+    table = {"id": [*database, "t"]}
+    form.namespace.declare_table(table)
+    with pytest.raises(InvalidInputError):
+        form.namespace.alter_table({**table, "set_properties": {"EXTERNAL": "no"}})
+    with pytest.raises(TableNotFoundError):
+        form.namespace.alter_table({"id": [*database, "x"], "set_properties": {"k": "v"}})
+    with pytest.raises(InvalidInputError):
+        unset = ["database.location-uri"]
+        form.namespace.alter_namespace({"id": database, "unset_properties": unset})
+    assert held(form, database[-1]) == []
+
+
+def test_a_name_that_is_longer_than_locks_take(form: Form) -> None:
+    database = form.database()
+    for name in ("t" * 256, "t" * 255 + "u"):
+        place = f"{form.root}/{name[-1]}"
+        form.namespace.declare_table({"id": [*database, name], "location": place})
+        change = {"id": [*database, name], "set_properties": {"k": "v"}}
+        assert (form.namespace.alter_table(change).properties or {})["k"] == "v"
+
+
+def test_a_change_whose_answer_is_lost_keeps_others_out(way: Proxy, tmp_path: Path) -> None:
+    """It may be under way, and would undo the next one."""
+    root = {"root": str(tmp_path)}
+    with (
+        connect("hive2", {"uri": way.uri, **root}) as namespace,
+        connect("hive2", {"uri": f"thrift://127.0.0.1:{way.target}", **root, "read_timeout": "1"})
+        as other,
+    ):  # fmt: skip
+        database = f"lost_{os.getpid()}"
+        table = {"id": [database, "t"]}
+        namespace.create_namespace({"id": [database]})
+        namespace.declare_table(table)
+        bare: Any = namespace
+        alter = bare._metastore.alter_table
+
+        def lose(*arguments: Any) -> None:
+            way.lose_replies = 1
+            alter(*arguments)
+
+        bare._metastore.alter_table = lose
+        with pytest.raises(ServiceUnavailableError, match="the change may have been made"):
+            namespace.alter_table({**table, "set_properties": {"a": "1"}})
+        with pytest.raises(ConcurrentModificationError, match="lance-namespace"):
+            other.alter_table({**table, "set_properties": {"b": "1"}})
+        other.alter_namespace({"id": [database], "set_properties": {"b": "1"}})
+
+
+# --- locks that expire, and none at all
+
+
+@pytest.fixture(scope="module", params=["2.3", pytest.param("4.2", marks=pytest.mark.slow)])
+def forgetful(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Metastore]:
+    """A metastore that keeps locks for five seconds, and removes none by itself."""
+    folder = tmp_path_factory.mktemp("forgetful")
+    settings = {"hive.txn.timeout": "5s"}
+    with Metastore(RELEASES[request.param], folder, settings=settings) as metastore:
+        yield metastore
+
+
+def hasty(metastore: Metastore, root: Path, **more: str) -> Namespace:
+    timeouts = {"read_timeout": "1", "connect_timeout": "1"}
+    return connect("hive2", {"uri": metastore.uri, "root": str(root), **timeouts, **more})
+
+
+def test_the_lock_of_a_killed_holder_expires(forgetful: Metastore, tmp_path: Path) -> None:
+    plain = {"uri": forgetful.uri, "root": str(tmp_path)}
+    with connect("hive2", {**plain, "locks": "false"}) as namespace:
+        namespace.create_namespace({"id": ["killed"]})
+        namespace.declare_table({"id": ["killed", "t"]})
+    holder = [sys.executable, "-c", HOLDER, forgetful.uri, "killed"]
+    assert subprocess.run(holder, check=False).returncode == -signal.SIGKILL
+    change = {"id": ["killed", "t"], "set_properties": {"k": "v"}}
+    with hasty(forgetful, tmp_path) as namespace:
+        refused = 0
+        deadline = time.monotonic() + 120
+        while True:
+            try:
+                namespace.alter_table(change)
+            except ConcurrentModificationError:
+                refused += 1
+                assert time.monotonic() < deadline
+            else:
+                break
+        assert (namespace.describe_table({"id": ["killed", "t"]}).properties or {})["k"] == "v"
+    assert refused > 0
+    assert forgetful.connect().show_locks(ShowLocksRequest("killed")).locks == []
+
+
+def test_a_lock_of_another_program_is_left_to_the_metastore(
+    forgetful: Metastore, tmp_path: Path
+) -> None:
+    with hasty(forgetful, tmp_path) as namespace:
+        namespace.create_namespace({"id": ["foreign"]})
+        namespace.declare_table({"id": ["foreign", "t"]})
+        number = take_lock(forgetful, "foreign", "t")
+        time.sleep(6)
+        with pytest.raises(ConcurrentModificationError, match="query 7"):
+            namespace.alter_table({"id": ["foreign", "t"], "set_properties": {"k": "v"}})
+        found = forgetful.connect().show_locks(ShowLocksRequest("foreign")).locks
+        assert [each.lockid for each in found] == [number]
+
+
+def test_a_change_that_may_outlast_its_lock(forgetful: Metastore, tmp_path: Path) -> None:
+    said = r"keeps a lock for 5 s \(hive.txn.timeout"
+    with hasty(forgetful, tmp_path, read_timeout="60") as namespace:
+        namespace.create_namespace({"id": ["slow"]})
+        namespace.declare_table({"id": ["slow", "t"]})
+        with pytest.raises(InvalidInputError, match=said):
+            namespace.alter_table({"id": ["slow", "t"], "set_properties": {"k": "v"}})
+        with pytest.raises(InvalidInputError, match=said):
+            namespace.alter_namespace({"id": ["slow"], "set_properties": {"k": "v"}})
+
+
+@pytest.mark.parametrize("release", ["2.3", pytest.param("4.2", marks=pytest.mark.slow)])
+def test_a_metastore_without_a_lock_service(release: str, tmp_path: Path) -> None:
+    root = str(tmp_path / "lake")
+    with Metastore(RELEASES[release], tmp_path, locks=False) as metastore:
+        with connect("hive2", {"uri": metastore.uri, "root": root}) as namespace:
+            namespace.create_namespace({"id": ["d"]})
+            namespace.declare_table({"id": ["d", "t"], "properties": {"before": "1"}})
+            change = {"set_properties": {"k": "v"}}
+            for call in (
+                lambda: namespace.alter_table({"id": ["d", "t"], **change}),
+                lambda: namespace.alter_namespace({"id": ["d"], **change}),
+                lambda: namespace.rename_table({"id": ["d", "t"], "new_table_name": "u"}),
+            ):
+                with pytest.raises(UnsupportedError, match=r"schematool.*locks=false") as refused:
+                    call()
+                assert "\n" not in str(refused.value)
+            kept = namespace.describe_table({"id": ["d", "t"]}).properties
+            assert kept == {"before": "1", "table_type": "lance"}
+        with connect("hive2", {"uri": metastore.uri, "root": root, "locks": "false"}) as alone:
+            alone.alter_namespace({"id": ["d"], **change})
+            assert (alone.alter_table({"id": ["d", "t"], **change}).properties or {})["k"] == "v"
+            alone.rename_table({"id": ["d", "t"], "new_table_name": "u"})
+            alone.table_exists({"id": ["d", "u"]})

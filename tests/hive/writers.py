@@ -1,0 +1,79 @@
+"""Writers in processes of their own that change one object, all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+from attrs import frozen
+
+from lance_namespace_client.errors import ConcurrentModificationError
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+
+__all__ = ["CHANGES", "PROCESSES", "THREADS", "Work", "change_from_everywhere", "processes"]
+
+PROCESSES, THREADS = 2, 2
+CHANGES = 10
+
+
+@frozen
+class Work:
+    """What every writer does: set properties of its own, one at a time.
+
+    Args:
+        impl: the backend.
+        properties: how to connect.
+        operation: ``alter_table`` or ``alter_namespace``.
+        identifier: what is changed.
+        round: number of the round, to tell its properties from those of others.
+    """
+
+    impl: str
+    properties: Mapping[str, str]
+    operation: str
+    identifier: Sequence[str]
+    round: int = 0
+
+
+@contextmanager
+def processes(count: int = PROCESSES) -> Iterator[ProcessPoolExecutor]:
+    """Start processes that share nothing with this one."""
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        yield pool
+
+
+def change_from_everywhere(
+    pool: ProcessPoolExecutor, work: Work, *, count: int = PROCESSES, threads: int = THREADS
+) -> set[str]:
+    """Let all writers work at once and return the properties whose changes were acknowledged."""
+    found = [pool.submit(_change, work, number, threads) for number in range(count)]
+    return {key for each in found for key in each.result(600)}
+
+
+def _change(work: Work, process: int, threads: int) -> list[str]:
+    with ThreadPoolExecutor(threads) as pool:
+        done = pool.map(partial(_write, work, process), range(threads))
+        return [key for keys in done for key in keys]
+
+
+def _write(work: Work, process: int, thread: int) -> list[str]:
+    keys = [f"k{work.round}.{process}.{thread}.{step}" for step in range(CHANGES)]
+    with connect(work.impl, dict(work.properties)) as namespace:
+        for key in keys:
+            while not _changed(namespace, work, key):
+                pass
+    return keys
+
+
+def _changed(namespace: Namespace, work: Work, key: str) -> bool:
+    request: dict[str, Any] = {"id": list(work.identifier), "set_properties": {key: "v"}}
+    try:
+        getattr(namespace, work.operation)(request)
+    except ConcurrentModificationError:
+        return False
+    return True
