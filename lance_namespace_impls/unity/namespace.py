@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -66,6 +67,9 @@ NO_PROPERTIES = {"lance.no_properties": "true"}
 # Most characters of a property's name and value, and of a column's name, on the open-source server.
 LONGEST_TEXT = 255
 CHANGES_TRIED = 10
+# How long after a change it is looked for: in seconds, and in times of what the change took.
+LEAST_PAUSE = 0.02
+PAUSE_FACTOR = 2
 # Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
 PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
 
@@ -201,33 +205,59 @@ class UnityNamespace(CatalogNamespace):
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         with taking_turns(self._api.base, identifier):
-            for _ in range(CHANGES_TRIED - 1):
+            for _ in range(CHANGES_TRIED):
+                started = time.monotonic()
                 try:
-                    return self._replace_properties(identifier, changed, removed)
+                    before, after = self._replace_properties(identifier, changed, removed)
                 except HttpFailure as failure:
                     if not is_changed_meanwhile(failure):
                         raise
-            return self._replace_properties(identifier, changed, removed)
+                    error: HttpFailure | None = failure
+                    continue
+                if before == after or self._still_has(identifier, before, after, started):
+                    return after
+                error = None
+        raise ConcurrentModificationError(
+            f"AlterNamespace {format_identifier(identifier)}: others changed it at the same moment, "
+            f"{CHANGES_TRIED} times; try again"
+        ) from error
+
+    def _still_has(
+        self,
+        identifier: Identifier,
+        before: Mapping[str, str],
+        after: Mapping[str, str],
+        started: float,
+    ) -> bool:
+        """Look again, when another writer who had read the old properties has written by now.
+
+        The API has no condition for a change, so such a writer puts the old values back.
+        """
+        time.sleep(max(LEAST_PAUSE, PAUSE_FACTOR * (time.monotonic() - started)))
+        found = _properties(self._schema(identifier))
+        ours = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+        return not any(found.get(key) == before.get(key) for key in ours)
 
     def _replace_properties(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
-    ) -> Mapping[str, str]:
+    ) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Change the properties once, and return what they were and what they are."""
         present = _properties(self._schema(identifier))
         wanted = {k: v for k, v in {**present, **changed}.items() if k not in removed}
         if wanted == present:
-            return present
+            return present, present
         body = {"properties": wanted or NO_PROPERTIES}
         with (
             raising(_too_long(body), identifier, when=is_too_long),
             raising(namespace_not_found, identifier, when=is_missing),
         ):
             answer = self._api.patch(f"/schemas/{_path(identifier)}", body)
-        if _properties(answer) != wanted:
+        if _properties(answer) == present:  # another writer's properties are no refusal
             raise UnsupportedError(
                 f"AlterNamespace {format_identifier(identifier)}: this server takes the request but "
                 "leaves the schema's properties as they are"
             )
-        return wanted
+        return present, wanted
 
     # --- tables
 

@@ -35,12 +35,15 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from tests.servers.hive import RELEASES, Metastore
 from tests.servers.proxy import Proxy
+from tests.writers import Work, change_from_everywhere, processes
 
 from .conftest import FORMS, Form, parameters
-from .writers import Work, change_from_everywhere, processes
 
 # One form is enough for a release: both send the same calls.
 RELEASE_FORMS = [form for form in FORMS if form[1] == "hive2"]
+# On Derby, Hive 4.0.1's lock service stalls where several processes lock at once: one call holds a
+# lock of the service and waits for a row, which another has written that waits for that lock.
+RACE_FORMS = [form for form in FORMS if form[0] != "4.0"]
 ROUNDS = 20
 HOLDER = """
 import os, signal, sys
@@ -87,6 +90,7 @@ def properties_of(form: Form, database: list[str], kind: str) -> set[str]:
     return set(found.properties or {})
 
 
+@pytest.mark.parametrize("form", parameters(RACE_FORMS), indirect=True)
 @pytest.mark.parametrize("kind", ["table", "namespace"])
 def test_changes_of_several_processes_all_arrive(
     form: Form, pool: ProcessPoolExecutor, kind: str
@@ -99,7 +103,9 @@ def test_changes_of_several_processes_all_arrive(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
+@pytest.mark.parametrize(
+    "form", parameters([form for form in RACE_FORMS if form in RELEASE_FORMS]), indirect=True
+)
 @pytest.mark.parametrize("kind", ["table", "namespace"])
 @pytest.mark.parametrize(("count", "threads"), [(4, 1), (1, 4), (2, 2)])
 def test_no_change_is_lost_in_many_rounds(form: Form, kind: str, count: int, threads: int) -> None:
@@ -180,8 +186,8 @@ def test_a_lock_is_released_where_the_change_is_refused(form: Form) -> None:
         form.namespace.alter_table({**table, "set_properties": {"EXTERNAL": "no"}})
     with pytest.raises(TableNotFoundError):
         form.namespace.alter_table({"id": [*database, "x"], "set_properties": {"k": "v"}})
+    unset = ["database.location-uri"]
     with pytest.raises(InvalidInputError):
-        unset = ["database.location-uri"]
         form.namespace.alter_namespace({"id": database, "unset_properties": unset})
     assert held(form, database[-1]) == []
 

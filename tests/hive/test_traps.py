@@ -413,9 +413,7 @@ def test_owner_types(form: Form, owner_type: str) -> None:
 def test_changes_of_many_writers_all_arrive(form: Form) -> None:
     database = form.database()
     form.namespace.declare_table({"id": [*database, "t"]})
-    # Hive 3.1 has no way to refuse a change of a record that is out of date.
-    one_process_only = form.release == "3.1"
-    namespaces = [form.namespace if one_process_only else form.connect() for _ in range(4)]
+    namespaces = [form.connect() for _ in range(4)]
     failures: list[LanceNamespaceError] = []
 
     def write(number: int) -> None:
@@ -437,8 +435,7 @@ def test_changes_of_many_writers_all_arrive(form: Form) -> None:
         thread.join(120)
     properties = form.namespace.describe_table({"id": [*database, "t"]}).properties or {}
     for namespace in namespaces:
-        if namespace is not form.namespace:
-            namespace.close()
+        namespace.close()
     assert failures == []
     expected = {f"k{number}.{step}" for number in range(4) for step in range(3)}
     assert expected <= set(properties)

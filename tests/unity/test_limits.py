@@ -219,11 +219,14 @@ def test_a_name_with_several_entries() -> None:
 def test_a_change_that_met_another_is_made_again(failures: int, succeeds: bool) -> None:
     said = "Failed to update schema: Row was updated or deleted by another transaction (or so)"
     left = [internal(said)] * failures
+    held: dict[str, dict[str, str]] = {"properties": {}}
 
     def respond(asked: Asked) -> Answer:
-        if asked.method == "PATCH" and left:
-            return left.pop()
-        return Answer(body={"properties": asked.json["properties"] if asked.content else {}})
+        if asked.method == "PATCH":
+            if left:
+                return left.pop()
+            held["properties"] = asked.json["properties"]
+        return Answer(body=dict(held))
 
     with (
         WebServer(respond) as server,

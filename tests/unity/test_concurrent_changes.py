@@ -1,0 +1,104 @@
+"""Changes of several processes, which the server does not keep apart."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lance_namespace_client.errors import ConcurrentModificationError
+from lance_namespace_impls import connect
+from lance_namespace_impls.unity import UnityNamespace
+from tests.servers.web import Answer, Asked, WebServer
+from tests.writers import Work, change_from_everywhere, processes
+
+from .conftest import Unity
+
+S = ["main", "s"]
+ROUNDS = 20
+
+
+@pytest.mark.slow
+def test_threads_of_one_process_lose_no_change_in_many_rounds(
+    main: UnityNamespace, unity: Unity
+) -> None:
+    """Between processes the server itself loses some, since it answers reads half-way through."""
+    count, threads = 1, 4
+    properties = {"endpoint": unity.uri, "catalog": "main"}
+    lost: list[int] = []
+    with processes(count) as pool:
+        for round_ in range(ROUNDS):
+            schema = ["main", f"s{round_}"]
+            main.create_namespace({"id": schema})
+            work = Work("unity", properties, "alter_namespace", schema, round_)
+            changed = change_from_everywhere(pool, work, count=count, threads=threads)
+            there = main.describe_namespace({"id": schema}).properties or {}
+            lost.append(len(changed - set(there)))
+    print(f"\n{count} processes of {threads} threads: lost {lost}")
+    getattr(unity, "differences", []).clear()  # in races the double is no measure
+    assert lost == [0] * ROUNDS
+
+
+class _Overtaken(WebServer):
+    """A server where another writer, who had read the old properties, writes last."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.properties = {"a": "old", "gone": "1"}
+        self.times = times
+
+    def respond(self, asked: Asked) -> Answer:
+        if asked.method != "PATCH":
+            return Answer(body={"properties": self.properties})
+        before, self.properties = self.properties, asked.json["properties"]
+        answer = Answer(body={"properties": self.properties})
+        if self.times:
+            self.times -= 1
+            self.properties = {**before, "theirs": "1"}
+        return answer
+
+
+@pytest.mark.parametrize("times", [0, 1, 9])
+def test_a_change_that_another_undid_is_made_again(times: int) -> None:
+    with (
+        _Overtaken(times) as server,
+        connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
+    ):
+        changes = {"set_properties": {"a": "new", "b": "1"}, "unset_properties": ["gone"]}
+        answer = namespace.alter_namespace({"id": S, **changes})
+        theirs = {"theirs": "1"} if times else {}
+        assert answer.properties == server.properties == {"a": "new", "b": "1", **theirs}
+
+
+def test_a_change_that_is_undone_every_time() -> None:
+    with (
+        _Overtaken(1000) as server,
+        connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
+        pytest.raises(ConcurrentModificationError, match=r"main\$s: others changed it"),
+    ):
+        namespace.alter_namespace({"id": S, "set_properties": {"b": "1"}})
+
+
+def test_what_another_sets_is_left_alone() -> None:
+    class Later(_Overtaken):
+        def respond(self, asked: Asked) -> Answer:
+            answer = super().respond(asked)
+            if asked.method == "PATCH":
+                self.properties = {**self.properties, "a": "theirs"}
+            return answer
+
+    with (
+        Later(0) as server,
+        connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
+    ):
+        namespace.alter_namespace({"id": S, "set_properties": {"a": "ours"}})
+        assert server.properties["a"] == "theirs"
+        assert sum(asked.method == "PATCH" for asked in server.asked) == 1
+
+
+def test_threads_of_one_process_take_turns(main: UnityNamespace) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        requests = [{"id": S, "set_properties": {f"k{n}": "v"}} for n in range(12)]
+        list(pool.map(main.alter_namespace, requests))
+    found = main.describe_namespace({"id": S}).properties or {}
+    assert {f"k{n}" for n in range(12)} <= set(found)
