@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from lance_namespace_client.errors import (
     LanceNamespaceError,
@@ -75,6 +75,11 @@ class CatalogBase(Namespace):
 
     def __init_subclass__(cls, *, abstract: bool = False, **more: Any) -> None:
         super().__init_subclass__(**more)
+        if "translate" in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} overrides translate(): a backend's own failures are recognized in "
+                "recognize_failure()"
+            )
         if not abstract:
             _require_complete(cls)
 
@@ -334,6 +339,7 @@ class CatalogBase(Namespace):
         """
         check_identifier(self.capabilities, operation, request)
 
+    @final
     def translate(self, error: Exception, what: str) -> LanceNamespaceError:
         """Return the protocol error for a failure of the catalog or of storage, without secrets.
 

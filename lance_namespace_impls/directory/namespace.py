@@ -27,7 +27,7 @@ from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
 from ..catalog.entry import TableEntry
 from ..catalog.errors import namespace_not_found, table_exists, table_not_found
-from ..core.errors import first_line, scrub
+from ..core.errors import first_line
 from ..core.identifiers import Identifier
 from ..core.location import fresh_location
 from ..core.paging import sorted_after
@@ -90,12 +90,10 @@ class DirectoryNamespace(CatalogNamespace):
             known = self.capabilities.unsupported
             self.capabilities = attrs.evolve(self.capabilities, unsupported={**known, **cannot})
 
-    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
-        """Turn a failure of the object store or of pylance into a protocol error."""
+    def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
+        """Return the protocol error for a failure of the object store; None for another one."""
         kind = store_failure(error)
-        if kind is None:
-            return super().translate(error, what)
-        return kind(scrub(f"{what}: {first_line(error)}", self.config.secrets()))
+        return None if kind is None else kind(f"{what}: {first_line(error)}")
 
     def check_identifier(self, operation: str, request: Any) -> None:
         """Refuse what is not a name here: other depths, and names that leave the directory."""

@@ -26,7 +26,6 @@ from ..catalog.errors import (
     table_exists,
     table_not_found,
 )
-from ..core.errors import scrub
 from ..core.identifiers import Identifier, format_identifier
 from ..core.location import absolute, default_location
 from ..core.paging import sorted_after
@@ -101,14 +100,9 @@ class GlueNamespace(CatalogNamespace):
         if client is not None:
             client.close()
 
-    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
-        """Turn a failure of AWS or of storage into a protocol error."""
-        found = from_aws(error, what)
-        if found is None:
-            return super().translate(error, what)
-        found.message = scrub(found.message, self.config.secrets())
-        found.args = (found.message,)
-        return found
+    def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
+        """Return the protocol error for a failure of AWS; None for another one."""
+        return from_aws(error, what)
 
     # --- namespaces
 

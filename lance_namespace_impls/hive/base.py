@@ -100,9 +100,9 @@ class HiveBase(CatalogNamespace, abstract=True):
         """Close the connections."""
         self._metastore.close()
 
-    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
-        """Turn a failure of the metastore or of storage into a protocol error."""
-        return from_metastore(error, what) or super().translate(error, what)
+    def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
+        """Return the protocol error for a failure of the metastore; None for another one."""
+        return from_metastore(error, what)
 
     def check_identifier(self, operation: str, request: Any) -> None:
         """Refuse names that the metastore reads as something else (code 13)."""

@@ -34,7 +34,6 @@ from ..catalog.errors import (
     table_not_found,
 )
 from ..core.concurrent import ordered_map
-from ..core.errors import scrub
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute, as_address, default_location
@@ -117,15 +116,13 @@ class IcebergNamespace(CatalogNamespace):
         if self._credentials is not None:
             self._credentials.close()
 
-    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
-        """Turn a failure of the server or of storage into a protocol error."""
+    def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
+        """Return the protocol error for an answer of the server; None for another failure."""
         if not isinstance(error, HttpFailure):
-            return super().translate(error, what)
+            return None
         found = FAILURES.error(error, what)
         if is_no_route(error) and self.config.prefix is None:
             found.message += NO_PREFIX
-        found.message = scrub(found.message, self.config.secrets())
-        found.args = (found.message,)
         return found
 
     # --- namespaces

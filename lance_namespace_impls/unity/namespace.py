@@ -114,10 +114,10 @@ class UnityNamespace(CatalogNamespace):
         """Close the connections; a call after it is refused (code 13)."""
         self._api.close()
 
-    def translate(self, error: Exception, what: str) -> LanceNamespaceError:
-        """Turn a failure of the server or of storage into a protocol error."""
+    def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
+        """Return the protocol error for an answer of the server; None for another failure."""
         if not isinstance(error, HttpFailure):
-            return super().translate(error, what)
+            return None
         if is_duplicate(error):
             return InvalidTableStateError(
                 f"{what}: the server holds several entries of this name, which were made at the same "
@@ -132,8 +132,6 @@ class UnityNamespace(CatalogNamespace):
             found.message += (
                 f"; no Unity Catalog API is at {self._api.base}: check 'endpoint' and 'api_path'"
             )
-        found.message = scrub(found.message, self.config.secrets())
-        found.args = (found.message,)
         return found
 
     # --- namespaces
