@@ -78,7 +78,7 @@ RESERVED = frozenset(
 
 
 def routes(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Give path, HTTP method and operation object of every route."""
+    """Return path, HTTP method and operation object of every route."""
     for path, item in document.data["paths"].items():
         for method in METHODS:
             if method in item:
@@ -86,7 +86,7 @@ def routes(document: Document) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def schemas(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Give every schema, the parts of others included, and where it stands."""
+    """Return every schema, the parts of others included, and where it stands."""
     components = document.data["components"]
     for name, schema in components.get("schemas", {}).items():
         yield from _within(("components", "schemas", name), schema)
@@ -96,7 +96,7 @@ def schemas(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
 
 
 def parameters(document: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Give every parameter that is written out, and where it stands."""
+    """Return every parameter that is written out, and where it stands."""
     for name, parameter in document.data["components"].get("parameters", {}).items():
         if "$ref" not in parameter:
             yield ("components", "parameters", name), parameter

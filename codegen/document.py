@@ -59,7 +59,7 @@ class Document:
         self.data: dict[str, Any] = self._plain(self._tree, ())
 
     def line(self, place: Place) -> int:
-        """Give the line of the deepest part of `place` that the file has, from 1."""
+        """Return the line of the deepest part of `place` that the file has, from 1."""
         node: Any = self._tree
         line = 1
         for step in place:
@@ -78,15 +78,15 @@ class Document:
         return line
 
     def problem(self, place: Place, cause: str) -> Problem:
-        """Make a problem of the part at `place`."""
+        """Create a problem of the part at `place`."""
         return Problem(self.path, self.line(place), cause)
 
     def references(self) -> Iterator[tuple[Place, str]]:
-        """Give every ``$ref`` and where it stands."""
+        """Return every ``$ref`` and where it stands."""
         yield from _references(self.data, ())
 
     def resolve(self, reference: str) -> Any:
-        """Give what a local ``$ref`` points at, or None."""
+        """Return what a local ``$ref`` points at, or None."""
         return resolve(self.data, reference)
 
     def _plain(self, node: Any, place: Place) -> Any:
@@ -112,7 +112,7 @@ class Document:
 
 
 def resolve(data: dict[str, Any], reference: str) -> Any:
-    """Give what a local ``$ref`` within `data` points at, or None."""
+    """Return what a local ``$ref`` within `data` points at, or None."""
     node: Any = data
     if not reference.startswith("#/"):
         return None

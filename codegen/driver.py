@@ -128,7 +128,7 @@ def _complaint(document: Document, error: GeneratorError) -> Problem:
 
 
 def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Place]:
-    """Give where a complaint may be about, the likeliest first."""
+    """Return where a complaint may be about, the likeliest first."""
     within: Place = ()
     for path, method, _ in routes(document):
         if f"{method.upper()} {path} " in text:
@@ -151,7 +151,7 @@ def _places(document: Document, error: GeneratorError, text: str) -> Iterator[Pl
 
 
 def _alike(node: Any, wanted: dict[str, Any], place: Place) -> Iterator[Place]:
-    """Give every part of a document that holds all of `wanted`."""
+    """Return every part of a document that holds all of `wanted`."""
     if isinstance(node, dict):
         if wanted and all(key in node and node[key] == value for key, value in wanted.items()):
             yield place

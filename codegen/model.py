@@ -35,7 +35,7 @@ def snake(name: str) -> str:
 
 
 def attribute(key: str) -> str:
-    """Give the attribute that holds the field called `key`."""
+    """Return the attribute that holds the field called `key`."""
     name = snake(key)
     return name + "_" if name in TAKEN else name
 
@@ -122,7 +122,7 @@ class Model:
         return sorted({name for each in self.fields for name in each.type.decoders})
 
     def names(self, word: str) -> bool:
-        """Tell whether an annotation of a field names `word`."""
+        """Return whether an annotation of a field names `word`."""
         return any(re.search(rf"\b{word}\b", each.annotation) for each in self.fields)
 
 
@@ -210,7 +210,7 @@ class ErrorKind:
 
 
 def error_class(name: str) -> str:
-    """Give the class name of an error."""
+    """Return the class name of an error."""
     return name if name.endswith("Error") else f"{name}Error"
 
 

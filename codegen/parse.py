@@ -85,7 +85,7 @@ def _wrong_errors(document: Document) -> Iterator[Problem]:
 
 
 def _errors(document: Document) -> Iterator[ErrorKind]:
-    """Give the plain errors by code, then those that extend one."""
+    """Return the plain errors by code, then those that extend one."""
     names = {row["code"]: row["name"] for _, row in _rows(document) if "extends" not in row}
     for _, row in sorted(
         _rows(document), key=lambda found: ("extends" in found[1], found[1]["code"])

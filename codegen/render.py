@@ -25,7 +25,7 @@ HEADER = _template("header.jinja").strip()
 
 
 def render(spec: Spec) -> dict[str, str]:
-    """Give the text of every generated file by its path in the package.
+    """Return the text of every generated file by its path in the package.
 
     Raises:
         ToolError: ruff refuses what was made.

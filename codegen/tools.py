@@ -17,7 +17,7 @@ class ToolError(Exception):
 
 
 def check_tools() -> None:
-    """Make sure that the tools are there.
+    """Raise unless the tools are there.
 
     Raises:
         ToolError: one is missing or of another version.

@@ -58,7 +58,7 @@ class OfficialNamespace(lance_namespace.LanceNamespace):
             self._namespace = connect(self.impl, properties)
 
     def namespace_id(self) -> str:
-        """Tell this namespace from others: its impl and its properties without the secrets."""
+        """Return what tells this namespace from others: its impl and its properties, without secrets."""
         return self._namespace.namespace_id()
 
     def __reduce__(self) -> tuple[Any, ...]:

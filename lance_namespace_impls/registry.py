@@ -34,7 +34,7 @@ _registered: dict[str, str] = {}
 
 
 def register(name: str, target: str) -> None:
-    """Make an implementation known in this process.
+    """Register an implementation in this process.
 
     Packages do the same for good with an entry point of the group
     ``lance_namespace_impls.namespaces``.
@@ -54,7 +54,7 @@ def register(name: str, target: str) -> None:
 
 
 def implementations() -> dict[str, str]:
-    """Give every known implementation: its name and ``module:Class``."""
+    """Return every known implementation: its name and ``module:Class``."""
     from importlib.metadata import entry_points  # slow to import, and seldom needed
 
     found = {name: target for name, (target, _) in _BUILT_IN.items()}
@@ -125,7 +125,7 @@ def secrets_among(impl: str, properties: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _prefixes(properties: Mapping[str, Any]) -> set[str]:
-    """Give the names whose prefixed keys belong to some implementation."""
+    """Return the names whose prefixed keys belong to some implementation."""
     known = {*_BUILT_IN, *_registered}
     if any("." in key and key.split(".", 1)[0] not in known for key in properties):
         known |= implementations().keys()  # looks at all installed packages

@@ -57,7 +57,7 @@ class Transport:
         self._delimiter_query = "delimiter=" + quote(delimiter, safe="")
 
     def namespace_id(self) -> str:
-        """Tell this namespace from others: its kind and address."""
+        """Return what tells this namespace from others: its kind and address."""
         return f"{type(self).__name__} {self._uri}"
 
     def _send(

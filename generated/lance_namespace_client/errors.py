@@ -165,7 +165,7 @@ class LanceNamespaceError(Exception):
         return (_rebuild, (type(self), self.message, dict(self.__dict__)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the error body: ``error``, ``code``, and ``detail`` and ``instance`` where known."""
+        """Return the error body: ``error``, ``code``; ``detail`` and ``instance`` where known."""
         body: dict[str, Any] = {"error": self.message, "code": int(self.code)}
         if self.detail is not None:
             body["detail"] = self.detail

@@ -209,7 +209,7 @@ class Model:
     _wire: ClassVar[tuple[Wire, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the JSON object as plain dicts, lists and scalars.
+        """Return the JSON object as plain dicts, lists and scalars.
 
         Fields that are absent or at their default are left out; a required field is always there.
         """
@@ -221,7 +221,7 @@ class Model:
         return out
 
     def model_dump(self) -> dict[str, Any]:
-        """Give the same, by the name that pylance calls when it asks a namespace by itself.
+        """Return the same, by the name that pylance calls when it asks a namespace by itself.
 
         It does so for a table's storage options, before the old ones expire.
         """

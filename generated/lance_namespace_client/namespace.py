@@ -25,7 +25,7 @@ class LanceNamespace:
     """
 
     def namespace_id(self) -> str:
-        """Tell this namespace from others: its kind and where it is."""
+        """Return what tells this namespace from others: its kind and where it is."""
         return type(self).__name__
 
     def _unsupported(self, operation: str) -> UnsupportedError:

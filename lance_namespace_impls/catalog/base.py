@@ -267,7 +267,7 @@ class CatalogBase(Namespace):
 
     @optional("RenameTable")
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        """Give a table another name, or another namespace; its data stays where it is.
+        """Rename a table, or move it to another namespace; its data stays where it is.
 
         Raises:
             NamespaceNotFoundError: code 1, the new parent is missing.
@@ -375,7 +375,7 @@ class CatalogBase(Namespace):
             ) from error
 
     def _listing(self, *of: Any) -> list[Any]:
-        """Say what is listed, and in which catalog, for the page tokens of the listing."""
+        """Return what is listed, and in which catalog, for the page tokens of the listing."""
         properties = self.config.to_properties()
         return [{key: properties.get(key) for key in _WHICH_CATALOG}, *of]
 

@@ -35,6 +35,6 @@ def changes(
 
 
 def replacing(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Give what is to be set and unset to have new properties in the place of old ones."""
+    """Return what is to be set and unset to have new properties in the place of old ones."""
     changed = {k: v for k, v in new.items() if k != TABLE_TYPE and old.get(k) != v}
     return changed, [k for k in old if k != TABLE_TYPE and k not in new]

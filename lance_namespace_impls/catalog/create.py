@@ -52,7 +52,7 @@ class TableCreation(TablePlaces, abstract=True):
 
     @operation
     def create_table(self, request: CreateTableRequest, data: ArrowData) -> CreateTableResponse:
-        """Make a table with rows in it.
+        """Create a table with rows in it.
 
         A table that is declared and has no data yet is filled. Mode Overwrite replaces rows,
         schema and properties in one commit, so that readers never find the table missing; older

@@ -308,7 +308,7 @@ class DataOperations(TableCreation, abstract=True):
     def describe_table_index_stats(
         self, request: DescribeTableIndexStatsRequest
     ) -> DescribeTableIndexStatsResponse:
-        """Say how much of the table an index covers."""
+        """Return how much of the table an index covers."""
         from ..tables.indices import statistics
 
         dataset = self._open(request.id, version=request.version, branch=request.branch)
@@ -345,7 +345,7 @@ class DataOperations(TableCreation, abstract=True):
     def get_table_tag_version(
         self, request: GetTableTagVersionRequest
     ) -> GetTableTagVersionResponse:
-        """Give the version that a tag names."""
+        """Return the version that a tag names."""
         from ..tables.refs import tag
 
         found = tag(self._open(request.id), request.tag)
@@ -468,7 +468,7 @@ class DataOperations(TableCreation, abstract=True):
 
     @operation
     def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
-        """Make an older version the latest again, as a new version."""
+        """Restore an older version as the latest, as a new version."""
         from ..tables.versions import restore
 
         restore(self._open(request.id), request.version, request.branch)

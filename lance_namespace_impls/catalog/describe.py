@@ -37,7 +37,7 @@ class TableDescriptions(TableStorages, abstract=True):
 
     @operation
     def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
-        """Tell where a table is and, where asked for, what is in it."""
+        """Return where a table is and, where asked for, what is in it."""
         identifier = parse_identifier(request.id)
         chosen = [n for n in ("version", "tag", "branch") if getattr(request, n) is not None]
         if len(chosen) > 1:

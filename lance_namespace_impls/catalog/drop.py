@@ -80,7 +80,7 @@ class TableDrops(TableStorages, abstract=True):
         return TableFolder(self.storage_of(entry))
 
     def _is_still_listed(self, entry: TableEntry) -> bool:
-        """Say whether a removal that failed has had no effect all the same."""
+        """Return whether a removal that failed has had no effect all the same."""
         try:
             self.find_table(entry.id)
         except TableNotFoundError:
@@ -129,7 +129,7 @@ class TableDrops(TableStorages, abstract=True):
         return entry if marked and not self._is_used_by_other(entry) else None
 
     def _is_used_by_other(self, entry: TableEntry) -> bool:
-        """Say whether another table of the namespace has the location: someone rescued the data."""
+        """Return whether another table of the namespace has the location: someone rescued the data."""
         parent = entry.id[:-1]
         for name, look_up in self.load_tables(parent, self.table_names(parent, None)):
             if name == entry.id[-1]:

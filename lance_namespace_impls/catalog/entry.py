@@ -58,12 +58,12 @@ class ListedTables(Iterator[str]):
 
 
 def is_lance(properties: Mapping[str, str] | None) -> bool:
-    """Say whether a catalog's table parameters mark a Lance table: ``table_type=lance``, any case."""
+    """Return whether a catalog's table parameters mark a Lance table: ``table_type=lance``, any case."""
     return (properties or {}).get(TABLE_TYPE, "").lower() == LANCE
 
 
 def with_lance_type(properties: Mapping[str, str]) -> dict[str, str]:
-    """Give table parameters with the mark of a Lance table."""
+    """Return table parameters with the mark of a Lance table."""
     return {**properties, TABLE_TYPE: LANCE}
 
 
@@ -73,6 +73,6 @@ def plain_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def own_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Give the storage options among a table's properties."""
+    """Return the storage options among a table's properties."""
     start = len(STORAGE_PREFIX)
     return {k[start:]: value for k, value in properties.items() if k.startswith(STORAGE_PREFIX)}

@@ -50,7 +50,7 @@ class TableLifecycle(TablePlaces, abstract=True):
 
     @operation
     def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
-        """Put a table into the catalog without data."""
+        """Add a table without data to the catalog."""
         identifier = parse_identifier(request.id)
         if request.location == "":
             raise InvalidInputError(
@@ -74,7 +74,7 @@ class TableLifecycle(TablePlaces, abstract=True):
 
     @operation
     def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
-        """Put a table into the catalog whose data is there already."""
+        """Add a table whose data is there already to the catalog."""
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, RegisterMode.CREATE)
         if not request.location:
@@ -100,7 +100,7 @@ class TableLifecycle(TablePlaces, abstract=True):
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Put a table in another's place; the old entry comes back where the new one fails."""
+        """Replace a table's entry by another; the old one comes back where the new one fails."""
         old = self.load_table(identifier)
         self.remove_table(old)
         try:
@@ -124,7 +124,7 @@ class TableLifecycle(TablePlaces, abstract=True):
 
     @operation
     def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:
-        """Give a table another name, and another namespace where the catalog can."""
+        """Rename a table, and move it to another namespace where the catalog can."""
         identifier = parse_identifier(request.id)
         parent = identifier[:-1]
         if request.new_namespace_id is not None:

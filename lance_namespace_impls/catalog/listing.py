@@ -116,7 +116,7 @@ class TableListings(TableStorages, abstract=True):
     def _walk(
         self, parent: Identifier, after: Identifier, include_declared: bool
     ) -> Iterator[Identifier]:
-        """Give all tables below `parent` in the order of their identifiers, from after `after`."""
+        """Return all tables below `parent` in the order of their identifiers, from after `after`."""
         depth = len(parent)
         floor = after[depth] if len(after) > depth and after[:depth] == parent else None
         tables: Iterator[str] = iter(())

@@ -52,7 +52,7 @@ class Namespace(LanceNamespace):
         return self.config.to_properties()
 
     def namespace_id(self) -> str:
-        """Tell this namespace from others: its impl and its properties without the secrets."""
+        """Return what tells this namespace from others: its impl and its properties, without secrets."""
         shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
@@ -65,7 +65,7 @@ class Namespace(LanceNamespace):
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
 
     def close(self) -> None:
-        """Give back connections; the namespace is not used after it."""
+        """Close the connections; the namespace is not used after it."""
 
     def iter_namespaces(
         self, id: Sequence[str] | None = None, *, page_size: int | None = None

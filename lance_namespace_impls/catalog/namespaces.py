@@ -89,7 +89,7 @@ class NamespaceOperations(TableStorages, abstract=True):
 
     @operation
     def create_namespace(self, request: CreateNamespaceRequest) -> CreateNamespaceResponse:
-        """Make a namespace; an overwritten one must be empty."""
+        """Create a namespace; an overwritten one must be empty."""
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
         properties = request.properties or {}

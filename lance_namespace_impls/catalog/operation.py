@@ -56,7 +56,7 @@ _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
 def operation(
     method: Callable[Concatenate[Self_, Request, Rest], Response],
 ) -> Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]:
-    """Make a method the implementation of the operation of its name.
+    """Return a method as the implementation of the operation of its name.
 
     The request arrives as its model whatever it was given as; its identifier is checked; an
     operation that the backend declares unsupported answers code 0; and every failure leaves as
@@ -104,7 +104,7 @@ def _what(row: Operation[Any, Any], request: Any) -> str:
 
 
 def _name_table(error: LanceNamespaceError, row: Operation[Any, Any], request: Any) -> None:
-    """Put the table in front of what a part of it is said to be."""
+    """Open the message about a part of a table with the table."""
     message, what = error.message, _what(row, request)
     shown = repr(what.removeprefix(f"{row.name} "))
     if message.startswith((f"{what}: ", f"{row.name}: {shown}")):
@@ -116,7 +116,7 @@ def _name_table(error: LanceNamespaceError, row: Operation[Any, Any], request: A
 
 
 def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:
-    """Give an error a code that its operation may answer with."""
+    """Return an error with a code that its operation may answer with."""
     code = int(error.code)
     while code not in row.codes and code not in COMMON_CODES and code in _WIDER:
         code = _WIDER[code]

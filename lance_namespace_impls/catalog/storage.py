@@ -41,7 +41,7 @@ class TableStorages(CatalogBase, abstract=True):
         self._session: Any = None
 
     def storage_of(self, entry: TableEntry) -> TableStorage:
-        """Give location and storage options: the namespace's, with the table's own on top."""
+        """Return location and storage options: the namespace's, with the table's own on top."""
         own = own_options(entry.properties)
         what = f"table {format_identifier(entry.id)}"
         self._refuse_foreign_disk(entry, what)
@@ -60,7 +60,7 @@ class TableStorages(CatalogBase, abstract=True):
         return Confinement(allowed_locations=places) if self.config.confine_locations else None
 
     def _own_places(self, identifier: Identifier) -> Iterator[str]:
-        """Give the places of the namespace itself where that object may be."""
+        """Return the places of the namespace itself where that object may be."""
         if self.config.root is not None:
             yield self.config.root
         if self.capabilities.holds_tables(len(identifier) - 1):
@@ -72,7 +72,7 @@ class TableStorages(CatalogBase, abstract=True):
                 yield usual.rpartition("/")[0]
 
     def absolute_location(self, location: str) -> str:
-        """Give a location that a caller asks for as a path or URI that stands by itself."""
+        """Return a location that a caller asks for as a path or URI that stands by itself."""
         return location
 
     def _refuse_outside(self, operation: str, identifier: Identifier, location: str | None) -> None:
@@ -110,7 +110,7 @@ class TableStorages(CatalogBase, abstract=True):
             ) from error
 
     def _lance_session(self) -> Any:
-        """Give the session whose bounded caches keep opened tables.
+        """Return the session whose bounded caches keep opened tables.
 
         A dataset that is opened through it reads the newest manifest and finds the rest there.
         """

@@ -258,7 +258,7 @@ def _hide_secrets(found: DescribeTableResponse) -> None:
 
 
 def _every_field(found: DescribeTableResponse) -> dict[str, Any]:
-    """Give the answer with a key for every field, null where it has none."""
+    """Return the answer with a key for every field, null where it has none."""
     import attrs
 
     from lance_namespace_client.models import DescribeTableResponse

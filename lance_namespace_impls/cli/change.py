@@ -62,7 +62,7 @@ def create(
     ] = None,
     properties: Properties = None,
 ) -> None:
-    """Make a namespace, or with --data a table."""
+    """Create a namespace, or with --data a table."""
     from ..core.modes import CreateMode, parse_mode
 
     identifier = session.identifier(id)
@@ -143,7 +143,7 @@ def declare(
     ] = None,
     properties: Properties = None,
 ) -> None:
-    """Put a table without data into the catalog."""
+    """Add a table without data to the catalog."""
     identifier = session.identifier(id)
     stored = key_values(properties, "--set") or None
     with session.connect() as namespace:

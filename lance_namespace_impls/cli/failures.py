@@ -34,7 +34,7 @@ class Status(IntEnum):
     meaning: str
 
     def __new__(cls, value: int, meaning: str) -> Status:
-        """Make a status with its meaning."""
+        """Create a status with its meaning."""
         status = int.__new__(cls, value)
         status._value_ = value
         status.meaning = meaning
@@ -71,7 +71,7 @@ _STATUS = {
 
 
 def status_of(code: ErrorCode) -> Status:
-    """Give the exit status of an error code; a code of no family is `Status.INTERNAL`."""
+    """Return the exit status of an error code; a code of no family is `Status.INTERNAL`."""
     if code.name.endswith("_NOT_FOUND"):
         return Status.NOT_FOUND
     if code.name.endswith("_ALREADY_EXISTS"):
@@ -89,7 +89,7 @@ class MissingPackageError(Exception):
 
 @contextmanager
 def needs(command: str, extra: str) -> Iterator[None]:
-    """Say which extra to install where an import of a command fails.
+    """Raise an error that names the extra to install where an import of a command fails.
 
     Args:
         command: the command, such as ``serve``.
@@ -110,7 +110,7 @@ def needs(command: str, extra: str) -> Iterator[None]:
 
 
 def one_line(text: str) -> str:
-    """Give a text on one line, with nothing in it that steers a terminal."""
+    """Return a text on one line, with nothing in it that steers a terminal."""
     line = " ".join(text.split())
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 

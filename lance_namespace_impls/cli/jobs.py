@@ -432,7 +432,7 @@ def token(
         typer.Option("--days", metavar="NUMBER", min=1, help="Days that it is good for."),
     ] = None,
 ) -> None:
-    """Make a token for a caller of lance-ns serve --tokens.
+    """Create a token for a caller of lance-ns serve --tokens.
 
     The entry for the file goes to standard output, and the token, which is kept nowhere, to
     standard error.

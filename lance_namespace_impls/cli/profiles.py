@@ -22,7 +22,7 @@ VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
 def default_path() -> Path:
-    """Give the place of the configuration file where none is named."""
+    """Return the place of the configuration file where none is named."""
     base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(base).expanduser() / "lance-ns" / "config.toml"
 

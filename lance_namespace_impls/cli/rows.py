@@ -70,7 +70,7 @@ class RowFile:
             raise self._unreadable(error) from error
 
     def reader(self) -> pa.RecordBatchReader:
-        """Give the reader to consume."""
+        """Return the reader to consume."""
         import pyarrow as pa
 
         return pa.RecordBatchReader.from_batches(self._schema, self._counted())

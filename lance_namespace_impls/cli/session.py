@@ -156,7 +156,7 @@ def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
 
 
 def with_output(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that needs no namespace the options ``--json`` and ``--debug``.
+    """Add to a command that needs no namespace the options ``--json`` and ``--debug``.
 
     Its first parameter is the `Output`.
     """
@@ -164,7 +164,7 @@ def with_output(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def with_session(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say which namespace it works on.
+    """Add to a command the options that say which namespace it works on.
 
     Its first parameter is the `Session`.
     """
@@ -223,7 +223,7 @@ def _environment_properties() -> dict[str, str]:
 
 
 def _with_options(command: Callable[..., None], build: Callable[..., Any]) -> Callable[..., None]:
-    """Put the options that `build` takes behind the parameters of a command.
+    """Append the options that `build` takes to the parameters of a command.
 
     What `build` makes of the run's `Report` and their values is the command's first argument.
     """

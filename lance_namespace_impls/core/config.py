@@ -223,7 +223,7 @@ class Config:
         return cls(**values)
 
     def to_properties(self) -> dict[str, str]:
-        """Give the properties that build this configuration again, all as text."""
+        """Return the properties that build this configuration again, all as text."""
         out: dict[str, str] = {}
         for attribute in _taken(type(self)):
             value = getattr(self, attribute.name)

@@ -29,7 +29,7 @@ def excerpt(text: str, ends: int = 1000) -> str:
 
 
 def first_line(error: BaseException, limit: int = 300) -> str:
-    """Give the message of an exception on one line."""
+    """Return the message of an exception on one line."""
     text = " ".join(excerpt(str(error), 10 * limit).split())
     return (text[: limit - 3] + "...") if len(text) > limit else text or type(error).__name__
 

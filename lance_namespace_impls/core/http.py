@@ -96,7 +96,7 @@ class HttpConfig(Config):
             self.check_header(key, value)
 
     def timeout(self) -> httpx.Timeout:
-        """Give the waits as the HTTP library takes them, in seconds."""
+        """Return the waits as the HTTP library takes them, in seconds."""
         return httpx.Timeout(
             connect=self.connect_timeout,
             read=self.read_timeout,

@@ -174,7 +174,7 @@ class JsonApi:
     def pages(
         self, path: str, query: Mapping[str, str], paging: Paging
     ) -> Iterator[dict[str, Any]]:
-        """Give the pages of a listing to its end; a page may be empty and not the last.
+        """Return the pages of a listing to its end; a page may be empty and not the last.
 
         Raises:
             InternalError: code 18, the server gives one token twice and would never end.

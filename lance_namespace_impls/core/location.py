@@ -20,7 +20,7 @@ _ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}]|%(?![0-9A-Fa-f]{2})')
 
 
 def absolute(path: str) -> str:
-    """Make a directory path independent of the current directory; a URI stays as it is.
+    """Return a directory path as an absolute one; a URI stays as it is.
 
     Raises:
         InvalidInputError: code 13, it is empty, holds a NUL, or is a URI that names no place.
@@ -50,7 +50,7 @@ def as_address(location: str) -> str:
 
 
 def default_location(root: str, names: Sequence[str]) -> str:
-    """Give the location of a table or database that was made without one.
+    """Return the location of a table or database that was made without one.
 
     Args:
         root: storage root, a path or URI.

@@ -85,5 +85,5 @@ def _read_token(token: str | None, fingerprint: str, from_name: Callable[[str], 
 
 
 def sorted_after(names: Sequence[str] | set[str], after: str | None) -> Iterator[str]:
-    """Give the names in order, from after `after`."""
+    """Return the names in order, from after `after`."""
     return iter(sorted(name for name in names if after is None or name > after))

@@ -29,7 +29,7 @@ class TableStorage:
     """A namespace and the table's identifier in it, to ask for new options when these expire."""
 
     def renewal(self) -> dict[str, Any]:
-        """Give pylance's arguments for options that expire; none where they do not say when."""
+        """Return pylance's arguments for options that expire; none where they do not say when."""
         if self.renewed_by is None or EXPIRES_AT_MILLIS not in self.options:
             return {}
         namespace, identifier = self.renewed_by

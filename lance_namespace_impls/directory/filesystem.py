@@ -39,7 +39,7 @@ _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
 
 
 def directory_path(path: str) -> str:
-    """Make the path of a namespace directory absolute; a ``file:`` URI becomes a path.
+    """Return the path of a namespace directory as an absolute one; a ``file:`` URI becomes a path.
 
     Source: the general specification, "Directory Path".
 
@@ -71,12 +71,12 @@ class Directory:
         self._swept: float | None = None
 
     def location(self, folder: str) -> str:
-        """Give the location of a table directory as pylance takes it."""
+        """Return the location of a table directory as pylance takes it."""
         name = folder if self.is_local else folder.translate(_FOR_URI)
         return f"{self.root.rstrip('/')}/{name}"
 
     def folder(self, location: str) -> str:
-        """Give the name of the table directory at a location."""
+        """Return the name of the table directory at a location."""
         name = location.rsplit("/", 1)[1]
         return name if self.is_local else unquote(name)
 
@@ -84,7 +84,7 @@ class Directory:
         return "/".join([self._base.rstrip("/"), *parts])
 
     def kinds(self, *paths: str) -> list[str]:
-        """Say of each path what it is: ``directory``, ``file`` or ``missing``."""
+        """Return of each path what it is: ``directory``, ``file`` or ``missing``."""
         infos = self._fs.get_file_info([self._path(path) if path else self._base for path in paths])
         return [_KIND.get(info.type, "missing") for info in infos]
 
@@ -171,7 +171,7 @@ class Directory:
         os.replace(temporary, target)
 
     def mark(self, path: str) -> bool:
-        """Make an empty file; False where it was there already.
+        """Create an empty file; False where it was there already.
 
         On local storage exactly one of several callers gets True. Object stores through
         pyarrow.fs have no such call: there two callers at the same moment may both get it.
@@ -196,7 +196,7 @@ class Directory:
         return True
 
     def add(self, folder: str, files: Mapping[str, bytes]) -> bool:
-        """Make a directory with small files in it, all at once; False where it is there already.
+        """Create a directory with small files in it, all at once; False where it is there already.
 
         On local storage exactly one of several callers gets True.
         """

@@ -125,7 +125,7 @@ class DirectoryNamespace(CatalogNamespace):
         return sorted_after([name for name in names if name not in twice], after)
 
     def _deregistered(self, folders: Sequence[str]) -> set[str]:
-        """Give the directories that are no tables, or cannot be looked at and are left out."""
+        """Return the directories that are no tables, or cannot be looked at and are left out."""
         try:
             kinds = self._directory.kinds(*(f"{folder}/{DEREGISTERED}" for folder in folders))
         except OSError as error:
@@ -232,7 +232,7 @@ class DirectoryNamespace(CatalogNamespace):
 
     @contextmanager
     def _beside_occupied(self, identifier: Identifier) -> Iterator[str]:
-        """Give the name of a directory beside an occupied one, on local storage to one at a time."""
+        """Return the name of a directory beside an occupied one, on local storage to one at a time."""
         own = f"{identifier[-1]}{SUFFIX}"
         folder = f"{fresh_location(identifier[-1])}{SUFFIX}"
         if len(folder.encode()) > LONGEST_FOLDER:
@@ -289,7 +289,7 @@ class DirectoryNamespace(CatalogNamespace):
         return self._entry(identifier, folder, properties)
 
     def _revive(self, identifier: Identifier, folder: str, properties: Mapping[str, str]) -> None:
-        """Make the directory of a deregistered table a table's again."""
+        """Return the directory of a deregistered table to the catalog."""
         if self._live_folder(identifier[-1]) is not None:
             raise table_exists(identifier)
         if self._directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":
@@ -301,7 +301,7 @@ class DirectoryNamespace(CatalogNamespace):
         self._directory.unmark(f"{folder}/{DEREGISTERED}")
 
     def _named_folder(self, name: str, location: str) -> str | None:
-        """Give the directory that a location names, if it is one of the table's own."""
+        """Return the directory that a location names, if it is one of the table's own."""
         last = self._directory.folder(f"/{location.rstrip('/')}")
         beside: Sequence[str] = (
             (last,) if _BESIDE.fullmatch(last) and self._names_of([last]) == [name] else ()

@@ -159,19 +159,19 @@ _BEFORE_SENDING: tuple[tuple[tuple[type[Exception], ...], type[LanceNamespaceErr
 
 
 def code_of(error: BaseException) -> str:
-    """Give AWS's name for a failure; empty where it is no answer of a service."""
+    """Return AWS's name for a failure; empty where it is no answer of a service."""
     if not isinstance(error, boto.ClientError):
         return ""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 def is_denied(error: BaseException) -> bool:
-    """Say whether the caller may not make that call."""
+    """Return whether the caller may not make that call."""
     return isinstance(error, boto.ClientError) and _kind(error) is ForbiddenError
 
 
 def was_repeated(error: boto.ClientError) -> bool:
-    """Say whether the failure is that of a further try of a call."""
+    """Return whether the failure is that of a further try of a call."""
     return bool(error.response.get("ResponseMetadata", {}).get("RetryAttempts", 0))
 
 

@@ -84,7 +84,7 @@ class GlueNamespace(CatalogNamespace):
         self._places = Places(self._glue, config.catalog_id)
 
     def _glue(self) -> Any:
-        """Give the Glue client, which is made at the first call."""
+        """Return the Glue client, which is made at the first call."""
         client = self._made
         if client is None:
             with self._lock:
@@ -94,7 +94,7 @@ class GlueNamespace(CatalogNamespace):
         return client
 
     def close(self) -> None:
-        """Give back the connections; a later call makes new ones."""
+        """Close the connections; a later call opens new ones."""
         with self._lock:
             client, self._made = self._made, None
         if client is not None:
@@ -118,7 +118,7 @@ class GlueNamespace(CatalogNamespace):
         return sorted_after(catalogs | databases, after)
 
     def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
-        """Give the direct child catalogs; the default catalog's own entry is none."""
+        """Return the direct child catalogs; the default catalog's own entry is none."""
         # With IncludeRoot, GetCatalogs takes no parent.
         asked: dict[str, Any] = {"IncludeRoot": True}
         if place.catalog_id is not None:
@@ -160,7 +160,7 @@ class GlueNamespace(CatalogNamespace):
             return self._make_database(identifier, parent, given)
 
     def _kind_of_new(self, identifier: Identifier, properties: Mapping[str, str]) -> str:
-        """Say what a new namespace is to be.
+        """Return what a new namespace is to be.
 
         Raises:
             InvalidInputError: code 13, there is no such kind.
@@ -325,7 +325,7 @@ class GlueNamespace(CatalogNamespace):
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> GlueTable:
-        """Put a table in another's place, in one step.
+        """Replace a table's entry by another, in one step.
 
         Raises:
             ConcurrentModificationError: code 14, someone changed the old one meanwhile.
@@ -449,18 +449,18 @@ class GlueNamespace(CatalogNamespace):
             )
 
     def _as_input(self, shape: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the part of an entry that Glue takes back, by botocore's model of the service."""
+        """Return the part of an entry that Glue takes back, by botocore's model of the service."""
         wanted: dict[str, Any] = members(entry, self._glue().meta.service_model.shape_for(shape))
         return wanted
 
 
 def _is_child(entry: Mapping[str, Any], parent: str | None) -> bool:
-    """Say whether a catalog is directly in its parent; the default catalog is in none."""
+    """Return whether a catalog is directly in its parent; the default catalog is in none."""
     path = _path(entry.get("CatalogId", entry["Name"]))
     above = "" if parent is None else _path(parent)
     return path != "" and path.rpartition("/")[0] == above
 
 
 def _path(catalog_id: str) -> str:
-    """Give the names in a catalog id, joined by ``/``; the account's own catalog has none."""
+    """Return the names in a catalog id, joined by ``/``; the account's own catalog has none."""
     return "" if is_account(catalog_id) else catalog_id.rpartition(":")[2]

@@ -51,7 +51,7 @@ class Found(NamedTuple):
 def pages(
     call: Callable[..., Mapping[str, Any]], key: str, **given: Any
 ) -> Iterator[Mapping[str, Any]]:
-    """Give the entries of a listing, over all its pages; a page may be empty and not the last."""
+    """Return the entries of a listing, over all its pages; a page may be empty and not the last."""
     while True:
         page = call(**given)
         yield from page[key]
@@ -61,12 +61,12 @@ def pages(
 
 
 def is_account(catalog_id: str) -> bool:
-    """Say whether a catalog id is an account's, and so that of its default catalog."""
+    """Return whether a catalog id is an account's, and so that of its default catalog."""
     return len(catalog_id) == ACCOUNT_DIGITS and catalog_id.isdigit()
 
 
 def child_catalog_id(parent: str | None, name: str) -> str | None:
-    """Give the id of a catalog in a catalog; None where no catalog can have that name."""
+    """Return the id of a catalog in a catalog; None where no catalog can have that name."""
     if len(name) > LONGEST_CATALOG_NAME or is_account(name) or any(c in "/\\.:" for c in name):
         return None
     if parent is None:
@@ -89,7 +89,7 @@ class Places:
         self._lock = threading.Lock()
 
     def find(self, identifier: Identifier) -> Place:
-        """Give the place of a namespace, from memory where it is known.
+        """Return the place of a namespace, from memory where it is known.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -98,7 +98,7 @@ class Places:
         return self.remembered(identifier) or self.look_up(identifier).place
 
     def remembered(self, identifier: Identifier) -> Place | None:
-        """Give the place of a namespace if it is known and not too old."""
+        """Return the place of a namespace if it is known and not too old."""
         if not identifier:
             return Place(self._root)
         known = self._known.get(identifier)

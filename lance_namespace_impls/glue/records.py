@@ -67,7 +67,7 @@ def is_lance_table(table: Mapping[str, Any]) -> bool:
 
 
 def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> GlueTable:
-    """Make a table of its entry in Glue.
+    """Return the table of an entry in Glue.
 
     Raises:
         InvalidInputError: code 13, it is no Lance table.
@@ -98,7 +98,7 @@ def glue_table(entry: TableEntry) -> GlueTable:
 
 
 def properties_of(found: Found) -> dict[str, str]:
-    """Give a namespace's properties: its parameters, its description, a database's location."""
+    """Return a namespace's properties: its parameters, its description, a database's location."""
     properties = dict(found.entry.get("Parameters") or {})
     if found.entry.get("Description") is not None:
         properties[DESCRIPTION] = found.entry["Description"]
@@ -108,7 +108,7 @@ def properties_of(found: Found) -> dict[str, str]:
 
 
 def with_properties(entry: Mapping[str, Any], properties: Mapping[str, str]) -> dict[str, Any]:
-    """Put properties into an entry; the description and a database's location are members of it."""
+    """Write properties to an entry; the description and a database's location are members of it."""
     of_database = "Name" in entry
     members = (DESCRIPTION, LOCATION) if of_database else (DESCRIPTION,)
     plain = {key: value for key, value in properties.items() if key not in members}

@@ -24,7 +24,7 @@ MUST_RENEW = (1 / 6, 600)
 
 
 def make_client(config: GlueConfig) -> Any:
-    """Make a Glue client; its role credentials renew themselves.
+    """Create a Glue client; its role credentials renew themselves.
 
     Raises:
         botocore.exceptions.BotoCoreError: there is no region, no such profile and the like.

@@ -420,7 +420,7 @@ def _looked_up(identifier: Identifier, table: Table | None) -> TableEntry:
 
 
 def _padded(identifier: Identifier) -> tuple[str | None, str]:
-    """Give catalog and database; the two-level form names no catalog."""
+    """Return catalog and database; the two-level form names no catalog."""
     return (identifier[0] if len(identifier) == 2 else None), identifier[-1]
 
 

@@ -105,11 +105,11 @@ class Metastore:
         self._pool.run(lambda connection: work(connection.client), repeatable=False)
 
     def has_catalogs(self) -> bool:
-        """Say whether it is Hive 3 or newer; Hive 2 does not know the call for catalogs."""
+        """Return whether it is Hive 3 or newer; Hive 2 does not know the call for catalogs."""
         return bool(self._ask(_has_catalogs))
 
     def ping(self) -> None:
-        """Make sure that it answers."""
+        """Raise unless it answers."""
         self._ask(lambda on: on.client.get_config_value("hive.metastore.uris", ""))
 
     # --- catalogs
@@ -123,7 +123,7 @@ class Metastore:
         return self._ask(lambda on: on.client.get_catalog(GetCatalogRequest(name))).catalog
 
     def create_catalog(self, catalog: Catalog) -> None:
-        """Make a catalog (AlreadyExistsException)."""
+        """Create a catalog (AlreadyExistsException)."""
         self._change(lambda client: client.create_catalog(CreateCatalogRequest(catalog)))
 
     def alter_catalog(self, catalog: Catalog) -> None:
@@ -149,7 +149,7 @@ class Metastore:
         return self._ask(lambda on: on.client.get_database(_within(catalog, name)))
 
     def create_database(self, database: Database) -> None:
-        """Make a database (AlreadyExistsException; InvalidObjectException without its catalog)."""
+        """Create a database (AlreadyExistsException; InvalidObjectException without its catalog)."""
         self._change(lambda client: client.create_database(database))
 
     def alter_database(self, catalog: str | None, database: Database) -> None:
@@ -219,7 +219,7 @@ class Metastore:
         return list(getattr(answer, "tables", answer))
 
     def create_table(self, table: Table) -> None:
-        """Make a table (AlreadyExistsException; InvalidObjectException without its database)."""
+        """Create a table (AlreadyExistsException; InvalidObjectException without its database)."""
         self._change(lambda client: client.create_table(table))
 
     def alter_table(
@@ -278,7 +278,7 @@ class Metastore:
         return self._ask(lambda on: on.client.check_lock(CheckLockRequest(number)))
 
     def heartbeat(self, number: int) -> None:
-        """Say that a lock's holder is alive (NoSuchLockException)."""
+        """Report that a lock's holder is alive (NoSuchLockException)."""
         self._ask(lambda on: on.client.heartbeat(HeartbeatRequest(number)))
 
     def unlock(self, number: int) -> None:
@@ -320,7 +320,7 @@ def _has_catalogs(connection: Connection) -> bool:
 
 
 def _first_known(connection: Connection, *forms: tuple[str, tuple[Any, ...]]) -> Any:
-    """Make the first of several calls that the metastore knows."""
+    """Call the first of several methods that the metastore knows."""
     for method, arguments in forms:
         if method in connection.lacks:
             continue

@@ -113,11 +113,11 @@ class HiveConfig(Config):
     )
 
     def hosts(self) -> tuple[Host, ...]:
-        """Give the metastores in the order in which they are tried."""
+        """Return the metastores in the order in which they are tried."""
         return tuple(_host(uri) for uri in self.uri)
 
     def user(self) -> tuple[str, list[str]] | None:
-        """Give the user and the groups of ``ugi``."""
+        """Return the user and the groups of ``ugi``."""
         if self.ugi is None:
             return None
         user, _, groups = self.ugi.partition(":")

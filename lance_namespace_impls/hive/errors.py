@@ -62,7 +62,7 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
 
 
 def said(error: BaseException) -> str:
-    """Give what the metastore said, on one line."""
+    """Return what the metastore said, on one line."""
     message = getattr(error, "message", None)
     if isinstance(error, TException) and not isinstance(error, TApplicationException) and message:
         return first_line(Exception(message))

@@ -21,7 +21,7 @@ __all__ = ["MadeFirst", "is_local"]
 
 @define
 class MadeFirst:
-    """Make a folder on local storage before a record is stored whose location it is.
+    """Create a folder on local storage before a record is stored whose location it is.
 
     It goes again where the record is refused as such. After other failures it stays, empty: it may
     have become somebody else's who makes the same thing.
@@ -52,12 +52,12 @@ class MadeFirst:
 
 
 def is_local(location: str) -> bool:
-    """Say whether a location is on local storage."""
+    """Return whether a location is on local storage."""
     return plain_location(location).startswith("/")
 
 
 def _make(folder: Path) -> list[Path]:
-    """Make a folder and those above it; give the new ones, the innermost first."""
+    """Create a folder and those above it, and return the new ones, the innermost first."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     # What this process may not make the metastore may, and it says what is wrong.
     with suppress(OSError):

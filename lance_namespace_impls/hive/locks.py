@@ -125,7 +125,7 @@ class Locks:
         self._release(lock)  # not where a change was broken off
 
     def renew(self, lock: Lock) -> None:
-        """Make sure, right before a change, that the lock lasts until its end.
+        """Renew the lock, right before a change, so that it lasts until its end.
 
         Raises:
             ConcurrentModificationError: code 14, it has expired.

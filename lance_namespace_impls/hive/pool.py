@@ -83,7 +83,7 @@ class Connection:
         """Whether this metastore has catalogs; None until it was asked."""
 
     def is_open(self) -> bool:
-        """Say whether the metastore has not hung up, without asking it anything."""
+        """Return whether the metastore has not hung up, without asking it anything."""
         return bool(self._transport.isOpen())
 
     def close(self) -> None:

@@ -62,7 +62,7 @@ _OWNER_TYPES: dict[str, int] = {name: n for n, name in PrincipalType._VALUES_TO_
 
 
 def plain_location(location: str | None) -> str:
-    """Give a location as this package has it: a local path without scheme, no slash at the end."""
+    """Return a location as this package has it: a local path without scheme, no slash at the end."""
     text = location or ""
     if text.startswith("file:"):
         text = "/" + text.removeprefix("file:").lstrip("/")
@@ -70,14 +70,14 @@ def plain_location(location: str | None) -> str:
 
 
 def dataset_location(location: str | None) -> str:
-    """Give a table's location as pylance takes it: Hadoop has names of its own for S3."""
+    """Return a table's location as pylance takes it: Hadoop has names of its own for S3."""
     text = plain_location(location)
     scheme, found, rest = text.partition("://")
     return f"s3://{rest}" if found and scheme in ("s3a", "s3n") else text
 
 
 def stored_location(location: str, what: str) -> str:
-    """Give a location as it is sent: with its scheme, since the metastore has a default of its own.
+    """Return a location as it is sent: with its scheme, since the metastore has a default of its own.
 
     Args:
         location: a URI or an absolute path.
@@ -133,7 +133,7 @@ def change_catalog(catalog: Catalog, changed: Mapping[str, str], removed: Sequen
 
 
 def catalog_properties(catalog: Catalog) -> dict[str, str]:
-    """Give a catalog's properties."""
+    """Return a catalog's properties."""
     return _present(
         {
             CATALOG_DESCRIPTION: catalog.description,
@@ -208,7 +208,7 @@ def change_database(database: Database, changed: Mapping[str, str], removed: Seq
 
 
 def database_properties(database: Database) -> dict[str, str]:
-    """Give a database's properties."""
+    """Return a database's properties."""
     owner_type = PrincipalType._VALUES_TO_NAMES.get(database.ownerType)
     # Without an owner the metastore fills in a type all the same.
     tells = database.ownerName is not None or database.ownerType not in (None, PrincipalType.USER)
@@ -223,7 +223,7 @@ def database_properties(database: Database) -> dict[str, str]:
 
 
 def _described(record: Catalog | Database, description: str | None) -> str | None:
-    """Give a new description; the metastore drops a blank one without a word."""
+    """Return a new description; the metastore drops a blank one without a word."""
     if record.description and not (description or "").strip():
         raise UnsupportedError(
             f"{record.name}: Hive cannot take a description away; set another one instead"
@@ -285,12 +285,12 @@ def new_table(
 
 
 def is_lance_table(table: Table) -> bool:
-    """Say whether it is an external table with ``table_type=lance``."""
+    """Return whether it is an external table with ``table_type=lance``."""
     return table.tableType == EXTERNAL_TABLE and is_lance(table.parameters)
 
 
 def entry_of(identifier: Identifier, table: Table) -> TableEntry:
-    """Give a table as the protocol has it."""
+    """Return a table as the protocol has it."""
     return TableEntry(
         id=identifier,
         location=dataset_location(table.sd.location),

@@ -84,7 +84,7 @@ class IcebergConfig(HttpConfig):
             check_uri(self.impl, self.token_uri(), "oauth2-server-uri")
 
     def timeout(self) -> httpx.Timeout:
-        """Give the waits as the HTTP library takes them, in seconds."""
+        """Return the waits as the HTTP library takes them, in seconds."""
         connect, read = self.connect_timeout / 1000, self.read_timeout / 1000
         return httpx.Timeout(connect=connect, read=read, write=read, pool=connect)
 
@@ -94,11 +94,11 @@ class IcebergConfig(HttpConfig):
         return client_id, secret
 
     def token_uri(self) -> str:
-        """Give the address that gives tokens; one without a host is below the endpoint."""
+        """Return the address that gives tokens; one without a host is below the endpoint."""
         uri = self.oauth2_server_uri or "v1/oauth/tokens"
         return uri if "://" in uri else f"{self.endpoint}/{uri.lstrip('/')}"
 
     def secrets(self) -> frozenset[str]:
-        """Give the values that must not be shown, the secret half of the credential too."""
+        """Return the values that must not be shown, the secret half of the credential too."""
         secret = self.client_id_and_secret()[1]
         return super().secrets() | ({secret} if len(secret) > 2 else frozenset())

@@ -68,7 +68,7 @@ def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_missing(failure: HttpFailure) -> bool:
-    """Say whether the catalog itself, not something before it, says that an object is missing.
+    """Return whether the catalog itself, not something before it, says that an object is missing.
 
     A file that is missing is another matter: the table is there and cannot be read.
     """
@@ -80,25 +80,25 @@ def is_missing(failure: HttpFailure) -> bool:
 
 
 def is_no_route(failure: HttpFailure) -> bool:
-    """Say whether the server has no such path at all, whatever the object."""
+    """Return whether the server has no such path at all, whatever the object."""
     return failure.status in (400, 404) and failure.message.startswith("No route")
 
 
 def is_missing_warehouse(failure: HttpFailure) -> bool:
-    """Say whether the catalog has no such warehouse, for which it has no failure of its own."""
+    """Return whether the catalog has no such warehouse, for which it has no failure of its own."""
     return is_missing(failure) or (failure.status == 404 and failure.kind == FILE_MISSING)
 
 
 def is_conflict(failure: HttpFailure) -> bool:
-    """Say whether an object of that name is there already."""
+    """Return whether an object of that name is there already."""
     return failure.kind == EXISTS or (failure.status == 409 and failure.kind not in FAILURES.kinds)
 
 
 def is_not_empty(failure: HttpFailure) -> bool:
-    """Say whether a namespace cannot be dropped because of what is in it."""
+    """Return whether a namespace cannot be dropped because of what is in it."""
     return failure.kind == NOT_EMPTY or failure.status == 409
 
 
 def is_location_taken(failure: HttpFailure) -> bool:
-    """Say whether another table or namespace is at the location, as Apache Polaris says it."""
+    """Return whether another table or namespace is at the location, as Apache Polaris says it."""
     return failure.status == 403 and "conflicts with existing table or namespace" in failure.message

@@ -225,7 +225,7 @@ class IcebergNamespace(CatalogNamespace):
         return ListedTables((entry.id[-1], partial(_same, entry)) for entry in entries)
 
     def _all_table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Give the names of the tables of every kind."""
+        """Return the names of the tables of every kind."""
         warehouse, levels = self._warehouse(parent)
         with _finding(namespace_not_found, parent, levels):
             names = {
@@ -320,7 +320,7 @@ class IcebergNamespace(CatalogNamespace):
         return as_opened(as_address(self._default_location(identifier, namespace)))
 
     def _default_location(self, identifier: Identifier, namespace: Mapping[str, str]) -> str:
-        """Give the place of a table below its namespace's own, else below the root.
+        """Return the place of a table below its namespace's own, else below the root.
 
         Some servers take no other (Apache Polaris).
         """

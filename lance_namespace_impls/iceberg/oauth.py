@@ -83,7 +83,7 @@ class ClientCredentials(httpx.Auth):
         return self._after(held and held.token)
 
     def _after(self, refused: str | None) -> str:
-        """Give a token other than `refused`; of many threads that ask, one fetches it."""
+        """Return a token other than `refused`; of many threads that ask, one fetches it."""
         with self._lock:
             if self._held is None or self._held.token == refused:
                 self._held = self._fetch()

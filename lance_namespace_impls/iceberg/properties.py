@@ -61,7 +61,7 @@ def _take_back(
     touched: Mapping[str, str],
     failure: Exception,
 ) -> None:
-    """Put the properties back; of a request without an answer it is not known what it did."""
+    """Restore the properties; of a request without an answer it is not known what it did."""
     old = {key: before[key] for key in touched if key in before}
     new = [key for key in touched if key not in before]
     try:

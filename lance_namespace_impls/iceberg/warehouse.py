@@ -43,11 +43,11 @@ class Warehouse:
     """What joins the levels of a namespace."""
 
     def namespaces(self) -> str:
-        """Give the path of its namespaces."""
+        """Return the path of its namespaces."""
         return f"{self.base}/namespaces"
 
     def namespace(self, levels: Sequence[str]) -> str:
-        """Give the path of a namespace: each level and the separator encoded once.
+        """Return the path of a namespace: each level and the separator encoded once.
 
         Raises:
             UnwritableNameError: code 13, a level looks like two, or like a step in the path.
@@ -55,15 +55,15 @@ class Warehouse:
         return f"{self.namespaces()}/{path_segment(self.separator).join(map(self._level, levels))}"
 
     def tables(self, levels: Sequence[str]) -> str:
-        """Give the path of the tables of a namespace."""
+        """Return the path of the tables of a namespace."""
         return f"{self.namespace(levels)}/tables"
 
     def table(self, levels: Sequence[str], name: str, *, twice: bool = False) -> str:
-        """Give the path of a table; `twice` encodes its name for a server that decodes it twice."""
+        """Return the path of a table; `twice` encodes its name for a server that decodes it twice."""
         return f"{self.tables(levels)}/{_name(quote(name, safe='') if twice else name)}"
 
     def rename(self) -> str:
-        """Give the path that renames tables."""
+        """Return the path that renames tables."""
         return f"{self.base}/tables/rename"
 
     def parent(self, levels: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ class Warehouses:
         self._lock = threading.Lock()
 
     def get(self, name: str) -> Warehouse:
-        """Give a warehouse.
+        """Return a warehouse.
 
         Raises:
             NamespaceNotFoundError: code 1, there is none of that name.
@@ -112,7 +112,7 @@ class Warehouses:
             return self._known[name]
 
     def table(self, warehouse: Warehouse, levels: Sequence[str], name: str) -> str:
-        """Give the path of a table, as this server reads it.
+        """Return the path of a table, as this server reads it.
 
         Apache Polaris decodes a table's name a second time, as a form does, so that a name with
         ``%`` or ``+`` would be another's. The server is asked once for one that cannot be decoded
@@ -129,7 +129,7 @@ class Warehouses:
         return warehouse.table(levels, name, twice=twice)
 
     def _refuses(self, path: str) -> bool:
-        """Say whether the server finds fault with a path, rather than nothing there."""
+        """Return whether the server finds fault with a path, rather than nothing there."""
         try:
             self._api.get(path)
         except HttpFailure as failure:

@@ -178,7 +178,7 @@ def _in_snake_case(request: Request) -> Request | None:
 
 
 def _is_rereadable(data: ArrowData) -> bool:
-    """Say whether rows can be sent twice."""
+    """Return whether rows can be sent twice."""
     import pyarrow as pa
 
     return isinstance(data, pa.Table | pa.RecordBatch | pa.Buffer | bytes | bytearray | memoryview)

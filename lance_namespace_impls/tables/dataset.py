@@ -75,7 +75,7 @@ def open_through(namespace: Any, identifier: Sequence[str], version: int | str |
 
 @contextmanager
 def _no_dataset(where: str) -> Iterator[None]:
-    """Say so where there is nothing to open."""
+    """Raise where there is nothing to open."""
     try:
         yield
     except ValueError as error:
@@ -96,7 +96,7 @@ def _at(dataset: Any, version: int | str | None, branch: str | None) -> Any:
 
 
 def exists(storage: TableStorage) -> bool:
-    """Say whether the location holds a dataset."""
+    """Return whether the location holds a dataset."""
     try:
         open_dataset(storage)
     except InvalidTableStateError:
@@ -105,12 +105,12 @@ def exists(storage: TableStorage) -> bool:
 
 
 def latest_version(storage: TableStorage) -> int:
-    """Give the number of the latest version."""
+    """Return the number of the latest version."""
     return int(open_dataset(storage).version)
 
 
 def has_version(storage: TableStorage, version: int) -> bool:
-    """Say whether the dataset has that version."""
+    """Return whether the dataset has that version."""
     try:
         open_dataset(storage, version=version)
     except (TableVersionNotFoundError, InvalidTableStateError):
@@ -119,5 +119,5 @@ def has_version(storage: TableStorage, version: int) -> bool:
 
 
 def table_uri(location: str) -> str:
-    """Give a location as a URI; a path becomes a ``file://`` one."""
+    """Return a location as a URI; a path becomes a ``file://`` one."""
     return location if "://" in location else Path(location).absolute().as_uri()

@@ -148,7 +148,7 @@ class TableFolder:
         return True
 
     def reserve(self) -> None:
-        """Put an empty file there, which makes it a folder on an object store, and not an empty one."""
+        """Write an empty file there, which makes it a folder on an object store, and not an empty one."""
         self._write(RESERVED, b"")
 
     def unmark(self) -> bool:
@@ -156,7 +156,7 @@ class TableFolder:
         return bool(self._files.contains(MARK)) and self._delete_file(MARK)
 
     def is_marked(self, identifier: Identifier) -> bool:
-        """Say whether a drop of that table was broken off here and nothing was written since."""
+        """Return whether a drop of that table was broken off here and nothing was written since."""
         if MARK not in self._entries[1]:
             return False
         marked = self._read_mark()

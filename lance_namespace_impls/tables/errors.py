@@ -71,7 +71,7 @@ _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
 
 
 def plain_message(error: BaseException) -> str:
-    """Give pylance's message on one line, without the place in its source and dumps of schemas."""
+    """Return pylance's message on one line, without the place in its source and dumps of schemas."""
     return first_line(Exception(_DUMP.sub("", _SOURCE.sub("", _said(error)))))
 
 
@@ -119,7 +119,7 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
 
 
 def _is_raised_by_lance(error: BaseException) -> bool:
-    """Say whether pylance refused an argument; a slip in this package is none of the caller's."""
+    """Return whether pylance refused an argument; a slip in this package is none of the caller's."""
     trace: Any = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

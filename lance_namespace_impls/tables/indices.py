@@ -154,7 +154,7 @@ def list_indices(dataset: Any, after: str | None) -> Iterator[IndexContent]:
 
 
 def statistics(dataset: Any, name: str | None) -> DescribeTableIndexStatsResponse:
-    """Say how much of the table an index covers.
+    """Return how much of the table an index covers.
 
     Raises:
         TableIndexNotFoundError: code 6.

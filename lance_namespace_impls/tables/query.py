@@ -88,7 +88,7 @@ def scan(
 
 
 def _batch_rows(schema: pa.Schema) -> int:
-    """Give as many rows as make a batch of a few megabytes: wide vectors want small batches."""
+    """Return as many rows as make a batch of a few megabytes: wide vectors want small batches."""
     width = 0
     for field in schema:
         kind = field.type

@@ -48,7 +48,7 @@ _TAKEN = re.compile(r"Dataset already exists|Clone operation should not enter bu
 
 
 def tags(dataset: Any) -> dict[str, TagContents]:
-    """Give every tag by its name, in order."""
+    """Return every tag by its name, in order."""
     return {
         name: TagContents(
             branch=found["branch"], version=found["version"], manifest_size=found["manifest_size"]
@@ -58,7 +58,7 @@ def tags(dataset: Any) -> dict[str, TagContents]:
 
 
 def _tags(dataset: Any) -> dict[str, dict[str, Any]]:
-    """Give what pylance knows of each tag.
+    """Return what pylance knows of each tag.
 
     Where other programs made a tag whose name pylance cannot read back, the others are listed.
     """
@@ -207,7 +207,7 @@ def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
 
 
 def branches(dataset: Any) -> dict[str, BranchContents]:
-    """Give every branch but the main one by its name, in order."""
+    """Return every branch but the main one by its name, in order."""
     return {
         name: BranchContents(
             parent_branch=branch["parent_branch"],

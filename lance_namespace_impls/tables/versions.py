@@ -159,7 +159,7 @@ def delete(dataset: Any, ranges: Sequence[VersionRange]) -> int:
 
 
 def restore(dataset: Any, version: int, branch: str | None) -> None:
-    """Make an older version the latest again, as a new version.
+    """Restore an older version as the latest, as a new version.
 
     Raises:
         TableBranchNotFoundError: code 22.

@@ -45,7 +45,7 @@ class RowCount:
         self._failure: InvalidInputError | None = None
 
     def reader(self) -> pa.RecordBatchReader:
-        """Give the reader to consume."""
+        """Return the reader to consume."""
         import pyarrow as pa
 
         return pa.RecordBatchReader.from_batches(self._reader.schema, self._batches())
@@ -166,7 +166,7 @@ def _made_by_other(storage: TableStorage) -> TableAlreadyExistsError:
 
 
 def _took_effect(storage: TableStorage, transaction: Any) -> bool:
-    """Say whether version 1 is this writer's after all; what is not needed is deleted.
+    """Return whether version 1 is this writer's after all; what is not needed is deleted.
 
     An object store's client that repeats a request whose answer was lost meets its own file.
     """
@@ -185,7 +185,7 @@ def _took_effect(storage: TableStorage, transaction: Any) -> bool:
 
 
 def _first_writer(storage: TableStorage) -> str | None:
-    """Give the transaction that made version 1; None where that version has gone."""
+    """Return the transaction that made version 1; None where that version has gone."""
     try:
         return str(open_dataset(storage, version=1).read_transaction(1).uuid)
     except (InvalidTableStateError, TableVersionNotFoundError):

@@ -143,7 +143,7 @@ def _column(field: pa.Field, position: int) -> dict[str, Any]:
 
 
 def _spark_type(kind: pa.DataType) -> SparkType:
-    """Give the Spark type that holds every value of an Arrow type."""
+    """Return the Spark type that holds every value of an Arrow type."""
     plain = _FROM_ARROW.get(kind)
     if plain is not None:
         return plain

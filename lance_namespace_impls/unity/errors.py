@@ -69,36 +69,36 @@ def read_failure(body: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def is_conflict(failure: HttpFailure) -> bool:
-    """Say whether an object of that name is there already: HTTP 409, or a code that says so."""
+    """Return whether an object of that name is there already: HTTP 409, or a code that says so."""
     if failure.kind.endswith("ALREADY_EXISTS"):
         return True
     return failure.status == 409 and failure.kind not in _OTHER_CONFLICTS
 
 
 def is_missing(failure: HttpFailure) -> bool:
-    """Say whether the API itself, not something before it, says that an object is missing."""
+    """Return whether the API itself, not something before it, says that an object is missing."""
     return failure.kind.endswith(("NOT_FOUND", "DOES_NOT_EXIST")) or (
         failure.status == 404 and failure.kind != ""
     )
 
 
 def is_not_empty(failure: HttpFailure) -> bool:
-    """Say whether a schema cannot be dropped because of what is in it."""
+    """Return whether a schema cannot be dropped because of what is in it."""
     return failure.kind in _NOT_EMPTY or (failure.status == 409 and not is_missing(failure))
 
 
 def is_too_long(failure: HttpFailure) -> bool:
-    """Say whether a text is longer than the server's database keeps."""
+    """Return whether a text is longer than the server's database keeps."""
     return failure.status == 500 and _TOO_LONG.search(failure.message) is not None
 
 
 def is_duplicate(failure: HttpFailure) -> bool:
-    """Say whether a name has several entries, of which the server can give none."""
+    """Return whether a name has several entries, of which the server can give none."""
     return failure.status == 500 and "did not return a unique result" in failure.message
 
 
 def is_changed_meanwhile(failure: HttpFailure) -> bool:
-    """Say whether someone else changed the object in the midst of a change."""
+    """Return whether someone else changed the object in the midst of a change."""
     return failure.status == 500 and (
         "Row was updated or deleted by another transaction" in failure.message
     )

@@ -337,7 +337,7 @@ class UnityNamespace(CatalogNamespace):
         return self._location(identifier, None)
 
     def _schema_at(self, location: str, properties: Mapping[str, str]) -> pa.Schema | None:
-        """Give the schema of the dataset at a location; None where there is none.
+        """Return the schema of the dataset at a location; None where there is none.
 
         A table may be declared by someone who cannot read its storage; it then has no columns.
         """
@@ -453,7 +453,7 @@ def _entry(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
 
 
 def _to_uri(location: str) -> str:
-    """Give a path as a URI, since servers differ in how they make one of it."""
+    """Return a path as a URI, since servers differ in how they make one of it."""
     return as_address(location) if "://" in location else Path(location).as_uri()
 
 
