@@ -269,7 +269,7 @@ def _unbroken(operation: Operation[Any, Any], rows: Iterator[bytes]) -> Iterator
         raise
     except Exception as error:
         cause = " ".join(str(error).split())
-        raise InvalidInputError(f"{operation.name}: the rows break off: {cause}") from error
+        raise InvalidInputError(f"{operation.name}: the rows are cut short: {cause}") from error
 
 
 def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNamespaceError:
@@ -403,7 +403,7 @@ def _rows(
         except httpx.RequestError as error:
             raise transport._away(operation, error) from error
         except (pa.ArrowException, OSError) as error:
-            raise InternalError(f"{operation.name}: the answer broke off: {error}") from error
+            raise InternalError(f"{operation.name}: the answer was cut short: {error}") from error
         finally:
             body.close()
 

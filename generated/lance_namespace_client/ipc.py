@@ -333,7 +333,7 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int] | None:
     decoded = 0
     for offset, length in _structs(metadata, batch, 2):
         if offset < 0 or length < 0 or offset + length > len(body):
-            raise _invalid("a buffer lies outside its message; does the stream break off?")
+            raise _invalid("a buffer lies outside its message; was the stream cut short?")
         size = length
         if compressed and length:
             (size,) = struct.unpack_from("<q", body[offset : offset + length])

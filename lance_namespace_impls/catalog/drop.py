@@ -44,11 +44,11 @@ class TableDrops(TableStorages, abstract=True):
     def drop_table(self, request: DropTableRequest) -> DropTableResponse:
         """Take a table out of the catalog, then delete its data.
 
-        A drop that was broken off between the two is gone on with, as long as the table was at its
+        A drop that was interrupted between the two is resumed, as long as the table was at its
         default location and nobody has used the data since. Of several at once one succeeds.
         """
         identifier = parse_identifier(request.id)
-        # A drop under way looks like one that was broken off.
+        # A drop under way looks like one that was interrupted.
         with alone((self.namespace_id(), "DropTable", identifier)):
             entry = self._drop(identifier)
         return models.DropTableResponse(
@@ -98,14 +98,14 @@ class TableDrops(TableStorages, abstract=True):
             self._folder_of(entry).unmark()
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
-                f"{entry.location} cannot be looked at: if a drop of {format_identifier(entry.id)} "
-                "was broken off there, dropping that name again would delete the data: "
+                f"{entry.location} cannot be read: if a drop of {format_identifier(entry.id)} "
+                "was interrupted there, dropping that name again would delete the data: "
                 f"{self.translate(error, 'storage').message}",
                 stacklevel=2,
             )
 
     def _dropped_halfway(self, identifier: Identifier) -> TableEntry | None:
-        """Find the data of a table that is out of the catalog, and whose drop was broken off.
+        """Find the data of a table that is out of the catalog, and whose drop was interrupted.
 
         Raises:
             TableNotFoundError: code 4, storage cannot tell.

@@ -382,7 +382,7 @@ def serve(
     if not _is_loopback(host) and not options.sources:
         if insecure:
             sys.stderr.write(
-                f"warning: the server asks nobody who they are: whoever reaches {host} can read "
+                f"warning: the server does no authentication: whoever reaches {host} can read "
                 "and change this namespace\n"
             )
     elif not _is_loopback(host) and options.tls is None:

@@ -59,7 +59,7 @@ class HttpConfig(Config):
         doc="longest pause before a request is sent again; where the server asks for a longer one, "
         "its answer is the result",
     )
-    max_connections: int = option(default=100, doc="most connections open at once")
+    max_connections: int = option(default=100, doc="maximum open connections")
     tls_verify: bool = option(
         default=True, also=("tls.verify",), doc="whether the server's certificate is checked"
     )

@@ -243,7 +243,7 @@ class DirectoryNamespace(CatalogNamespace):
                 yield folder
         except FileNotFoundError as error:
             raise TableAlreadyExistsError(
-                f"table {identifier[-1]} cannot be made: {self._directory.location(own)} leads nowhere, "
+                f"table {identifier[-1]} cannot be created: {self._directory.location(own)} leads nowhere, "
                 "or has gone meanwhile; try again, or remove it"
             ) from error
 
@@ -256,7 +256,7 @@ class DirectoryNamespace(CatalogNamespace):
         for folder, kind in zip(folders, self._directory.kinds(*folders), strict=True):
             if kind == "file":
                 raise TableAlreadyExistsError(
-                    f"table {name} cannot be made: {self._directory.location(folder)} is a file"
+                    f"table {name} cannot be created: {self._directory.location(folder)} is a file"
                 )
 
     def absolute_location(self, location: str) -> str:

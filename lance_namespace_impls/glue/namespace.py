@@ -145,7 +145,7 @@ class GlueNamespace(CatalogNamespace):
         parent = self._places.look_up(identifier[:-1]).place
         if parent.database is not None:
             raise InvalidInputError(
-                f"namespace {format_identifier(identifier)} cannot be made: "
+                f"namespace {format_identifier(identifier)} cannot be created: "
                 f"{format_identifier(identifier[:-1])} is a database and holds tables only"
             )
         there, _ = self._places.ask(identifier)
@@ -313,7 +313,7 @@ class GlueNamespace(CatalogNamespace):
         database = self._places.look_up(identifier[:-1])
         if database.place.database is None:
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be made: "
+                f"table {format_identifier(identifier)} cannot be created: "
                 f"{format_identifier(identifier[:-1])} is a catalog and holds no tables"
             )
         if location is None:

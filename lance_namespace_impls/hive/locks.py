@@ -122,7 +122,7 @@ class Locks:
         except Exception:
             self._release(lock)
             raise
-        self._release(lock)  # not where a change was broken off
+        self._release(lock)  # not where a change was interrupted
 
     def renew(self, lock: Lock) -> None:
         """Renew the lock, right before a change, so that it lasts until its end.

@@ -59,7 +59,7 @@ class Connection:
         read_timeout: seconds to wait for bytes during a call.
 
     Raises:
-        OSError: the connection cannot be made.
+        OSError: the connection cannot be opened.
     """
 
     def __init__(self, host: Host, connect_timeout: float, read_timeout: float) -> None:
@@ -97,7 +97,7 @@ class Pool:
     Args:
         hosts: the metastores; a new connection goes to the one that was last reached, else to the
             next in order.
-        size: most connections open at a time; further callers wait for one.
+        size: maximum open connections; further callers wait for one.
         connect_timeout: seconds to wait for a connection.
         read_timeout: seconds to wait for bytes during a call.
         greet: what is said first on a new connection.

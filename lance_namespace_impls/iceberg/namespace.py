@@ -310,7 +310,7 @@ class IcebergNamespace(CatalogNamespace):
             # A server's own choice is a plain path, and Lance would read these as of an address.
             self.remove_table(entry)
             raise InvalidInputError(
-                f"table {format_identifier(identifier)} cannot be made: this server would keep it at "
+                f"table {format_identifier(identifier)} cannot be created: this server would keep it at "
                 f"{entry.location}, which Lance reads otherwise; choose names without %, ? and #"
             )
         return entry

@@ -1,4 +1,4 @@
-"""Deleting a table's data, so that what is broken off can be gone on with.
+"""Deleting a table's data, so that what was interrupted can be resumed.
 
 A table that is out of its catalog is found by nobody. So before it leaves, a mark is put beside its
 data: the table's name and the version that its data then had. Whoever drops or creates a table of
@@ -156,7 +156,7 @@ class TableFolder:
         return bool(self._files.contains(MARK)) and self._delete_file(MARK)
 
     def is_marked(self, identifier: Identifier) -> bool:
-        """Return whether a drop of that table was broken off here and nothing was written since."""
+        """Return whether a drop of that table was interrupted here and nothing was written since."""
         if MARK not in self._entries[1]:
             return False
         marked = self._read_mark()
@@ -244,7 +244,7 @@ class TableFolder:
         return is_lance_file(path, self._branches) or path in self._named
 
     def _has_remains(self) -> bool:
-        """Return whether there is what a drop or a first write left that was broken off."""
+        """Return whether there is what a drop or a first write left that was interrupted."""
         return MARK in self._entries[1] or any(
             self._is_lances(path)
             for folder in (VERSIONS, DATA)

@@ -113,7 +113,7 @@ def merge_insert(
 
     Raises:
         TableColumnNotFoundError: code 12, a key column is missing.
-        InvalidInputError: code 13, the stream breaks off.
+        InvalidInputError: code 13, the stream is cut short.
     """
     builder = dataset.merge_insert(request.on)
     if request.when_matched_update_all:

@@ -83,7 +83,7 @@ def create(storage: TableStorage, reader: pa.RecordBatchReader, *, overwrite: bo
 
     Raises:
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
-        InvalidInputError: code 13, the stream breaks off.
+        InvalidInputError: code 13, the stream is cut short.
     """
     counted = RowCount(reader)
     with counted.blaming_stream():
