@@ -19,6 +19,8 @@ from .shape import Shape, find_shape
 __all__ = ["CannotRunError", "Finding", "Options", "Outcome", "clean", "leftovers", "run"]
 
 CLEANING_SECONDS = 60.0
+_NOT_HERE = (0, 1, 4, 13, 15, 16)
+"""Codes that say that an object cannot be made in this place or by this caller."""
 BYSTANDER = "LN-SAFE-001"
 
 
@@ -105,6 +107,7 @@ def run(
         lab.claimed = outcome.claimed = told if options.claimed is None else options.claimed
         if not options.read_only:
             find_shape(lab)
+            _require_room(lab)
         _Runner(lab, options, outcome, progress, started + options.max_seconds).run_all()
     finally:
         outcome.leftovers = _clean(lab, everything=True, deadline=None)
@@ -130,6 +133,21 @@ def _reach(lab: Lab) -> frozenset[str] | None:
     if probe.code in (15, 16) and reply.code in (15, 16):
         raise CannotRunError(f"{lab.target.name} lets nothing be read: {probe.outcome()}")
     return None
+
+
+def _require_room(lab: Lab) -> None:
+    """Raise CannotRunError where neither a namespace nor a table may be made."""
+    first, second = lab.shape.no_namespace, lab.shape.no_table
+    if lab.shape.table_parent is not None or first is None or second is None:
+        return
+    if not all(reply.code in _NOT_HERE for reply in (first, second)):
+        return  # a fault of the target, which its checks tell
+    place = "$".join(lab.shape.base) or "the root"
+    raise CannotRunError(
+        f"{lab.target.name}: nothing allowed: CreateNamespace in {place} is {first.outcome()}, "
+        f"{second.step.operation} {second.outcome()}; name a namespace to work in with --under ID, "
+        "or change nothing with --read-only"
+    )
 
 
 @define

@@ -11,6 +11,9 @@ from typer.testing import CliRunner
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.conformance.report import schema
 from lance_namespace_impls.conformance.requirement import Result
+from lance_namespace_impls.server import serving
+
+from .targets import memory
 
 ONLY = ["--only", "LN-TABLE-DECLARE-*", "--only", "LN-OPERATIONS-*"]
 
@@ -38,6 +41,19 @@ def test_a_target_that_cannot_be_reached_is_status_2():
     found = invoke("--uri", "http://127.0.0.1:1")
     assert found.exit_code == 2
     assert "cannot be reached" in found.output
+
+
+def test_a_target_that_lets_nothing_be_made_is_status_2_and_says_what_to_give(tmp_path):
+    with serving(memory(tmp_path, "one-catalog")) as uri:
+        found = invoke("--uri", uri)
+        assert found.exit_code == 2
+        line = found.output.strip()
+        assert "nothing allowed" in line and "--under" in line and "\n" not in line
+        assert "code 13" in line and "CreateNamespace" in line
+        assert invoke("--uri", uri, "--under", "nowhere").exit_code == 2
+        found = invoke("--uri", uri, "--under", "main", *ONLY)
+        assert found.exit_code == 0, found.output
+        assert invoke("--uri", uri, "--read-only", *ONLY).exit_code == 0
 
 
 @pytest.mark.parametrize(
