@@ -173,7 +173,7 @@ def conformance(
             _replay(output, target, replay, redactor)
         else:
             _run(output, target, connection, options, redactor, report, baseline)
-    except UsageError:
+    except (UsageError, typer.Exit):
         raise
     except KeyboardInterrupt:
         _stop("interrupted; what was made is removed, or named by the next run")
@@ -244,10 +244,8 @@ def _run(
 
     def progress(finding: Finding) -> None:
         if finding.result is Result.FAIL and not output.as_json:
-            output.line(
-                Styled("fail ", "red"), f"{finding.check.id}  {finding.check.requirement}\n",
-                redactor.text(f"      expected {finding.expected}; got {finding.got}"),
-            )  # fmt: skip
+            output.line(Styled("fail ", "red"), f"{finding.check.id}  {finding.check.requirement}")
+            output.line(redactor.text(f"      expected {finding.expected}; got {finding.got}"))
 
     signal.signal(signal.SIGTERM, _interrupt)
     found = check_target(

@@ -308,7 +308,7 @@ class Lab:
             reply.code == 13
             and request["vector"] is None
             and "QueryTable" not in self.worked
-            and self.target.kind == "http"
+            and self.target.kind != "python"
         ):
             self.shape.empty_vector = True
             request["vector"] = {}

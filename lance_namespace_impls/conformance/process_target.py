@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,20 +47,26 @@ class ProcessTarget:
         self, target: str, properties: Mapping[str, str], python: str | None = None
     ) -> None:
         self.name = target
+        self._properties = dict(properties)
+        self._python = python or sys.executable
+        self._start()
+
+    def _start(self) -> None:
         worker = Path(__file__).with_name("worker.py")
         try:
             self._process = subprocess.Popen(
-                [python or sys.executable, str(worker)],
+                [self._python, str(worker)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
             )
         except OSError as error:
-            raise CouldNotStartError(f"--python {python}: {error}") from error
-        started = self._ask({"target": target, "properties": dict(properties)})
+            raise CouldNotStartError(f"--python {self._python}: {error}") from error
+        started = self._ask({"target": self.name, "properties": self._properties})
         if not started.get("ready"):
             self.close()
-            raise CouldNotStartError(f"--class {target}: {started.get('failed', 'it ended')}")
+            failed = started.get("failed") or started.get("broken")
+            raise CouldNotStartError(f"--class {self.name}: {failed}")
 
     def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
         process = self._process
@@ -83,7 +90,8 @@ class ProcessTarget:
         """End the interpreter."""
         process = self._process
         if process.stdin is not None:
-            process.stdin.close()
+            with suppress(BrokenPipeError):  # it has ended already
+                process.stdin.close()
         try:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -95,6 +103,9 @@ class ProcessTarget:
     def call(self, step: Step) -> Reply:
         """Return what the namespace gives for one call."""
         operation = OPERATIONS[step.operation]
+        if self._process.poll() is not None:  # a call that ended it is one failure, not all of them
+            self.close()
+            self._start()
         started = time.monotonic()
         found = self._ask(
             {

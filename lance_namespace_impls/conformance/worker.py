@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import base64
 import importlib
+import inspect
 import json
 import sys
 from typing import Any
+
+INVALID_INPUT = 13
 
 
 def main() -> None:
@@ -37,11 +40,14 @@ def _answer(namespace: Any, call: dict[str, Any]) -> dict[str, Any]:
     method = getattr(namespace, call["method"], None)
     if method is None:
         return {"no_route": True}
-    arguments = [_request(call["request"], call["model"])]
+    try:
+        arguments = [_request(method, call["request"], call["model"])]
+    except ValueError as error:  # the official models check their fields
+        return {"code": INVALID_INPUT, "message": str(error)}
     if call.get("data") is not None:
         arguments.append(base64.b64decode(call["data"]))
     try:
-        answer = method(*arguments)
+        return _plain(method(*arguments))
     except NotImplementedError as error:
         return {"code": 0, "message": str(error)}
     except Exception as error:  # noqa: BLE001 - told to the other side
@@ -50,22 +56,50 @@ def _answer(namespace: Any, call: dict[str, Any]) -> dict[str, Any]:
         if isinstance(code, int):
             return {"code": code, "message": str(error)}
         return {"broken": f"{type(error).__name__} without a code: {error}"}
-    return _plain(answer)
 
 
-def _request(request: dict[str, Any], model: str) -> Any:
-    """Build the official model where the official package is there, else pass the dict."""
+def _request(method: Any, request: dict[str, Any], model: str) -> Any:
+    """Build the official model where there is one and the method does not ask for a dict."""
     try:
         models = importlib.import_module("lance_namespace_urllib3_client.models")
     except ImportError:
         return request
     cls = getattr(models, model, None)
-    return request if cls is None else cls.from_dict(request)
+    if cls is None or _takes_dict(method):
+        return request
+    try:
+        return cls.from_dict(request)
+    except ValueError as error:
+        listed = _lists(error)
+        if not listed:
+            raise
+        # Releases of the models differ in whether a field holds one name or several.
+        changed = {key: [value] if key in listed else value for key, value in request.items()}
+        return cls.from_dict(changed)
+
+
+def _takes_dict(method: Any) -> bool:
+    parameters = list(inspect.signature(method).parameters.values())
+    return bool(parameters) and parameters[0].annotation in (dict, "dict")
+
+
+def _lists(error: ValueError) -> set[str]:
+    """Return the names of the fields that hold a text where the model wants a list of them."""
+    found = getattr(error, "errors", list)()
+    return {
+        entry["loc"][0]
+        for entry in found
+        if entry["type"] == "list_type"
+        and len(entry["loc"]) == 1
+        and isinstance(entry["input"], str)
+    }
 
 
 def _plain(answer: Any) -> dict[str, Any]:
     if answer is None:
         return {"answer": {}}
+    if isinstance(answer, dict):
+        return {"answer": answer}
     if isinstance(answer, bytes):
         return {"data": base64.b64encode(answer).decode("ascii")}
     if isinstance(answer, int | str):

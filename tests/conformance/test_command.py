@@ -31,10 +31,25 @@ def impl(tmp_path):
     return ["--impl", "dir", "-p", f"path={tmp_path / 'tables'}"]
 
 
+@pytest.fixture
+def pylance_class(tmp_path):
+    return ["--class", "lance.namespace:DirectoryNamespace", "-p", f"root={tmp_path / 'tables'}"]
+
+
 def test_nothing_failed_is_status_0(tmp_path):
     found = invoke(*impl(tmp_path), *ONLY)
     assert found.exit_code == 0, found.output
     assert " 0 fail" in found.output
+
+
+def test_a_failed_check_is_status_1(tmp_path, pylance_class):
+    only = ("--only", "LN-TABLE-CREATE-00[29]")
+    found = invoke(*pylance_class, *only, "--report", tmp_path / "r.json")
+    assert found.exit_code == 1, found.output
+    assert "fail LN-TABLE-CREATE-009" in found.output
+    assert "\\n" not in found.output
+    found = invoke(*pylance_class, *only, "--baseline", tmp_path / "r.json")
+    assert found.exit_code == 0, found.output
 
 
 def test_a_target_that_cannot_be_reached_is_status_2():

@@ -1,0 +1,97 @@
+"""Classes that others wrote, in an interpreter of their own."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from lance_namespace_impls.conformance import Options, check_class
+from lance_namespace_impls.conformance.exchange import Step
+from lance_namespace_impls.conformance.process_target import CouldNotStartError, ProcessTarget
+from lance_namespace_impls.conformance.rows import plain
+
+PYLANCE = "lance.namespace:DirectoryNamespace"
+FRAGILE = '''
+import os
+
+class Namespace:
+    """Ends its interpreter when a table is described."""
+
+    def __init__(self, **properties):
+        self.properties = properties
+
+    def describe_table(self, request):
+        os._exit(3)
+
+    def list_namespaces(self, request):
+        return object()
+'''
+
+
+@pytest.fixture
+def pylance(tmp_path):
+    target = ProcessTarget(PYLANCE, {"root": str(tmp_path)}, sys.executable)
+    yield target
+    target.close()
+
+
+def test_pylance_s_directory_class_is_checked(tmp_path):
+    only = ("LN-TABLE-CREATE-00?", "LN-MISSING-*", "LN-ROWS-MERGE-*", "LN-QUERY-001")
+    report = check_class(
+        PYLANCE, {"root": str(tmp_path)}, Options(only=only), python=sys.executable
+    )
+    results = {entry["id"]: entry["result"] for entry in report["checks"]}
+    assert results["LN-TABLE-CREATE-002"] == results["LN-MISSING-027"] == "pass"
+    assert results["LN-ROWS-MERGE-003"] == results["LN-QUERY-001"] == "pass"
+    assert results["LN-TABLE-CREATE-009"] == "fail"  # it makes a table in a missing namespace
+    assert not [e["got"] for e in report["checks"] if "interpreter" in e["got"]]
+    assert report["leftovers"] == []
+
+
+def test_a_method_that_takes_a_dict_gets_one(pylance):
+    reply = pylance.call(Step("DescribeTableVersion", {"id": ["gone"], "version": 1}))
+    assert reply.broken is None, reply.outcome()
+
+
+def test_an_answer_that_is_a_dict_is_read(pylance):
+    assert pylance.call(Step("CreateTable", {"id": ["t"]}, plain(1))).succeeded
+    reply = pylance.call(Step("DescribeTableVersion", {"id": ["t"], "version": 1}))
+    assert (reply.answer or {})["version"]["version"] == 1, reply.outcome()
+
+
+def test_a_request_that_the_official_model_refuses_is_code_13(pylance):
+    reply = pylance.call(Step("ListTables", {"id": [], "limit": "many"}))
+    assert reply.code == 13
+
+
+def test_a_field_that_the_official_model_lists_is_given_as_a_list(pylance):
+    assert pylance.call(Step("CreateTable", {"id": ["t"]}, plain(1))).succeeded
+    request = {"id": ["t"], "on": "x", "when_not_matched_insert_all": True}
+    reply = pylance.call(Step("MergeInsertIntoTable", request, plain(3)))
+    assert reply.succeeded, reply.outcome()
+
+
+def test_an_interpreter_that_ended_is_started_again(tmp_path, monkeypatch):
+    (tmp_path / "fragile_namespace.py").write_text(FRAGILE)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    target = ProcessTarget("fragile_namespace:Namespace", {})
+    try:
+        gone = target.call(Step("DescribeTable", {"id": ["t"]}))
+        assert gone.broken == "the interpreter ended with 3"
+        after = target.call(Step("CreateTable", {"id": ["t"]}))
+        assert after.no_route
+        unreadable = target.call(Step("ListNamespaces", {"id": []})).broken
+        assert unreadable is not None and "without a code" in unreadable
+    finally:
+        target.close()
+
+
+def test_an_interpreter_that_is_not_there_is_named():
+    with pytest.raises(CouldNotStartError, match="--python /nowhere/python"):
+        ProcessTarget(PYLANCE, {}, "/nowhere/python")
+
+
+def test_a_class_that_is_not_there_is_named():
+    with pytest.raises(CouldNotStartError, match="--class json:Namespace: AttributeError"):
+        ProcessTarget("json:Namespace", {})
