@@ -85,7 +85,7 @@ def _takes_dict(method: Any) -> bool:
 
 def _lists(error: ValueError) -> set[str]:
     """Return the names of the fields that hold a text where the model wants a list of them."""
-    found = getattr(error, "errors", list)()
+    found: list[dict[str, Any]] = getattr(error, "errors", list)()
     return {
         entry["loc"][0]
         for entry in found
