@@ -89,6 +89,7 @@ def test_contents(wheel: Path) -> None:
         "lance_namespace_codegen",
         "lance_namespace_impls",
         "lance_namespace_kit.py",
+        "lance_namespace_pytest.py",
         "pyspark_lance_namespace.py",
     }
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]

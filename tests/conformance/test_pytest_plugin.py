@@ -1,0 +1,84 @@
+"""``pytest --lance-namespace URL``, run as its user runs it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_impls.server import serving
+from tests.servers.pylance import pylance_server
+
+from .targets import memory
+
+pytest_plugins = ["pytester"]
+PLUGIN = "lance_namespace_pytest"
+
+
+@pytest.fixture(autouse=True)
+def state(pytester, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(pytester.path / "state"))
+
+
+def run(pytester, *arguments):
+    # Named as the entry point is, which is then not loaded twice.
+    return pytester.runpytest_subprocess("-p", PLUGIN, *arguments)
+
+
+def test_each_check_is_a_test_with_its_id(pytester, tmp_path):
+    with serving(memory(tmp_path, "mixed")) as uri:
+        found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-DECLARE", "-v")
+    assert found.ret == 0
+    found.stdout.fnmatch_lines(["lance-namespace::LN-TABLE-DECLARE-001 PASSED*"])
+    outcomes = found.parseoutcomes()
+    assert outcomes["passed"] > 5 and outcomes["deselected"] > 300
+
+
+def test_a_failure_has_the_requirement_and_the_calls(pytester, tmp_path):
+    with pylance_server(tmp_path) as uri:
+        found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-CREATE-009")
+    assert found.ret == 1
+    found.stdout.fnmatch_lines(
+        [
+            "LN-TABLE-CREATE-009 CreateTable in a missing namespace is code 1 and makes nothing. (MUST)",
+            "*expected CreateTable to fail with code 1",
+            "*got *",
+            "*source *",
+            "*curl *",
+        ]
+    )
+    assert "Traceback" not in found.stdout.str()
+
+
+def test_a_server_that_cannot_be_reached_ends_the_run(pytester):
+    found = run(pytester, "--lance-namespace", "http://127.0.0.1:1", "-k", "LN-TABLE")
+    assert found.ret == 2
+    assert "cannot be reached" in found.stdout.str() + found.stderr.str()
+
+
+def test_the_checks_come_beside_the_project_s_own_tests(pytester, tmp_path):
+    pytester.makepyfile("def test_own(): pass")
+    with serving(memory(tmp_path, "one-catalog")) as uri:
+        found = run(
+            pytester, "--lance-namespace", uri, "--lance-namespace-under", "main",
+            "-k", "test_own or LN-TABLE-DECLARE-001",
+        )  # fmt: skip
+    found.assert_outcomes(passed=2, deselected=found.parseoutcomes()["deselected"])
+
+
+def test_without_the_option_nothing_of_the_kit_is_imported(pytester):
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_own():
+            assert not [name for name in sys.modules if name.startswith("lance_namespace_impls")]
+        """
+    )
+    run(pytester).assert_outcomes(passed=1)
+
+
+def test_the_entry_point_has_the_module_s_name():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert project["project"]["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
