@@ -281,6 +281,15 @@ def serve(
         bool,
         typer.Option("--insecure", help="Listen beyond this machine without asking who calls."),
     ] = False,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="FILE",
+            help="Let callers do only what this file (TOML) grants them; it is read again when it "
+            "changes. module:Class is a class that decides instead.",
+        ),
+    ] = None,
     read_only: Annotated[
         bool, typer.Option("--read-only", help="Let callers change nothing.")
     ] = False,
@@ -351,12 +360,17 @@ def serve(
             ServerOptions,
             Tls,
             TokenFile,
+            find_policy,
         )
         from ..server import serve as run_server
     if (tls_cert is None) != (tls_key is None) or (tls_client_ca and tls_cert is None):
         raise UsageError("--tls-cert and --tls-key belong together, and --tls-client-ca needs both")
     if (oidc_issuer is None) != (oidc_audience is None):
         raise UsageError("--oidc-issuer and --oidc-audience belong together")
+    if policy is not None and tokens is None and oidc_issuer is None and tls_client_ca is None:
+        raise UsageError(
+            "--policy needs to know who calls: --tokens, --oidc-issuer or --tls-client-ca"
+        )
     callers: list[CallerSource] = []
     if tokens is not None:
         callers.append(TokenFile(tokens))
@@ -368,6 +382,7 @@ def serve(
         if tls_cert is not None and tls_key is not None
         else None,
         insecure=insecure,
+        policy=find_policy(policy) if policy is not None else None,
         read_only=read_only,
         vend_storage_options=vend_storage_options,
         access=Access(allow_hosts=allow_host or ()),

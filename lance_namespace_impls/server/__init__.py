@@ -14,6 +14,7 @@ try:
     from .limits import Limits
     from .oidc import OidcIssuer
     from .options import ServerOptions
+    from .policy import Policy, PolicyFile, ReadOnly, find_policy
     from .reach import Reach
     from .run import serve, serving
     from .tls import Tls
@@ -27,6 +28,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 __all__ = [
-    "Access", "Caller", "CallerSource", "Credentials", "Limits", "OidcIssuer", "Reach",
-    "ServerOptions", "Tls", "TokenFile", "create_app", "new_token", "serve", "serving",
+    "Access", "Caller", "CallerSource", "Credentials", "Limits", "OidcIssuer", "Policy",
+    "PolicyFile", "ReadOnly", "Reach", "ServerOptions", "Tls", "TokenFile", "create_app",
+    "find_policy", "new_token", "serve", "serving",
 ]  # fmt: skip

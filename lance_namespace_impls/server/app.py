@@ -158,7 +158,7 @@ class _Service:
                 self._options.access.check(headers)
                 await self._find_caller(call)
                 if self._performer.authentication is None or call.caller is not None:
-                    self._performer.check_allowed(endpoint.operation)
+                    self._performer.check_allowed(endpoint.operation, call.caller)
                 answer = await self._answer(call, incoming, receive)
             except ClientGoneError:
                 call.leave()

@@ -59,7 +59,7 @@ class Databases:
     ) -> None:
         self._namespace = namespace
         self._named = dict(named or {})
-        self._found: dict[str, tuple[str, ...]] = {}
+        self._found: set[str] = set()
 
     def dialect(self, headers: Headers) -> Dialect | None:
         """Return how a LanceDB client's request is read; None for one of any other client."""
@@ -67,16 +67,18 @@ class Databases:
         return None if name is None else Dialect(self, name)
 
     def find(self, name: str) -> tuple[str, ...]:
-        """Return the identifier of the namespace that a database stands for.
+        """Return the identifier of the namespace that a database stands for, if there is one."""
+        return self._named.get(name, (name,))
+
+    def require(self, name: str) -> None:
+        """Raise where there is no such database; one that has been found is not looked for again.
 
         Raises:
             NamespaceNotFoundError: code 1, there is no such database.
         """
-        found = self._named.get(name) if name in self._named else self._found.get(name)
-        if found is None:
+        if name not in self._named and name not in self._found:
             self._require(name)
-            found = self._found[name] = (name,)
-        return found
+            self._found.add(name)
 
     def _require(self, name: str) -> None:
         try:
@@ -134,8 +136,8 @@ class Dialect(NamedTuple):
     ) -> tuple[Operation[Any, Any], Model]:
         """Return the operation and its request with all identifiers below the database.
 
-        Raises:
-            NamespaceNotFoundError: code 1, there is no such database.
+        Whether there is such a database is not looked at: that is for `require_database`, once it
+        is known that the caller may ask.
         """
         above = list(self.databases.find(self.database))
         if operation.name == "ListAllTables":
@@ -153,6 +155,14 @@ class Dialect(NamedTuple):
         if operation.name == "DescribeTable":
             request.load_detailed_metadata = True
         return operation, request
+
+    def require_database(self) -> None:
+        """Raise where there is no such database.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        self.databases.require(self.database)
 
     def reply(
         self, operation: Operation[Any, Any], request: Any, answer: Any, namespace: LanceNamespace

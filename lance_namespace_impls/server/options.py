@@ -9,6 +9,7 @@ import attrs
 from .access import Access
 from .callers import CallerSource, Certificates
 from .limits import Limits
+from .policy import Policies, Policy, ReadOnly
 from .reach import Reach
 from .tls import Tls
 
@@ -32,6 +33,7 @@ class ServerOptions:
             refused. With none, everybody may call, and `serve` listens on this machine alone.
         tls: certificate and key of `serve`; plain HTTP unless given.
         insecure: whether `serve` listens beyond this machine though it does not ask who calls.
+        policy: what callers may do, such as `PolicyFile`; everything unless given.
         read_only: whether callers may only call what changes nothing.
         vend_storage_options: whether answers carry the secrets among the storage options.
         access: which requests are taken.
@@ -45,6 +47,7 @@ class ServerOptions:
     callers: tuple[CallerSource, ...] = attrs.field(default=(), converter=_sources)
     tls: Tls | None = None
     insecure: bool = False
+    policy: Policy | None = None
     read_only: bool = False
     vend_storage_options: bool = False
     access: Access = attrs.field(factory=Access)
@@ -53,6 +56,13 @@ class ServerOptions:
     lancedb_databases: Mapping[str, tuple[str, ...]] = attrs.field(
         factory=dict, converter=_identifiers
     )
+
+    @property
+    def policies(self) -> Policy | None:
+        """All that decides what callers may do; None where everything is allowed."""
+        parts = [ReadOnly()] if self.read_only else []
+        found = (*([] if self.policy is None else [self.policy]), *parts)
+        return Policies(found) if found else None
 
     @property
     def sources(self) -> tuple[CallerSource, ...]:

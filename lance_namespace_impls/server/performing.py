@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from lance_namespace_client.arrow import to_reader
-from lance_namespace_client.errors import LanceNamespaceError, PermissionDeniedError
+from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
-from lance_namespace_client.operations import Action, Operation
+from lance_namespace_client.operations import Operation
 
 from ..tables.write import RowCount
 from .answers import Reply, reply
 from .callers import Authentication, Caller, Credentials
+from .guard import Guard
 from .lancedb import Databases
 from .options import ServerOptions
 from .requests import Headers, read_request
@@ -34,20 +35,22 @@ class Performer:
         self._options = options
         self._databases = Databases(namespace, options.lancedb_databases)
         self._authentication = Authentication(options.sources) if options.sources else None
+        policy = options.policies
+        self._guard = None if policy is None else Guard(policy, namespace)
 
     @property
     def authentication(self) -> Authentication | None:
         """What finds out who calls; None where everybody may."""
         return self._authentication
 
-    def check_allowed(self, operation: Operation[Any, Any]) -> None:
-        """Refuse an operation that nobody may call.
+    def check_allowed(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
+        """Refuse an operation that its caller may do to nothing at all.
 
         Raises:
-            PermissionDeniedError: code 15, it changes something, and the server is to be read only.
+            PermissionDeniedError: code 15.
         """
-        if self._options.read_only and operation.action is not Action.READ:
-            raise PermissionDeniedError(f"{operation.name}: the server is read-only")
+        if self._guard is not None:
+            self._guard.check_operation(operation, caller)
 
     def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
         """Return whether a body is of a kind that a dialect has and the protocol has not."""
@@ -84,22 +87,26 @@ class Performer:
         Raises:
             LanceNamespaceError: the request cannot be read, or the operation fails.
             UnauthenticatedError: code 16, nobody that is known calls.
+            PermissionDeniedError: code 15, the caller may not do that.
         """
         if self._authentication is not None and caller is None:
-            self._authentication.find(Credentials.of_body(body), address)
-            self.check_allowed(endpoint.operation)
+            caller = self._authentication.find(Credentials.of_body(body), address)
+            self.check_allowed(endpoint.operation, caller)
         dialect = self._databases.dialect(headers)
         operation = endpoint.operation
         if dialect is None:
             request = read_request(endpoint, segments, query_string, headers, body)
             self._keep_credentials(request)
-            return self._reply(operation, request, self._do(operation, request, rows))
+            self._check(operation, request, caller)
+            return self._reply(operation, request, self._do(operation, request, rows, caller))
         try:
             body = dialect.read_body(operation, headers, body)
             request = read_request(endpoint, segments, query_string, headers, body)
             self._keep_credentials(request)
             operation, request = dialect.place(operation, request)
-            answer = self._do(operation, request, rows)
+            self._check(operation, request, caller)
+            dialect.require_database()
+            answer = self._do(operation, request, rows, caller)
             found = dialect.reply(operation, request, answer, self._namespace)
             return dialect.signed(found or self._reply(operation, request, answer))
         except LanceNamespaceError as error:
@@ -112,10 +119,22 @@ class Performer:
         if self._authentication is not None:
             request.identity = None
 
-    def _do(self, operation: Operation[Any, Any], request: Any, rows: BinaryIO | None) -> Any:
+    def _check(self, operation: Operation[Any, Any], request: Any, caller: Caller | None) -> None:
+        if self._guard is not None:
+            self._guard.check(operation, request, caller)
+
+    def _do(
+        self,
+        operation: Operation[Any, Any],
+        request: Any,
+        rows: BinaryIO | None,
+        caller: Caller | None,
+    ) -> Any:
         self._options.reach.check(operation, request, self._namespace)
         method = getattr(self._namespace, operation.method_name)
         with self._options.reach.bounds():
+            if rows is None and self._guard is not None:
+                return self._guard.answer(operation, request, caller, method)
             if rows is None:
                 return method(request)
             return _with_rows(method, request, rows, self._options.limits.batch_bytes)

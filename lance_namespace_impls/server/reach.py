@@ -16,7 +16,7 @@ from ..catalog.catalog import CatalogNamespace
 from ..catalog.entry import STORAGE_PREFIX
 from ..core.confinement import Confinement, confined
 
-__all__ = ["Reach"]
+__all__ = ["Reach", "named_fields"]
 
 _PROPERTIES = frozenset({"properties", "set_properties", "unset_properties"})
 _OPTIONS = "storage_options"
@@ -49,7 +49,7 @@ class Reach:
         Raises:
             InvalidInputError: code 13.
         """
-        for name, value in _named(request):
+        for name, value in named_fields(request):
             if name == _LOCATION:
                 if not isinstance(namespace, CatalogNamespace):
                     bounds = Confinement(allowed_locations=self.locations)
@@ -77,7 +77,7 @@ def _options(name: str, keys: Collection[str]) -> Iterator[str]:
             yield key.strip()[len(STORAGE_PREFIX) :]
 
 
-def _named(request: Model) -> Iterator[tuple[str, Any]]:
+def named_fields(request: Model) -> Iterator[tuple[str, Any]]:
     """Return the fields that may name options or places, in the requests inside this one too."""
     for attribute in fields(cast("Any", type(request))):
         value = getattr(request, attribute.name)
@@ -86,7 +86,7 @@ def _named(request: Model) -> Iterator[tuple[str, Any]]:
         if attribute.name in _PROPERTIES or attribute.name in (_OPTIONS, _LOCATION):
             yield attribute.name, value
         elif isinstance(value, Model):
-            yield from _named(value)
+            yield from named_fields(value)
         elif isinstance(value, list) and value and isinstance(value[0], Model):
             for each in value:
-                yield from _named(each)
+                yield from named_fields(each)

@@ -1,0 +1,559 @@
+"""What callers may do: grants in a file, listings of what may be read, and nothing else shown."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from functools import cache
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from lance_namespace_client.arrow import stream_chunks
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+from lance_namespace_client.operations import OPERATIONS, Action, Body
+from lance_namespace_client.wire import STREAM_TYPE
+from lance_namespace_impls import connect
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.server import (
+    Caller,
+    PolicyFile,
+    ServerOptions,
+    find_policy,
+    serving,
+    watched,
+)
+from tests.servers.http_client import http_client
+
+GRANTS = """
+[[grant]]
+to = ["root"]
+actions = ["read", "write", "manage"]
+on = [["**"]]
+
+[[grant]]
+to = ["willy", "group:writers"]
+actions = ["read", "write", "manage"]
+on = [["prod", "**"], ["shared", "t1"]]
+
+[[grant]]
+to = ["rita"]
+actions = ["read"]
+on = [["prod", "*"], ["deep", "x", "y", "t"]]
+
+[[grant]]
+to = ["mover"]
+actions = ["manage"]
+on = [["**"]]
+
+[[grant]]
+to = ["mover"]
+actions = ["read"]
+on = [["shared", "**"]]
+"""
+
+
+class Names:
+    """Takes the token for the name, and what follows a colon for groups."""
+
+    waits = False
+
+    def find(self, credentials):
+        if not credentials.tokens:
+            return None
+        name, *groups = credentials.tokens[0].split(":")
+        return Caller(name, frozenset(groups))
+
+
+@contextlib.contextmanager
+def client_of(namespace, policy, **options):
+    made = ServerOptions(callers=[Names()], policy=policy, lancedb_databases={"all": ()}, **options)
+    with serving(namespace, made) as uri, http_client(uri, timeout=60) as client:
+        yield client
+
+
+def is_denied(answer):
+    return answer.status_code == 403 and answer.json()["code"] == 15
+
+
+def by(name, **more):
+    return {"headers": {"x-api-key": name, **more}}
+
+
+@pytest.fixture
+def policy(tmp_path):
+    file = tmp_path / "policy.toml"
+    file.write_text(GRANTS)
+    return PolicyFile(file)
+
+
+@pytest.fixture
+def served(policy):
+    with connect("memory") as namespace:
+        for names in (["prod"], ["prod", "in"], ["shared"], ["other"], ["deep"], ["deep", "x"]):
+            namespace.create_namespace({"id": names})
+        namespace.create_namespace({"id": ["deep", "x", "y"]})
+        for names in (["prod", "t"], ["shared", "t1"], ["shared", "t2"], ["other", "t"]):
+            namespace.declare_table({"id": names})
+        namespace.declare_table({"id": ["deep", "x", "y", "t"]})
+        with client_of(namespace, policy) as client:
+            yield namespace, client
+
+
+def decides(tmp_path, *patterns):
+    file = tmp_path / "one.toml"
+    file.write_text(f'[[grant]]\nto = ["a"]\nactions = ["read"]\non = {list(map(list, patterns))}')
+    return PolicyFile(file)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "yes", "no"),
+    [
+        (["prod", "**"], ["prod", "prod/t", "prod/a/b"], ["", "Prod", "prods/t"]),
+        (["prod", "*"], ["prod/t", "prod/*"], ["prod", "prod/a/b"]),
+        (["**", "t"], ["t", "a/t", "a/b/t"], ["", "t/a"]),
+        (["a", "**", "t"], ["a/t", "a/t/t", "a/x/y/t"], ["a", "t", "a/t/x"]),
+        (["s", "t*"], ["s/t*"], ["s/t1", "s/t"]),
+        ([], [""], ["a"]),
+        (["**"], ["", "a", "a/**"], []),
+    ],
+)
+def test_patterns(tmp_path, pattern, yes, no):
+    policy = decides(tmp_path, pattern)
+    for texts, wanted in ((yes, True), (no, False)):
+        for text in texts:
+            found = policy.allows(Caller("a"), Action.READ, tuple(text.split("/")) if text else ())
+            assert found is wanted, text
+    assert not policy.allows(Caller("b"), Action.READ, ("prod", "t"))
+    assert not policy.allows(None, Action.READ, ("prod", "t"))
+
+
+def test_a_caller_is_not_a_group_by_name(policy):
+    assert policy.allows(Caller("x", frozenset({"writers"})), Action.WRITE, ("shared", "t1"))
+    assert not policy.allows(Caller("group:writers"), Action.READ, ("shared", "t1"))
+    assert not policy.allows(Caller("writers"), Action.READ, ("shared", "t1"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[grants]]",
+        "grant = 1",
+        "[[grant]]\nto = []\nactions = ['read']\non = [['a']]",
+        "[[grant]]\nto = 'a'\nactions = ['read']\non = [['a']]",
+        "[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]",
+        "[[grant]]\nto = ['a']\nactions = ['read']\non = ['a']",
+        "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]",
+        "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a']]\nnot = 1",
+        "[[grant]]\nto = ['a']\nactions = ['read']",
+        "[[grant",
+    ],
+)
+def test_a_wrong_file(tmp_path, text):
+    file = tmp_path / "wrong.toml"
+    file.write_text(text)
+    with pytest.raises(InvalidInputError, match="the policy"):
+        PolicyFile(file)
+
+
+def test_the_file_is_read_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
+    policy = decides(tmp_path, ["a"])
+    assert policy.allows(Caller("a"), Action.READ, ("a",))
+    decides(tmp_path, ["a", "much", "longer"])
+    assert not policy.allows(Caller("a"), Action.READ, ("a",))
+    (tmp_path / "one.toml").write_text("broken")
+    assert policy.allows(Caller("a"), Action.READ, ("a", "much", "longer"))
+
+
+# What some operation cannot do without.
+NEEDED = {"k": 1, "vector": {}, "query": {"k": 1, "vector": {}}, "tag": "t", "version": 1}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_each_operation_by_each_route(served, name):
+    """Nobody without a grant may do it; whether the object is there makes no difference."""
+    _, client = served
+    operation = OPERATIONS[name]
+    rows = operation.body is Body.ARROW
+    seen = set()
+    for text in ("other$t", "other$absent"):
+        fields = dict.fromkeys(operation.path_fields, "t") | {"id": text}
+        path = operation.path.format_map(fields)
+        names = text.split("$")
+        body = (
+            {"content": b"".join(stream_chunks(pa.table({"a": [1]}).to_reader()))}
+            if rows
+            else {"json": {"id": names, **NEEDED}}
+        )
+        if rows:
+            body["headers"] = {"content-type": STREAM_TYPE}
+        for who, dialect in itertools.product(
+            ("nobody", "rita"), ({}, {"x-lancedb-database": "all"})
+        ):
+            if who == "rita" and not operation.path_fields:
+                continue
+            sent = dict(body)
+            sent["headers"] = {**body.get("headers", {}), "x-api-key": who, **dialect}
+            got = client.request(
+                operation.http_method,
+                path,
+                **{
+                    key: value
+                    for key, value in sent.items()
+                    if operation.http_method != "GET" or key == "headers"
+                },
+            )
+            assert is_denied(got), (who, dialect, got.text)
+            if not dialect:
+                seen.add((who, got.json()["error"]))
+            got = client.post(f"/{name}?id={text}" if rows else f"/{name}", **sent)
+            assert is_denied(got), (who, dialect, got.text)
+    assert len(seen) <= 2, seen
+
+
+def test_who_is_unknown_gets_16_first(served):
+    _, client = served
+    assert client.post("/v1/table/other%24t/drop").json()["code"] == 16
+
+
+def test_a_caller_named_in_the_body(served):
+    _, client = served
+    for name, status in (("rita", 200), ("nobody", 403)):
+        sent = {"identity": {"api_key": name}}
+        assert client.post("/v1/table/prod%24t/exists", json=sent).status_code == status
+
+
+def test_a_database_that_may_not_be_seen_is_not_told_of(served):
+    _, client = served
+    texts = [
+        client.post("/v1/table/t/describe", **by("rita", **{"x-lancedb-database": name}))
+        for name in ("other", "absent")
+    ]
+    assert all(map(is_denied, texts))
+    assert texts[0].text == texts[1].text
+    seen = client.get("/v1/table", **by("rita", **{"x-lancedb-database": "prod"}))
+    assert seen.json()["tables"] == ["t"]
+
+
+def test_listings_hold_what_may_be_read(served):
+    _, client = served
+
+    def listed(path, who):
+        data = client.get(path, **by(who)).json()
+        return data.get("namespaces", data.get("tables", data.get("code")))
+
+    assert listed("/v1/namespace/$/list", "rita") == ["deep", "prod"]
+    assert listed("/v1/namespace/deep/list", "rita") == ["x"]
+    assert listed("/v1/namespace/deep$x$y/table/list", "rita") == ["t"]
+    assert listed("/v1/table", "rita") == ["deep$x$y$t", "prod$t"]
+    assert listed("/v1/table?delimiter=.", "rita") == ["deep.x.y.t", "prod.t"]
+    assert listed("/v1/namespace/shared/table/list", "willy") == ["t1"]
+    assert listed("/v1/namespace/shared/table/list", "rita") == 15
+    assert len(listed("/v1/table", "root")) == 5
+    assert client.post("/v1/namespace/deep/exists", json={}, **by("rita")).status_code == 200
+    assert is_denied(client.post("/v1/namespace/deep/describe", json={}, **by("rita")))
+
+
+def test_no_page_tells_of_what_lies_between(served):
+    namespace, client = served
+    for number in range(20):
+        namespace.declare_table({"id": ["shared", f"s{number:02}"]})
+    page = client.get("/v1/table?limit=1", **by("willy")).json()
+    assert page["tables"] == ["prod$t"]
+    rest = client.get(f"/v1/table?limit=1&page_token={page['page_token']}", **by("willy")).json()
+    assert rest["tables"] == ["shared$t1"]
+    assert "page_token" not in rest
+    rest = client.get("/v1/table?page_token=prod$t", **by("willy")).json()
+    assert rest["tables"] == ["shared$t1"]
+
+
+def test_a_listing_that_fails_names_nothing(served, monkeypatch):
+    namespace, client = served
+
+    def fail(request):
+        raise ServiceUnavailableError("table other$t cannot be read")
+
+    monkeypatch.setattr(namespace, "list_all_tables", fail)
+    answer = client.get("/v1/table", **by("rita"))
+    assert answer.status_code == 503
+    assert "other" not in answer.text
+
+
+def test_a_rename_needs_both_ends_and_gives_nothing(served):
+    _, client = served
+
+    def rename(who, source, target):
+        body = {"new_table_name": target[-1], "new_namespace_id": target[:-1]}
+        return client.post(f"/v1/table/{'%24'.join(source)}/rename", json=body, **by(who))
+
+    assert is_denied(rename("willy", ["prod", "t"], ["other", "new"]))
+    assert is_denied(rename("willy", ["other", "t"], ["prod", "new"]))
+    assert is_denied(rename("mover", ["other", "t"], ["shared", "new"]))
+    assert rename("mover", ["other", "t"], ["other", "new"]).status_code == 200
+    assert rename("willy", ["prod", "t"], ["prod", "in", "new"]).status_code == 200
+
+
+def test_a_batch_needs_every_object(served):
+    namespace, client = served
+    good, bad = {"id": ["prod", "new"]}, {"id": ["other", "new"]}
+    body = {"operations": [{"declare_table": good}, {"declare_table": bad}]}
+    assert is_denied(client.post("/v1/table/batch-commit", json=body, **by("willy")))
+    entries = [{**each, "version": 2, "manifest_path": "x"} for each in (good, bad)]
+    path = "/v1/table/version/batch-create"
+    assert is_denied(client.post(path, json={"entries": entries}, **by("willy")))
+    assert namespace.list_tables({"id": ["prod"]}).tables == ["t"]
+
+
+def test_a_place_may_be_another_tables(served):
+    namespace, client = served
+    secret = namespace.describe_table({"id": ["other", "t"]}).location
+    for what in ("register", "declare"):
+        answer = client.post(f"/v1/table/prod%24x/{what}", json={"location": secret}, **by("willy"))
+        assert is_denied(answer), what
+    assert client.post("/v1/table/prod%24x/declare", json={}, **by("willy")).status_code == 200
+
+
+def test_a_cascade_needs_all_that_is_below(tmp_path):
+    file = tmp_path / "policy.toml"
+    file.write_text('[[grant]]\nto = ["a"]\nactions = ["manage"]\non = [["n"], ["m", "**"]]')
+    with connect("memory") as namespace, client_of(namespace, PolicyFile(file)) as client:
+        for name in "nm":
+            namespace.create_namespace({"id": [name]})
+            namespace.declare_table({"id": [name, "t"]})
+        sent = {"json": {"behavior": "CASCADE"}, **by("a")}
+        assert is_denied(client.post("/v1/namespace/n/drop", **sent))
+        assert client.post("/v1/namespace/m/drop", **sent).status_code == 200
+        assert namespace.list_all_tables({}).tables == ["n$t"]
+
+
+class Mondays:
+    """Lets everybody read what is named monday."""
+
+    def allows(self, caller, action, identifier):
+        return action is Action.READ and identifier == ("monday",)
+
+    def allows_some(self, caller, action, identifier):
+        return action is Action.READ and identifier in ((), ("monday",))
+
+    def allows_all(self, caller, action, identifier):
+        return False
+
+
+def test_a_class_decides(served):
+    namespace, _ = served
+    namespace.declare_table({"id": ["monday"]})
+    namespace.declare_table({"id": ["tuesday"]})
+    with client_of(namespace, find_policy(f"{__name__}:Mondays")) as client:
+        assert client.get("/v1/table", **by("x")).json()["tables"] == ["monday"]
+        assert is_denied(client.post("/v1/table/tuesday/exists", **by("x")))
+    for wrong in (f"{__name__}:Absent", "no.such.module:X", f"{__name__}:Names", "absent.toml"):
+        with pytest.raises(InvalidInputError, match=re.escape(wrong)):
+            find_policy(wrong)
+
+
+def test_read_only_is_laid_over_a_policy(served, policy):
+    namespace, _ = served
+    with client_of(namespace, policy, read_only=True) as client:
+        assert client.post("/v1/table/prod%24t/exists", **by("willy")).status_code == 200
+        assert is_denied(client.post("/v1/table/prod%24t/drop", **by("willy")))
+        assert is_denied(client.post("/v1/table/other%24t/exists", **by("willy")))
+
+
+def test_a_policy_on_the_command_line_needs_callers(tmp_path):
+    file = tmp_path / "policy.toml"
+    file.write_text(GRANTS)
+    found = CliRunner().invoke(app, ["serve", "--impl", "memory", "--policy", str(file)])
+    assert found.exit_code == 2
+    assert "--tokens" in found.output
+
+
+# --- nothing forbidden is shown or changed, whatever is called in whatever order
+
+NAMES = ("a", "b", "*")
+IDENTIFIERS = [names for n in (1, 2, 3) for names in itertools.product(NAMES, repeat=n)]
+identifiers = st.sampled_from(IDENTIFIERS)
+patterns = st.lists(st.sampled_from(("a", "b", "*", "**")), max_size=3).map(tuple)
+callers = st.sampled_from(("ana:g", "bob", "cy:g:h"))
+grants = st.lists(
+    st.tuples(
+        st.sets(st.sampled_from(("ana", "bob", "group:g", "group:h")), min_size=1),
+        st.sets(st.sampled_from(("read", "write", "manage")), min_size=1),
+        st.lists(patterns, min_size=1, max_size=2),
+    ),
+    max_size=4,
+)
+calls = st.lists(
+    st.tuples(
+        callers,
+        st.sampled_from(
+            (
+                "ListNamespaces", "ListTables", "ListAllTables", "NamespaceExists",
+                "DescribeNamespace", "TableExists", "DescribeTable", "CreateNamespace",
+                "DeclareTable", "DropNamespace", "DeregisterTable", "RenameTable", "AlterTable",
+                "AlterNamespace",
+            )
+        ),
+        identifiers,
+        identifiers,
+        st.booleans(),
+        st.integers(1, 3),
+    ),
+    min_size=4,
+    max_size=20,
+)  # fmt: skip
+
+
+@cache
+def fits(pattern, names):
+    if not pattern:
+        return not names
+    if pattern[0] == "**":
+        return fits(pattern[1:], names) or (bool(names) and fits(pattern, names[1:]))
+    return bool(names) and pattern[0] in ("*", names[0]) and fits(pattern[1:], names[1:])
+
+
+@cache
+def fits_below(pattern, names):
+    """Whether it fits this or something below: with so short patterns, at most three levels."""
+    below = (more for n in range(4) for more in itertools.product(NAMES, repeat=n))
+    return any(fits(pattern, names + more) for more in below)
+
+
+def model(given, token, action, names, fitting=fits):
+    name, *groups = token.split(":")
+    known = {name, *(f"group:{group}" for group in groups)}
+    return any(
+        known & to and action in actions and any(fitting(pattern, names) for pattern in on)
+        for to, actions, on in given
+    )
+
+
+def state(namespace):
+    """Return all that there is, with its properties."""
+    found = {}
+    waiting = [()]
+    while waiting:
+        names = waiting.pop()
+        for name in namespace.list_namespaces({"id": list(names)}).namespaces:
+            below = (*names, name)
+            waiting.append(below)
+            told = namespace.describe_namespace({"id": list(below)})
+            found[below] = ("namespace", told.properties)
+        for name in namespace.list_tables({"id": list(names)}).tables:
+            told = namespace.describe_table({"id": [*names, name]})
+            found[*names, name] = ("table", told.properties)
+    return found
+
+
+def pages(client, who, name, names, limit):
+    found, token = [], None
+    while True:
+        body = {"id": list(names), "limit": limit, "page_token": token}
+        answer = client.post(f"/{name}", json=body, **by(who))
+        if answer.status_code != 200:
+            return answer
+        data = answer.json()
+        part = data.get("namespaces", data.get("tables"))
+        found += part
+        token = data.get("page_token")
+        if token is None:
+            return found
+        assert len(part) == limit
+
+
+def check_sequence(folder, given_grants, sequence):
+    file = folder / "policy.toml"
+    file.write_text(
+        "".join(
+            f"[[grant]]\nto = {sorted(to)}\nactions = {sorted(actions)}\n"
+            f"on = {[list(pattern) for pattern in on]}\n"
+            for to, actions, on in given_grants
+        )
+    )
+    with connect("memory") as namespace:
+        for names in (("a",), ("b",), ("a", "b"), ("*",)):
+            made = {"id": list(names), "properties": {"mark": "/".join(("", *names, ""))}}
+            namespace.create_namespace(made)
+        for names in (("a", "a"), ("a", "*"), ("a", "b", "a"), ("b", "b"), ("*", "a")):
+            namespace.declare_table(
+                {"id": list(names), "properties": {"mark": "/".join(("", *names, ""))}}
+            )
+        with client_of(namespace, PolicyFile(file)) as client:
+            for call in sequence:
+                check_call(namespace, client, given_grants, call)
+
+
+def check_call(namespace, client, given_grants, call):
+    who, name, names, other, flag, limit = call
+
+    def may(action, names, fitting=fits):
+        return model(given_grants, who, action, names, fitting)
+
+    before = state(namespace)
+    action = OPERATIONS[name].action.value
+    if name.startswith("List"):
+        parent = () if name == "ListAllTables" or flag else names[:1]
+        found = pages(client, who, name, parent, limit)
+        kind = "namespace" if name == "ListNamespaces" else "table"
+        fitting = fits_below if name == "ListNamespaces" else fits
+        shown = [
+            each
+            for each in sorted(before)
+            if before[each][0] == kind
+            and may("read", each, fitting)
+            and (name == "ListAllTables" or each[:-1] == parent)
+        ]
+        whole = name == "ListAllTables"
+        if not may("read", parent, fits_below):
+            assert is_denied(found)
+        elif before.get(parent, ("namespace" if not parent else "",))[0] == "namespace":
+            assert found == ["$".join(each) if whole else each[-1] for each in shown]
+        return
+    body = {"id": list(names)}
+    allowed = may(action, names, fits_below if name == "NamespaceExists" else fits)
+    if name == "RenameTable":
+        body |= {"new_table_name": other[-1], "new_namespace_id": list(other[:-1])}
+        allowed &= may(action, other)
+        allowed &= all(may(a, names) or not may(a, other) for a in ("read", "write", "manage"))
+    elif name in ("CreateNamespace", "DeclareTable"):
+        body["properties"] = {"mark": "/".join(("", *names, ""))}
+    elif name == "DropNamespace" and flag:
+        body["behavior"] = "Cascade"
+        allowed = any(
+            model([(to, actions, [pattern])], who, action, names) and pattern[-1:] == ("**",)
+            for to, actions, on in given_grants
+            for pattern in on
+        )
+    elif name.startswith("Alter"):
+        body["set_properties"] = {"n": str(limit)}
+    answer = client.post(f"/{name}", json=body, **by(who))
+    assert is_denied(answer) is not allowed, (call, answer.text)
+    assert answer.status_code < 500
+    for mark in set(re.findall(r"/(?:[ab*]/)+", answer.text.replace("//", "/"))):
+        assert (
+            mark not in {m["mark"] for _, m in before.values() if "mark" in m}
+            or (allowed and mark == before.get(names, (0, {}))[1].get("mark"))
+            or tuple(mark.strip("/").split("/")) == names
+        ), (call, answer.text)
+    after = state(namespace)
+    for each in before.keys() | after.keys():
+        if before.get(each) != after.get(each):
+            assert may(action, each), (call, each)
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(given_grants=grants, sequence=calls)
+def test_nothing_forbidden_is_shown_or_changed(tmp_path, given_grants, sequence):
+    check_sequence(tmp_path, given_grants, sequence)
+
+
+@pytest.mark.slow
+@settings(max_examples=500, suppress_health_check=list(HealthCheck))
+@given(given_grants=grants, sequence=calls)
+def test_nothing_forbidden_is_shown_or_changed_in_500_sequences(tmp_path, given_grants, sequence):
+    check_sequence(tmp_path, given_grants, sequence)
