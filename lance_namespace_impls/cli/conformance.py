@@ -315,7 +315,8 @@ def _compare(words: list[str], reports: list[Path] | None) -> None:
     if words[0] != "compare" or len(words) < 2:
         raise UsageError("the only words are: compare FILE.json ...")
     try:
-        text = page([read_report(Path(word)) for word in words[1:]])
+        paths = [Path(word) for word in words[1:]]
+        text = page([read_report(path) for path in paths], [path.stem for path in paths])
     except ValueError as error:
         raise UsageError(str(error)) from error
     if not reports:

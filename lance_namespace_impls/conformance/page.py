@@ -24,13 +24,22 @@ font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere}details{border:1px 
 border-radius:6px;margin:.5rem 0;padding:.4rem .7rem}summary{cursor:pointer;overflow-wrap:anywhere}
 label{margin-right:1rem;white-space:nowrap}#c-pass:not(:checked)~main .r-pass,#c-fail:not(:checked)~main
 .r-fail,#c-skip:not(:checked)~main .r-skip{display:none}.id{white-space:nowrap;font-family:monospace}
-@media(max-width:30rem){body{padding:.5rem}.id{white-space:normal;overflow-wrap:anywhere}
-th,td{padding:.2rem .25rem;font-size:.9rem}}
+p{overflow-wrap:anywhere}.show{display:inline-block;margin:1rem 1rem 0 0}
+th small{display:block;font-weight:400;color:var(--skip);overflow-wrap:anywhere}
+@media(max-width:30rem){body{padding:.5rem}h1{font-size:1.25rem}.id{white-space:normal;
+font-size:.75rem}th,td{padding:.2rem .25rem;font-size:.85rem}
+#matrix td:nth-child(2){min-width:8rem;overflow-wrap:anywhere}}
 """
 
 
-def page(reports: Sequence[Mapping[str, Any]]) -> str:
-    """Return reports as one HTML page with a column a target; it is whole without JavaScript."""
+def page(reports: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> str:
+    """Return reports as one HTML page with a column a target; it is whole without JavaScript.
+
+    Args:
+        reports: the reports.
+        names: what to call each; its target unless given.
+    """
+    names = names or [report["target"] for report in reports]
     title = "Lance namespace conformance"
     parts = [
         "<!doctype html><html lang=en><head><meta charset=utf-8>",
@@ -39,31 +48,36 @@ def page(reports: Sequence[Mapping[str, Any]]) -> str:
         "<div class=wide><table id=summary><thead><tr><th>Target<th class=pass>pass"
         "<th class=fail>fail<th>skip<th>disabled<th>not reached<th>seconds<th>kit</thead><tbody>",
     ]
-    for report in reports:
+    for report, name in zip(reports, names, strict=True):
         counts = report["summary"]
         cells = "".join(f"<td>{counts[key]}" for key in _MARKS)
         parts.append(
-            f"<tr><td>{escape(report['target'])}{cells}<td>{report['seconds']:.1f}"
+            f"<tr><th scope=row>{_heading(report, name)}{cells}<td>{report['seconds']:.1f}"
             f"<td>{escape(report['version'])}"
         )
-    parts.append("</tbody></table></div><p>Show:</p>")
+    parts.append("</tbody></table></div><b class=show>Show:</b>")
     for name, text in (("fail", "failed"), ("pass", "passed"), ("skip", "the others")):
         parts.append(f"<input type=checkbox id=c-{name} checked><label for=c-{name}>{text}</label>")
     parts.append("<main>")
-    parts += _operations(reports)
-    parts += _matrix(reports)
-    parts += _failures(reports)
+    parts += _operations(reports, names)
+    parts += _matrix(reports, names)
+    parts += _failures(reports, names)
     parts.append("</main></body></html>")
     return "\n".join(parts) + "\n"
 
 
-def _operations(reports: Sequence[Mapping[str, Any]]) -> list[str]:
+def _heading(report: Mapping[str, Any], name: str) -> str:
+    target = report["target"]
+    return escape(name) + ("" if name == target else f"<small>{escape(target)}</small>")
+
+
+def _operations(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
     """Return the table of operations and how many checks have each result."""
-    names = sorted({o for r in reports for e in r["checks"] for o in e["operations"]})
+    operations = sorted({o for r in reports for e in r["checks"] for o in e["operations"]})
     parts = ["<h2>Operations</h2><div class=wide><table id=operations><thead><tr><th>Operation"]
-    parts += [f"<th>{escape(report['target'])}" for report in reports]
+    parts += [f"<th>{escape(name)}" for name in names]
     parts.append("</thead><tbody>")
-    for name in names:
+    for name in operations:
         parts.append(f"<tr><td>{escape(name)}")
         for report in reports:
             results = [e["result"] for e in report["checks"] if name in e["operations"]]
@@ -77,9 +91,9 @@ def _operations(reports: Sequence[Mapping[str, Any]]) -> list[str]:
     return parts
 
 
-def _matrix(reports: Sequence[Mapping[str, Any]]) -> list[str]:
+def _matrix(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
     parts = ["<h2>Checks</h2><div class=wide><table id=matrix><thead><tr><th>Check<th>Requirement"]
-    parts += [f"<th>{escape(report['target'])}" for report in reports]
+    parts += [f"<th>{escape(name)}" for name in names]
     parts.append("</thead><tbody>")
     found: dict[str, list[Mapping[str, Any] | None]] = {}
     for number, report in enumerate(reports):
@@ -108,7 +122,7 @@ def _matrix(reports: Sequence[Mapping[str, Any]]) -> list[str]:
     return parts
 
 
-def _failures(reports: Sequence[Mapping[str, Any]]) -> list[str]:
+def _failures(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
     parts = ["<h2>Failures</h2>"]
     for number, report in enumerate(reports):
         for entry in report["checks"]:
@@ -117,7 +131,7 @@ def _failures(reports: Sequence[Mapping[str, Any]]) -> list[str]:
             script = entry["script"] or {}
             parts.append(
                 f'<details class=r-fail id="t{number}-{entry["id"]}"><summary><b>{entry["id"]}</b> '
-                f"{escape(entry['requirement'])} <small>{escape(report['target'])}</small></summary>"
+                f"{escape(entry['requirement'])} <small>{escape(names[number])}</small></summary>"
                 f"<p>Source: {escape(entry['source'])}. {entry['level']}.</p>"
                 f"<p>Expected: {escape(entry['expected'])}</p><p>Got: {escape(entry['got'])}</p>"
             )

@@ -1,0 +1,102 @@
+"""The page in headless Chromium: what it looks like, not only what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import escape, unescape
+
+import pytest
+
+from lance_namespace_impls.conformance import Options, check_class, check_impl
+from lance_namespace_impls.conformance.page import page
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+LOADS_SECONDS = 120
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
+]
+
+MEASURE = """
+const inside = document.querySelector('iframe').contentDocument;
+const view = inside.defaultView;
+const seen = query => [...inside.querySelectorAll(query)].filter(e => e.getClientRects().length);
+const count = () => ({fail: seen('#matrix .r-fail').length, pass: seen('#matrix .r-pass').length,
+                      skip: seen('#matrix .r-skip').length});
+const all = count();
+inside.querySelector('#c-pass').click();
+const without_passed = count();
+inside.querySelector('#c-pass').click();
+const failure = inside.querySelector('details');
+const closed = failure.getBoundingClientRect().height;
+failure.open = true;
+const color = name => view.getComputedStyle(inside.body).getPropertyValue(name);
+document.title = JSON.stringify({
+  all, without_passed, closed, open: failure.getBoundingClientRect().height,
+  text: failure.innerText, width: view.innerWidth, needed: inside.documentElement.scrollWidth,
+  headings: [...inside.querySelectorAll('#operations th')].map(e => e.innerText),
+  link: inside.querySelector('#matrix a.fail').hash, id: failure.id,
+  background: color('background-color'), foreground: color('color'),
+});
+"""
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory):
+    options = Options(only=("LN-TABLE-CREATE-00*", "LN-WIRE-*"))
+    folder = tmp_path_factory.mktemp("targets")
+    ours = check_impl("dir", {"path": str(folder / "ours")}, options)
+    other = check_class("lance.namespace:DirectoryNamespace", {"root": str(folder)}, options)
+    return page([ours, other], ["ours", "pylance"])
+
+
+def measured(html, folder, width, *arguments):
+    """Return what the page measures in a window of a width in pixels."""
+    frame = f'<iframe width={width} height=900 style="border:0" srcdoc="{escape(html)}"></iframe>'
+    (folder / "frame.html").write_text(
+        "<!doctype html><meta charset=utf-8><title></title>"
+        f"{frame}<script>onload = () => {{{MEASURE}}}</script>"
+    )
+    found = subprocess.run(
+        [
+            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+            "--disable-background-networking", f"--user-data-dir={folder / 'profile'}",
+            *arguments, (folder / "frame.html").as_uri(),
+        ],
+        capture_output=True, text=True, timeout=LOADS_SECONDS, check=True,
+    )  # fmt: skip
+    title = re.search("<title>(.*?)</title>", found.stdout, re.DOTALL)
+    assert title and title[1], found.stderr
+    return json.loads(unescape(title[1]))
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+def test_the_page_fits_its_window(html, width, tmp_path):
+    found = measured(html, tmp_path, width)
+    assert found["width"] == width
+    assert found["needed"] <= width
+
+
+def test_the_matrix_is_filtered_and_leads_to_a_failure(html, tmp_path):
+    found = measured(html, tmp_path, 1200)
+    assert found["headings"] == ["Operation", "ours", "pylance"]
+    assert min(found["all"].values()) > 0
+    assert found["without_passed"] == {**found["all"], "pass": 0}
+    assert found["link"] == f"#{found['id']}"
+    assert found["open"] > 2 * found["closed"]
+    assert "Expected: " in found["text"] and "Python" in found["text"]
+
+
+def test_the_page_is_light_or_dark_as_the_system_is(html, tmp_path):
+    def brightness(color):
+        return sum(map(int, re.findall(r"\d+", color)[:3]))
+
+    for arguments, light in (((), True), (("--force-dark-mode",), False)):
+        folder = tmp_path / str(light)
+        folder.mkdir()
+        found = measured(html, folder, 1200, *arguments)
+        assert (brightness(found["background"]) > brightness(found["foreground"])) is light
