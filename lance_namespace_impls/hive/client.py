@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from pymetastore.hive_metastore.ttypes import (
@@ -36,7 +37,7 @@ from pymetastore.hive_metastore.ttypes import (
     Table,
     UnlockRequest,
 )
-from thrift.Thrift import TApplicationException
+from thrift.Thrift import TApplicationException, TException
 
 from lance_namespace_client.errors import UnsupportedError
 
@@ -60,6 +61,13 @@ OTHER_CASE_FILTER = f'{LANCE_FILTER} and {TYPE} <> "lance"'
 # Lengths of time as the metastore's settings have them, with their units in seconds.
 _LENGTH_OF_TIME = re.compile(r"(\d+)\s*(ms|us|ns|d|h|m|s|)(?:ay|our|in|ec)?")
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1, "": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+@cache
+def _mutable(kind: type[TException]) -> type[TException]:
+    """Return a class of exceptions like `kind` whose attributes can be set."""
+    plain = {"__setattr__": Exception.__setattr__, "__delattr__": Exception.__delattr__}
+    return type(kind.__name__, (kind,), {**plain, "__module__": kind.__module__})
 
 
 class Metastore:
@@ -99,10 +107,20 @@ class Metastore:
             )
 
     def _ask(self, work: Callable[[Connection], Any]) -> Any:
-        return self._pool.run(work, repeatable=True)
+        return self._run(work, repeatable=True)
 
     def _change(self, work: Callable[[Any], Any]) -> None:
-        self._pool.run(lambda connection: work(connection.client), repeatable=False)
+        self._run(lambda connection: work(connection.client), repeatable=False)
+
+    def _run(self, work: Callable[[Connection], Any], *, repeatable: bool) -> Any:
+        try:
+            return self._pool.run(work, repeatable=repeatable)
+        except TException as error:
+            # The bindings' exceptions take no attribute, and a context manager that one passes
+            # through sets its traceback.
+            kind: Any = type(error)
+            object.__setattr__(error, "__class__", _mutable(kind))
+            raise
 
     def has_catalogs(self) -> bool:
         """Return whether it is Hive 3 or newer; Hive 2 does not know the call for catalogs."""

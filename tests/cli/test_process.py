@@ -39,6 +39,11 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
+def heed_ctrl_c() -> None:
+    """End at Ctrl-C also where the tests run in the background, whose children ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def command(*args: str, code: str = MAIN) -> list[str]:
     return [sys.executable, "-c", code, *args]
 
@@ -76,6 +81,7 @@ class Terminal:
             stdout=follower,
             stderr=follower,
             start_new_session=True,
+            preexec_fn=heed_ctrl_c,
         )
         os.close(follower)
 
@@ -265,6 +271,7 @@ def test_ctrl_c_ends_it_quietly(environment: dict[str, str], tmp_path: Path) -> 
     with subprocess.Popen(
         command("ls", "--impl", "slow:Slow", "-p", f"path={tmp_path}"),
         env=environment,
+        preexec_fn=heed_ctrl_c,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:

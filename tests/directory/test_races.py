@@ -440,6 +440,7 @@ def test_what_cannot_be_deleted_is_of_its_own_table(
     for name in ("t", "u", "v"):
         namespace.create_table({"id": [name]}, ROWS)
     monkeypatch.setattr(filesystem, "shutil", SimpleNamespace(rmtree=refuse))
+    monkeypatch.setattr(filesystem, "SWEEP_SECONDS", 0.0)
     with pytest.raises(InternalError, match="table t is out of the directory") as caught:
         namespace.drop_table({"id": ["t"]})
     (left,) = stuck

@@ -99,7 +99,8 @@ def rest(folder: Path) -> Iterator[Around]:
 
 @setting("glue")
 def glue(folder: Path) -> Iterator[Around]:
-    server = GlueServer().start()
+    running = GlueServer.running  # of other tests in this process
+    server = running or GlueServer().start()
     try:
         yield Around(
             before=ROWS,
@@ -114,7 +115,8 @@ def glue(folder: Path) -> Iterator[Around]:
             prints="['orders']\n",
         )
     finally:
-        server.stop()
+        if running is None:
+            server.stop()
 
 
 @setting("hive")
