@@ -94,6 +94,13 @@ def clients(session: nox.Session) -> None:
 
 
 @nox.session
+def conformance(session: nox.Session) -> None:
+    """Run the conformance kit on our backends and pylance's server; write docs/conformance/results.html."""
+    install(session)
+    session.run("python", "-m", "tests.conformance.results", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Check style, types and import rules."""
     install(session)
