@@ -39,6 +39,7 @@ _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] =
     (TException, r"GSS initiate failed|[Uu]nauthenticated|Invalid (credentials|token)", UnauthenticatedError),
     (TException, r"has been modified", ConcurrentModificationError),
     (TException, r"Can not drop|cannot be moved|is not a valid object name", InvalidInputError),
+    (TException, r"URISyntaxException", InvalidInputError),
     (TException, r"Invalid method name|does not know the call", UnsupportedError),
     (ttypes.InvalidObjectException, "", InvalidInputError),
     (ttypes.InvalidInputException, "", InvalidInputError),

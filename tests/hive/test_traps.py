@@ -138,6 +138,15 @@ def test_names_that_would_not_come_back_are_refused(form: Form, name: str) -> No
         assert repr(name) in str(raised.value)
 
 
+def test_a_name_that_makes_no_path_is_refused(form: Form) -> None:
+    """Hive makes a folder's path of a database's name, and not of every one it can."""
+    identifier = [*form.above, "x:b"]
+    with pytest.raises(InvalidInputError):
+        form.namespace.create_namespace({"id": identifier})
+    with pytest.raises(NamespaceNotFoundError):
+        form.namespace.namespace_exists({"id": identifier})
+
+
 def test_the_message_says_how_a_name_would_come_back(form: Form) -> None:
     with pytest.raises(InvalidInputError, match="'Flights' would come back as 'flights'"):
         form.namespace.create_namespace({"id": [*form.above, "Flights"]})
