@@ -24,7 +24,7 @@ DECODED_PER_BYTE = 256
 DECODED_ANYWAY = 64 << 20
 # Rows of no bytes at all, such as nulls, that a batch may have.
 EMPTY_ROWS = 1 << 20
-LARGEST_METADATA = 64 << 20
+MAX_METADATA_BYTES = 64 << 20
 PIECE_BYTES = 64 << 20
 
 CONTINUATION = b"\xff\xff\xff\xff"
@@ -249,7 +249,7 @@ class _Messages:
         (length,) = struct.unpack_from("<i", prefix, len(prefix) - 4)
         if length == 0:  # the end of the stream
             return prefix
-        if not 0 < length <= LARGEST_METADATA:
+        if not 0 < length <= MAX_METADATA_BYTES:
             raise _invalid(f"a message has {length} bytes of metadata; is it an Arrow IPC stream?")
         self._metadata = bytes(self._take(length))
         if len(self._metadata) < length:

@@ -43,7 +43,7 @@ class Transport:
     Args:
         client: an ``httpx.Client`` that carries the timeouts and headers.
         uri: the server's address, such as ``http://localhost:2333``.
-        delimiter: joins the names of an identifier on a route.
+        delimiter: joins the levels of an identifier on a route.
     """
 
     def __init__(
@@ -288,15 +288,15 @@ def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNa
     if not isinstance(body, dict):
         body = {}
     code = body.get("code")
-    said, detail = _said(body)
+    text, detail = _error_text(body)
     known = type(code) is int and code in _CODES
     if not known:
         code = _CODE_FOR_STATUS.get(status, 18 if status >= 500 or status < 400 else 13)
-        if not said or "code" not in body:
-            said = _without_code(operation, response)
+        if not text or "code" not in body:
+            text = _without_code(operation, response)
     return errors.error_for(
         code,
-        said or f"HTTP {status}",
+        text or f"HTTP {status}",
         status=status,
         detail=detail,
         instance=body.get("instance"),
@@ -322,7 +322,7 @@ _CODE_FOR_STATUS = {
 }
 
 
-def _said(body: Mapping[str, Any]) -> tuple[str, str | None]:
+def _error_text(body: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the message of an error body on one line, and the detail."""
     text, detail = str(body.get("error") or body.get("detail") or ""), body.get("detail")
     line, _, rest = text.strip().partition("\n")

@@ -20,13 +20,13 @@ def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMI
             with the delimiter beside it.
     """
     if isinstance(names, str):
-        raise InvalidInputError(f"an identifier is a list of names, not the string {names!r}")
+        raise InvalidInputError(f"an identifier is a list of levels, not the string {names!r}")
     if not names:
         return delimiter
     for name in names:
         if not isinstance(name, str) or not name:
             raise InvalidInputError(
-                f"identifier {list(names)!r} has a name that is empty or not a string"
+                f"identifier {list(names)!r} has a level that is empty or not a string"
             )
         if delimiter in name:
             raise InvalidInputError(

@@ -200,7 +200,7 @@ class LanceNamespace:
         """List the tables of every namespace.
 
         Lists all Lance tables that the server can see, in whatever namespace, page by page.
-        Each entry is a full string identifier, its names joined by the delimiter. With
+        Each entry is a full string identifier, its levels joined by the delimiter. With
         `include_declared=false`, tables whose storage holds no dataset are left out, at the
         cost of a look at each table's storage. A page token of another listing answers
         InvalidInput, and a catalog that cannot list its root answers Unsupported. Rows are

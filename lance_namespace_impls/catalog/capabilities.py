@@ -30,17 +30,17 @@ class Capabilities:
     """What a backend can do; the base class, the server and the contract tests go by it."""
 
     namespace_depth: int | None
-    """Names in the identifier of the deepest namespace; 0: the root alone, None: no end."""
+    """Levels in the identifier of the deepest namespace; 0: the root alone, None: no end."""
 
     table_depth: int = 0
-    """Names in the identifier of the shallowest namespace that holds tables."""
+    """Levels in the identifier of the shallowest namespace that holds tables."""
 
     lowercase_names: bool = False
     """Whether the catalog stores names in lower case; a name that would not come back as it was
     given is refused."""
 
     configured_depth: int = 0
-    """Names in the identifier of the deepest namespace that is there by configuration, such as
+    """Levels in the identifier of the deepest namespace that is there by configuration, such as
     the one catalog of a connection; up to there none is made, changed or dropped (code 13)."""
 
     closed: bool = False
@@ -64,7 +64,7 @@ class Capabilities:
     """How many of the first names must stay when RenameTable moves a table."""
 
     shown_delimiter: str = "$"
-    """What joins the names of an identifier in messages, where the catalog's users see another."""
+    """What joins the levels of an identifier in messages, where the catalog's users see another."""
 
     permanent: Collection[tuple[str, ...]] = ()
     """Namespaces that the catalog needs: dropping or overwriting one is invalid (code 13)."""
@@ -92,9 +92,9 @@ class Capabilities:
         return NO_COUNTERPART.get(operation)
 
     def holds_tables(self, depth: int) -> bool:
-        """Return whether a namespace with that many names in its identifier can hold tables."""
+        """Return whether a namespace with that many levels in its identifier can hold tables."""
         return depth >= self.table_depth and self.has_namespaces(depth)
 
     def has_namespaces(self, depth: int) -> bool:
-        """Return whether a namespace can have that many names in its identifier."""
+        """Return whether a namespace can have that many levels in its identifier."""
         return self.namespace_depth is None or depth <= self.namespace_depth

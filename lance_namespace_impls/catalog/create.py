@@ -95,7 +95,7 @@ class TableCreation(TablePlaces, abstract=True):
             nullcontext()
             if held
             else self.initial_write_lock(entry, wait=mode is CreateMode.EXIST_OK),
-            self._taking_back(entry) if added else nullcontext(),
+            self._rolled_back_on_failure(entry) if added else nullcontext(),
         ):
             _refuse_other_location(entry, request)
             if added and place.has_remains:
@@ -122,8 +122,8 @@ class TableCreation(TablePlaces, abstract=True):
             )
 
     @contextmanager
-    def _taking_back(self, entry: TableEntry) -> Iterator[None]:
-        """Take a table that was added back where its rows cannot be written.
+    def _rolled_back_on_failure(self, entry: TableEntry) -> Iterator[None]:
+        """Withdraw a table that was added where its rows cannot be written.
 
         Raises:
             ConcurrentModificationError: code 14, that failed since the table has gone meanwhile.
@@ -131,7 +131,7 @@ class TableCreation(TablePlaces, abstract=True):
         try:
             yield
         except BaseException as error:
-            has_gone = not self._take_back(entry)
+            has_gone = not self._roll_back(entry)
             if (
                 has_gone
                 and isinstance(error, Exception)
@@ -143,7 +143,7 @@ class TableCreation(TablePlaces, abstract=True):
                 ) from error
             raise
 
-    def _take_back(self, entry: TableEntry) -> bool:
+    def _roll_back(self, entry: TableEntry) -> bool:
         """Withdraw a table, unless it holds what others wrote; False where it has gone meanwhile."""
         try:
             if self.has_data(entry):
@@ -164,7 +164,7 @@ class TableCreation(TablePlaces, abstract=True):
         return True
 
     def _existing_table(self, identifier: Identifier) -> TableEntry:
-        """Look up the table that was in the way of a new one."""
+        """Look up the table that has the name of a new one."""
         try:
             return self.load_table(identifier)
         except TableNotFoundError as error:

@@ -12,7 +12,7 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 
-from ..core.concurrent import alone
+from ..core.concurrent import exclusive_lock
 from ..core.identifiers import (
     Identifier,
     format_identifier,
@@ -49,7 +49,7 @@ class TableDrops(TableStorages, abstract=True):
         """
         identifier = parse_identifier(request.id)
         # A drop under way looks like one that was interrupted.
-        with alone((self.namespace_id(), "DropTable", identifier)):
+        with exclusive_lock((self.namespace_id(), "DropTable", identifier)):
             entry = self._drop(identifier)
         return models.DropTableResponse(
             id=list(identifier),
@@ -60,18 +60,18 @@ class TableDrops(TableStorages, abstract=True):
     def remove_table_and_data(self, entry: TableEntry) -> None:
         """Take a table out of the catalog, then delete its data.
 
-        A mark beside the data outlives a process that is killed in between; the next DropTable or
+        A marker beside the data outlives a process that is killed in between; the next DropTable or
         CreateTable of the name finds it. Where it cannot be written, nothing is changed.
         """
         folder = self._folder_of(entry)
-        marked = folder.mark(entry.id)
+        has_marker = folder.write_drop_marker(entry.id)
         try:
             self.remove_table(entry)
         except Exception:
-            if marked and self._is_still_listed(entry):
-                self._take_mark_away(entry)
+            if has_marker and self._is_still_listed(entry):
+                self._remove_drop_marker(entry)
             raise
-        if marked:
+        if has_marker:
             folder.delete()
 
     def _folder_of(self, entry: TableEntry) -> TableFolder:
@@ -87,15 +87,15 @@ class TableDrops(TableStorages, abstract=True):
             return False
         return True
 
-    def _take_mark_away(self, entry: TableEntry) -> None:
-        """Take the mark of a drop away that never came to the catalog: the data is to be kept.
+    def _remove_drop_marker(self, entry: TableEntry) -> None:
+        """Remove the marker of a drop that never came to the catalog: the data is to be kept.
 
         A table can leave the catalog while its storage is out of reach; that is then warned about.
         """
         if self.capabilities.storage_only:
             return
         try:
-            self._folder_of(entry).unmark()
+            self._folder_of(entry).remove_drop_marker()
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
                 f"{entry.location} cannot be read: if a drop of {format_identifier(entry.id)} "
@@ -104,7 +104,7 @@ class TableDrops(TableStorages, abstract=True):
                 stacklevel=2,
             )
 
-    def _dropped_halfway(self, identifier: Identifier) -> TableEntry | None:
+    def _interrupted_drop(self, identifier: Identifier) -> TableEntry | None:
         """Find the data of a table that is out of the catalog, and whose drop was interrupted.
 
         Raises:
@@ -120,13 +120,13 @@ class TableDrops(TableStorages, abstract=True):
             return None
         entry = TableEntry(id=identifier, location=location, properties={})
         try:
-            marked = self._folder_of(entry).is_marked(identifier)
+            has_marker = self._folder_of(entry).has_drop_marker(identifier)
         except (OSError, RuntimeError, ValueError) as error:
             raise TableNotFoundError(
                 f"table {format_identifier(identifier)} does not exist; whether a drop left data at "
                 f"{location} cannot be seen: {self.translate(error, 'storage').message}"
             ) from error
-        return entry if marked and not self._is_used_by_other(entry) else None
+        return entry if has_marker and not self._is_used_by_other(entry) else None
 
     def _is_used_by_other(self, entry: TableEntry) -> bool:
         """Return whether another table of the namespace has the location: someone rescued the data."""
@@ -145,9 +145,9 @@ class TableDrops(TableStorages, abstract=True):
         try:
             entry = self.find_table(identifier)
         except TableNotFoundError:
-            halfway = self._dropped_halfway(identifier)
-            if halfway is None or not self._folder_of(halfway).delete():
+            interrupted = self._interrupted_drop(identifier)
+            if interrupted is None or not self._folder_of(interrupted).delete():
                 raise
-            return halfway
+            return interrupted
         self.remove_table_and_data(entry)
         return entry

@@ -114,7 +114,7 @@ class TableLifecycle(TablePlaces, abstract=True):
         """Take a table out of the catalog; its data stays."""
         identifier = parse_identifier(request.id)
         entry = self.find_table(identifier)
-        self._take_mark_away(entry)
+        self._remove_drop_marker(entry)
         self.remove_table(entry)
         return models.DeregisterTableResponse(
             id=list(identifier),
@@ -146,7 +146,7 @@ class TableLifecycle(TablePlaces, abstract=True):
         entry = self.find_table(identifier)
         if new == identifier:
             raise TableAlreadyExistsError(f"table {format_identifier(new)} has that name already")
-        self._take_mark_away(entry)
+        self._remove_drop_marker(entry)
         self.keep_place(entry)
         self.move_table(entry, new)
         return models.RenameTableResponse()

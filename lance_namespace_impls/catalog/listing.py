@@ -96,7 +96,9 @@ class TableListings(TableStorages, abstract=True):
             return name if self._is_listed_with_data((*parent, name), look_up) else None
 
         lookups = self.load_tables(parent, self.table_names(parent, after))
-        yield from ordered_map(lookups, with_data, at_once=self.max_concurrency, wanted=wanted)
+        yield from ordered_map(
+            lookups, with_data, max_concurrency=self.max_concurrency, wanted=wanted
+        )
 
     def _is_listed_with_data(
         self, identifier: Identifier, look_up: Callable[[], TableEntry]

@@ -62,13 +62,15 @@ class TablePlaces(TableDrops, abstract=True):
         if location is None:
             return NewPlace()
         # Whoever only declares a table may have no way to its storage, and is not to wait for long.
-        patience = {f"{STORAGE_PREFIX}client_max_retries": "2"} if declaring else {}
-        usual = TableEntry(id=identifier, location=location, properties={**patience, **properties})
+        few_retries = {f"{STORAGE_PREFIX}client_max_retries": "2"} if declaring else {}
+        usual = TableEntry(
+            id=identifier, location=location, properties={**few_retries, **properties}
+        )
         try:
             folder = self._folder_of(usual)
             if not folder.is_occupied:
                 return NewPlace()
-            if folder.is_marked(identifier) and not self._is_used_by_other(usual):
+            if folder.has_drop_marker(identifier) and not self._is_used_by_other(usual):
                 return NewPlace(has_remains=True)
         except (OSError, RuntimeError, ValueError) as error:
             if declaring:  # writing rows says what is wrong
@@ -83,7 +85,7 @@ class TablePlaces(TableDrops, abstract=True):
     def clear_place(self, entry: TableEntry) -> None:
         """Delete what a broken-off drop left at a new table's location, unless it was used since."""
         folder = self._folder_of(entry)
-        if folder.is_marked(entry.id) and not self._is_used_by_other(entry):
+        if folder.has_drop_marker(entry.id) and not self._is_used_by_other(entry):
             folder.delete()
 
     def keep_place(self, entry: TableEntry) -> None:

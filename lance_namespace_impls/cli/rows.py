@@ -87,9 +87,9 @@ class RowFile:
         kind = FORMATS[self.format]
         reader = kind(kind.options_type())
         file = SourceFile(path=str(self.path.absolute()), size=self.path.stat().st_size)
-        look = reader.look(file)
-        schema = agree([look], reader, None, str(self.path))
-        pieces = look.pieces(max(1, file.size))
+        info = reader.inspect(file)
+        schema = agree([info], reader, None, str(self.path))
+        pieces = info.pieces(max(1, file.size))
         return schema, (batch for piece in pieces for batch in reader.read(piece, schema))
 
     def _counted(self) -> Iterator[pa.RecordBatch]:

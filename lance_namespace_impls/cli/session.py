@@ -72,7 +72,7 @@ Delimiter = Annotated[
     typer.Option(
         "--delimiter",
         metavar="TEXT",
-        help="What joins the names of an ID. [env: LANCE_NS_DELIMITER]",
+        help="What joins the levels of an ID. [env: LANCE_NS_DELIMITER]",
         envvar="LANCE_NS_DELIMITER",
         show_envvar=False,
         rich_help_panel=CONNECTION,

@@ -104,7 +104,7 @@ def junit(report: Mapping[str, Any]) -> str:
             time=str(entry["seconds"]),
         )
         if entry["result"] == "fail":
-            failure = ET.SubElement(case, "failure", message=_clean_xml(_said(entry)))
+            failure = ET.SubElement(case, "failure", message=_clean_xml(_error_text(entry)))
             failure.text = _clean_xml(f"{entry['request']}\n\n{entry['response']}")
         elif entry["result"] != "pass":
             ET.SubElement(case, "skipped", message=_clean_xml(f"{entry['result']}: {entry['got']}"))
@@ -119,7 +119,7 @@ def junit(report: Mapping[str, Any]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _said(entry: Mapping[str, Any]) -> str:
+def _error_text(entry: Mapping[str, Any]) -> str:
     return f"expected {entry['expected']}; got {entry['got']}"
 
 

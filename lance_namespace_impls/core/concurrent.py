@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-__all__ = ["alone", "ordered_map"]
+__all__ = ["exclusive_lock", "ordered_map"]
 
 T = TypeVar("T")
 Found = TypeVar("Found")
@@ -23,7 +23,7 @@ _FINDING = threading.Lock()
 
 
 @contextmanager
-def alone(key: Hashable) -> Iterator[None]:
+def exclusive_lock(key: Hashable) -> Iterator[None]:
     """Wait until no other thread of this process is at the same thing, and keep others out.
 
     Args:
@@ -39,25 +39,25 @@ def ordered_map(
     items: Iterable[T],
     look_up: Callable[[T], Found | None],
     *,
-    at_once: int,
+    max_concurrency: int,
     wanted: int | None,
 ) -> Iterator[Found]:
-    """Look several items up at once, and give what is found in the order of the items.
+    """Return what is found for several items, looked up concurrently, in the order of the items.
 
     Args:
         items: what to look up.
         look_up: gives None for an item that is to be left out; what it raises is raised here, when
             the item's turn comes.
-        at_once: most look-ups under way.
+        max_concurrency: most look-ups under way.
         wanted: most that will be taken, beyond which nothing is looked up; None for all.
     """
     waiting: deque[Future[Found | None]] = deque()
     source = iter(items)
-    with ThreadPoolExecutor(at_once) as pool:
+    with ThreadPoolExecutor(max_concurrency) as pool:
         try:
             while wanted is None or wanted > 0:
                 # A queue twice as long keeps everyone busy while the first answer is waited for.
-                room = 2 * at_once if wanted is None else min(2 * at_once, wanted)
+                room = 2 * max_concurrency if wanted is None else min(2 * max_concurrency, wanted)
                 for item in islice(source, room - len(waiting)):
                     waiting.append(pool.submit(copy_context().run, look_up, item))
                 if not waiting:

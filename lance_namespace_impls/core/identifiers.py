@@ -1,4 +1,4 @@
-"""Identifiers: the names from the root to an object.
+"""Identifiers: the levels from the root to an object.
 
 Source: the general specification, "Object Identifier" and "Name and Identifier for Root Namespace".
 """
@@ -30,27 +30,27 @@ Identifier: TypeAlias = tuple[str, ...]
 ROOT: Identifier = ()
 
 SHOWN_DELIMITER: ContextVar[str] = ContextVar("SHOWN_DELIMITER", default=DEFAULT_DELIMITER)
-"""What joins the names of an identifier in messages of the operation under way."""
+"""What joins the levels of an identifier in messages of the operation under way."""
 
 
-def parse_identifier(names: Sequence[str] | None) -> Identifier:
+def parse_identifier(levels: Sequence[str] | None) -> Identifier:
     """Take a list identifier; ``None``, ``""`` and ``[]`` are the root.
 
     Raises:
-        InvalidInputError: code 13, it is a string, or a name is empty or not a string.
+        InvalidInputError: code 13, it is a string, or a level is empty or not a string.
     """
-    if names is None or len(names) == 0:
+    if levels is None or len(levels) == 0:
         return ROOT
-    if isinstance(names, str):
+    if isinstance(levels, str):
         raise InvalidInputError(
-            f"an identifier is a list of names, not the string {names!r}: write [{names!r}]"
+            f"an identifier is a list of levels, not the string {levels!r}: write [{levels!r}]"
         )
-    for name in names:
-        if not isinstance(name, str):
-            raise InvalidInputError(f"identifier {list(names)!r}: {name!r} is not a string")
-        if not name:
-            raise InvalidInputError(f"identifier {list(names)!r} has an empty name")
-    return tuple(names)
+    for level in levels:
+        if not isinstance(level, str):
+            raise InvalidInputError(f"identifier {list(levels)!r}: {level!r} is not a string")
+        if not level:
+            raise InvalidInputError(f"identifier {list(levels)!r} has an empty level")
+    return tuple(levels)
 
 
 def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifier:
@@ -65,7 +65,7 @@ def split_identifier(text: str, delimiter: str = DEFAULT_DELIMITER) -> Identifie
         return ROOT
     names = tuple(text.split(delimiter))
     if not all(names):
-        raise InvalidInputError(f"identifier {text!r} has an empty name (delimiter {delimiter!r})")
+        raise InvalidInputError(f"identifier {text!r} has an empty level (delimiter {delimiter!r})")
     return names
 
 
@@ -83,7 +83,7 @@ def check_new_name(request: Any, delimiter: str) -> None:
 
     Args:
         request: the request of any operation; only RenameTable has a new name.
-        delimiter: joins the names of an identifier on a route.
+        delimiter: joins the levels of an identifier on a route.
 
     Raises:
         InvalidInputError: code 13.

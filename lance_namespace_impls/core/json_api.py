@@ -58,8 +58,8 @@ class HttpFailure(Exception):
         self.retry_after = retry_after
 
     def __str__(self) -> str:
-        said = ": ".join(part for part in (self.kind, self.message) if part)
-        return f"{self.request} answered HTTP {self.status}" + (f" ({said})" if said else "")
+        text = ": ".join(part for part in (self.kind, self.message) if part)
+        return f"{self.request} answered HTTP {self.status}" + (f" ({text})" if text else "")
 
 
 @contextmanager

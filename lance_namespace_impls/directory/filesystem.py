@@ -29,10 +29,10 @@ from ..core.stores import open_store
 
 __all__ = ["Directory", "directory_path"]
 
-DROPPED = ".dropped-"
+TRASH = ".dropped-"
 SWEEP_SECONDS = 600.0
-_DROPPED = re.compile(rf"{re.escape(DROPPED)}[0-9a-f]{{32}}")
-LOOK_AGAIN_SECONDS = 0.02
+_TRASH = re.compile(rf"{re.escape(TRASH)}[0-9a-f]{{32}}")
+POLL_SECONDS = 0.02
 
 # What would not be read as a part of a name in a URI.
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
@@ -170,7 +170,7 @@ class Directory:
         temporary.write_bytes(content)
         os.replace(temporary, target)
 
-    def mark(self, path: str) -> bool:
+    def create_marker(self, path: str) -> bool:
         """Create an empty file; False where it was there already.
 
         On local storage exactly one of several callers gets True. Object stores through
@@ -187,7 +187,7 @@ class Directory:
         with self._fs.open_output_stream(self._path(path)):
             return True
 
-    def unmark(self, path: str) -> bool:
+    def remove_marker(self, path: str) -> bool:
         """Remove a file; False where it was not there."""
         try:
             self._fs.delete_file(self._path(path))
@@ -245,8 +245,8 @@ class Directory:
                 "own place only: remove the link by hand"
             )
 
-    def put_aside(self, folder: str) -> str:
-        """Take a directory out of sight, to be deleted; give what it is called then.
+    def move_to_trash(self, folder: str) -> str:
+        """Move a directory out of sight, to be deleted; return its name there.
 
         Only local storage can: on an object store it stays where it is.
 
@@ -257,12 +257,12 @@ class Directory:
             if self.kinds(folder)[0] == "missing":
                 raise FileNotFoundError(folder)
             return folder
-        aside = f"{DROPPED}{uuid.uuid4().hex}"
-        os.rename(self._path(folder), self._path(aside))
-        return aside
+        trash = f"{TRASH}{uuid.uuid4().hex}"
+        os.rename(self._path(folder), self._path(trash))
+        return trash
 
     def delete(self, folder: str) -> None:
-        """Delete a directory that was put aside, with all that is in it.
+        """Delete a directory that was moved to the trash, with all that is in it.
 
         What other drops left behind goes too, as far as it can; it is looked for now and then, since
         the root may hold many tables.
@@ -284,7 +284,7 @@ class Directory:
         except FileNotFoundError:
             left = []
         for name in left:
-            if _DROPPED.fullmatch(name) is None:
+            if _TRASH.fullmatch(name) is None:
                 continue
             try:
                 shutil.rmtree(self._path(name), onerror=_unless_gone)
@@ -315,12 +315,12 @@ class Directory:
             os.close(handle)
 
     @contextmanager
-    def alone(self, name: str, *, patience: float) -> Iterator[bool]:
+    def exclusive_lock(self, name: str, *, timeout: float) -> Iterator[bool]:
         """Hold a file that only one process has at a time; object stores have no such thing.
 
         Args:
             name: the file.
-            patience: how long to wait for it, in seconds.
+            timeout: how long to wait for it, in seconds.
 
         Returns:
             whether this process has it; False where another does.
@@ -332,9 +332,9 @@ class Directory:
             yield True
             return
         path = self._path(name)
-        until = time.monotonic() + patience
+        until = time.monotonic() + timeout
         while (handle := _try_to_hold(path)) is None and time.monotonic() < until:
-            time.sleep(LOOK_AGAIN_SECONDS)
+            time.sleep(POLL_SECONDS)
         if handle is None:
             yield False
             return

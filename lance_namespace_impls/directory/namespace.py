@@ -46,11 +46,11 @@ PROPERTIES = ".lance-properties"
 BESIDE = ".lance-beside"
 DATA = "data"
 # Beside the table directories, while the first rows of one are written.
-FILLING = ".filling-"
+WRITE_LOCK = ".filling-"
 # How long DropTable and RenameTable wait for whoever is writing a table's first rows.
-PATIENCE_SECONDS = 10.0
-LONGEST_FOLDER = 255
-LONGEST_NAME = LONGEST_FOLDER - len(SUFFIX)
+LOCK_TIMEOUT_SECONDS = 10.0
+MAX_FOLDER_BYTES = 255
+MAX_NAME_BYTES = MAX_FOLDER_BYTES - len(SUFFIX)
 _BESIDE = re.compile(rf"(.+)-[0-9a-f]{{8}}{re.escape(SUFFIX)}")
 
 
@@ -235,7 +235,7 @@ class DirectoryNamespace(CatalogNamespace):
         """Return the name of a directory beside an occupied one, on local storage to one at a time."""
         own = f"{identifier[-1]}{SUFFIX}"
         folder = f"{fresh_location(identifier[-1])}{SUFFIX}"
-        if len(folder.encode()) > LONGEST_FOLDER:
+        if len(folder.encode()) > MAX_FOLDER_BYTES:
             raise _occupied(identifier[-1], self._directory.location(own))
         try:
             with self._directory.lock(own):
@@ -297,8 +297,8 @@ class DirectoryNamespace(CatalogNamespace):
         if properties:
             self._directory.write(f"{folder}/{PROPERTIES}", _dump(properties))
         else:
-            self._directory.unmark(f"{folder}/{PROPERTIES}")
-        self._directory.unmark(f"{folder}/{DEREGISTERED}")
+            self._directory.remove_marker(f"{folder}/{PROPERTIES}")
+        self._directory.remove_marker(f"{folder}/{DEREGISTERED}")
 
     def _named_folder(self, name: str, location: str) -> str | None:
         """Return the directory that a location names, if it is one of the table's own."""
@@ -315,7 +315,7 @@ class DirectoryNamespace(CatalogNamespace):
     def remove_table(self, entry: TableEntry) -> None:
         self._directory.refuse_link(self._folder(entry))
         try:
-            marked = self._directory.mark(f"{self._folder(entry)}/{DEREGISTERED}")
+            marked = self._directory.create_marker(f"{self._folder(entry)}/{DEREGISTERED}")
         except FileNotFoundError:
             marked = False
         if not marked:
@@ -327,26 +327,26 @@ class DirectoryNamespace(CatalogNamespace):
         Raises:
             InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
         """
-        with self._alone(entry, PATIENCE_SECONDS):
-            aside = self._put_aside(entry)
-        self._delete(entry, aside)
+        with self._write_lock(entry, LOCK_TIMEOUT_SECONDS):
+            trash = self._move_to_trash(entry)
+        self._delete(entry, trash)
 
-    def _put_aside(self, entry: TableEntry) -> str:
+    def _move_to_trash(self, entry: TableEntry) -> str:
         """Take a table's directory out of sight, if it holds nothing but what Lance wrote."""
         folder = self._folder(entry)
         try:
             self._directory.refuse_link(folder)
             self._refuse_foreign(entry, folder)
-            aside = self._directory.put_aside(folder)
+            trash = self._directory.move_to_trash(folder)
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
-        if aside != folder:
+        if trash != folder:
             try:
-                self._refuse_foreign(entry, aside)  # it may have come between
+                self._refuse_foreign(entry, trash)  # it may have come between
             except InvalidTableStateError:
-                self._directory.move(aside, folder)
+                self._directory.move(trash, folder)
                 raise
-        return aside
+        return trash
 
     def _refuse_foreign(self, entry: TableEntry, folder: str) -> None:
         location = self._directory.location(folder)
@@ -357,22 +357,22 @@ class DirectoryNamespace(CatalogNamespace):
                 " move that elsewhere, or delete the directory by hand"
             )
 
-    def _delete(self, entry: TableEntry, aside: str) -> None:
+    def _delete(self, entry: TableEntry, trash: str) -> None:
         try:
-            self._directory.delete(aside)
+            self._directory.delete(trash)
         except OSError as error:
             if not self._directory.is_local:
                 raise
             raise InternalError(
                 f"table {entry.id[-1]} is out of the directory, but "
-                f"{self._directory.location(aside)} could not be deleted: remove it: "
+                f"{self._directory.location(trash)} could not be deleted: remove it: "
                 f"{first_line(error)}"
             ) from error
 
     @contextmanager
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
         self._directory.refuse_link(self._folder(entry))
-        with self._alone(entry, math.inf if wait else 0):
+        with self._write_lock(entry, math.inf if wait else 0):
             if self._directory.kinds(self._folder(entry))[0] != "directory":
                 raise ConcurrentModificationError(
                     f"table {entry.id[-1]} was dropped or renamed before its first rows were "
@@ -381,10 +381,10 @@ class DirectoryNamespace(CatalogNamespace):
             yield
 
     @contextmanager
-    def _alone(self, entry: TableEntry, patience: float) -> Iterator[None]:
-        """Keep others from filling a table, and from moving it while it is filled."""
+    def _write_lock(self, entry: TableEntry, timeout: float) -> Iterator[None]:
+        """Keep others from writing the first rows of a table, and from moving it meanwhile."""
         short = hashlib.sha256(self._folder(entry).encode()).hexdigest()[:32]
-        lock = self._directory.alone(f"{FILLING}{short}", patience=patience)
+        lock = self._directory.exclusive_lock(f"{WRITE_LOCK}{short}", timeout=timeout)
         with ExitStack() as stack:
             try:
                 held = stack.enter_context(lock)
@@ -400,19 +400,19 @@ class DirectoryNamespace(CatalogNamespace):
         data = f"{self._folder(entry)}/{DATA}"
         if not self._directory.is_local and self._directory.kinds(data)[0] != "missing":
             raise ConcurrentModificationError(f"{entry.location}/{DATA} may be others' new rows")
-        self._delete(entry, self._put_aside(entry))
+        self._delete(entry, self._move_to_trash(entry))
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         self._refuse_taken(new)
         old = self._folder(entry)
         folder = new[-1] + (SUFFIX if old.endswith(SUFFIX) else "")
         try:
-            with self._alone(entry, PATIENCE_SECONDS):
+            with self._write_lock(entry, LOCK_TIMEOUT_SECONDS):
                 if self._directory.move(old, folder):
-                    self._directory.unmark(f"{folder}/{BESIDE}")
+                    self._directory.remove_marker(f"{folder}/{BESIDE}")
                     return
                 with self._beside_occupied(new) as beside:
-                    self._directory.mark(f"{old}/{BESIDE}")
+                    self._directory.create_marker(f"{old}/{BESIDE}")
                     if not self._directory.move(old, beside):
                         raise table_exists(new)
         except FileNotFoundError as error:
@@ -454,7 +454,7 @@ class DirectoryNamespace(CatalogNamespace):
     def data_written(self, entry: TableEntry) -> None:
         folder = self._folder(entry)
         if not self._directory.is_link(folder):  # which is not this directory's to mark
-            self._directory.unmark(f"{folder}/{DECLARED}")
+            self._directory.remove_marker(f"{folder}/{DECLARED}")
 
 
 def _check_name(name: str) -> None:
@@ -474,11 +474,13 @@ def _check_name(name: str) -> None:
             f"table name {name!r}: the directory {name}/ is table {name.removesuffix(SUFFIX)!r}"
         )
     try:
-        too_long = len(name.encode()) > LONGEST_NAME
+        too_long = len(name.encode()) > MAX_NAME_BYTES
     except UnicodeEncodeError:
         raise InvalidInputError(f"table name {name!r} is not valid Unicode text") from None
     if too_long:
-        raise InvalidInputError(f"table name {name[:40]!r}... is longer than {LONGEST_NAME} bytes")
+        raise InvalidInputError(
+            f"table name {name[:40]!r}... is longer than {MAX_NAME_BYTES} bytes"
+        )
 
 
 def _ambiguous(name: str) -> InvalidTableStateError:

@@ -16,8 +16,8 @@ CATALOG = "catalog"
 DATABASE = "database"
 
 # What STS takes for the length of a role session.
-SHORTEST_SESSION = 900
-LONGEST_SESSION = 43200
+MIN_SESSION_SECONDS = 900
+MAX_SESSION_SECONDS = 43200
 
 
 def _one_of(*choices: str) -> Any:
@@ -84,7 +84,7 @@ class GlueConfig(Config):
     assume_role_timeout_sec: int = option(
         default=3600,
         unit="seconds",
-        validator=_between(SHORTEST_SESSION, LONGEST_SESSION),
+        validator=_between(MIN_SESSION_SECONDS, MAX_SESSION_SECONDS),
         doc="how long the role's credentials are valid before new ones are fetched",
     )
     max_retries: int | None = option(

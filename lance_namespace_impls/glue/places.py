@@ -22,9 +22,9 @@ from .errors import NO_SUCH_CALL, NOT_FOUND, code_of, is_denied
 
 __all__ = ["Found", "Place", "Places", "ambiguous", "child_catalog_id", "is_account", "pages"]
 
-MOST_PLACES = 10_000
+MAX_LOCATIONS = 10_000
 SECONDS_REMEMBERED = 300
-LONGEST_CATALOG_NAME = 64
+MAX_CATALOG_NAME_LENGTH = 64
 ACCOUNT_DIGITS = 12
 
 
@@ -67,7 +67,7 @@ def is_account(catalog_id: str) -> bool:
 
 def child_catalog_id(parent: str | None, name: str) -> str | None:
     """Return the id of a catalog in a catalog; None where no catalog can have that name."""
-    if len(name) > LONGEST_CATALOG_NAME or is_account(name) or any(c in "/\\.:" for c in name):
+    if len(name) > MAX_CATALOG_NAME_LENGTH or is_account(name) or any(c in "/\\.:" for c in name):
         return None
     if parent is None:
         return name
@@ -175,7 +175,7 @@ class Places:
         with self._lock:
             self._known[identifier] = (time.monotonic() + SECONDS_REMEMBERED, place)
             self._known.move_to_end(identifier)
-            if len(self._known) > MOST_PLACES:
+            if len(self._known) > MAX_LOCATIONS:
                 self._known.popitem(last=False)
 
     def forget(self, identifier: Identifier) -> None:

@@ -43,7 +43,7 @@ from ..core.paging import sorted_after
 from ..core.turns import taking_turns
 from .client import Metastore
 from .config import HiveConfig
-from .errors import from_metastore, said
+from .errors import error_text, from_metastore
 from .folders import MadeFirst, is_local
 from .locks import Locks, Place, of_database, of_table
 from .records import (
@@ -83,7 +83,7 @@ NAME_LENGTHS = (256, 128, 256)
 class HiveBase(CatalogNamespace, abstract=True):
     """The Lance tables of a Hive Metastore.
 
-    Methods here take the last two names of an identifier as catalog and database; the two forms
+    Methods here take the last two levels of an identifier as catalog and database; the two forms
     differ in what is above.
     """
 
@@ -183,7 +183,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         try:
             self._metastore.drop_database(*where, cascade=cascade)
         except InvalidOperationException as error:
-            raise namespace_not_empty(identifier, said(error)) from error
+            raise namespace_not_empty(identifier, error_text(error)) from error
         except (MetaException, NoSuchObjectException) as error:
             # Hive 2 and 3 answer a NullPointerException for a database that is not there.
             if not self._database_exists(identifier):
@@ -284,7 +284,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         while batch := list(islice(names, size)):
             found = {table.tableName: table for table in self._many_tables(parent, batch)}
             for name in batch:
-                yield name, partial(_looked_up, (*parent, name), found.get(name))
+                yield name, partial(_entry_or_missing, (*parent, name), found.get(name))
             size = LATER_BATCH
 
     def _table_exists(self, identifier: Identifier) -> bool:
@@ -415,7 +415,7 @@ def _required_lance(identifier: Identifier, table: Table | None) -> Table:
     return table
 
 
-def _looked_up(identifier: Identifier, table: Table | None) -> TableEntry:
+def _entry_or_missing(identifier: Identifier, table: Table | None) -> TableEntry:
     return entry_of(identifier, _required_lance(identifier, table))
 
 

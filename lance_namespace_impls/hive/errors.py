@@ -25,7 +25,7 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from .pool import UnreachableError
 
-__all__ = ["from_metastore", "said"]
+__all__ = ["from_metastore", "error_text"]
 
 # First match wins: the exception, a pattern in its text, and the error that it stands for.
 _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] = (
@@ -55,15 +55,15 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
         error: the failure.
         what: the operation and its object, to open the message with.
     """
-    text = said(error)
+    text = error_text(error)
     for kind, pattern, found in _PATTERNS:
         if isinstance(error, kind) and pattern.search(text):
             return found(f"{what}: {text}")
     return None
 
 
-def said(error: BaseException) -> str:
-    """Return what the metastore said, on one line."""
+def error_text(error: BaseException) -> str:
+    """Return the text of a failure in the metastore, on one line."""
     message = getattr(error, "message", None)
     if isinstance(error, TException) and not isinstance(error, TApplicationException) and message:
         return first_line(Exception(message))

@@ -22,7 +22,7 @@ from ..core.location import default_location
 from ..core.paging import sorted_after
 from .base import FAILED_TO_STORE, HiveBase
 from .config import Hive3Config
-from .errors import said
+from .errors import error_text
 from .folders import MadeFirst
 from .locks import of_catalog
 from .records import (
@@ -159,7 +159,7 @@ class Hive3Namespace(HiveBase):
             catalog.locationUri = location
             self._bring_back(catalog)
             if isinstance(error, InvalidOperationException):
-                raise namespace_not_empty(identifier, said(error)) from error
+                raise namespace_not_empty(identifier, error_text(error)) from error
             raise
 
     def _bring_back(self, catalog: Catalog) -> None:

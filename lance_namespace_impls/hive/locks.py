@@ -28,7 +28,7 @@ from lance_namespace_client.errors import (
 
 from .client import Metastore
 from .config import HiveConfig
-from .errors import said
+from .errors import error_text
 from .pool import UnreachableError
 
 __all__ = ["Lock", "Locks", "Place", "of_catalog", "of_database", "of_table"]
@@ -38,9 +38,9 @@ Place = tuple[str, str]
 
 AGENT = "lance-namespace"
 FIRST_WAIT = 0.02
-LONGEST_WAIT = 0.5
+MAX_WAIT = 0.5
 # How often one who waits looks for locks whose holders are gone.
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 # The lock service answers these where its tables are not there, and where it has no such call.
 _NO_SERVICE = (TApplicationException.INTERNAL_ERROR, TApplicationException.UNKNOWN_METHOD)
 # Most characters of a name in the tables of the lock service; a table's may be longer.
@@ -89,7 +89,7 @@ class Locks:
 
     def __init__(self, metastore: Metastore, config: HiveConfig) -> None:
         self._metastore = metastore
-        self._patience = config.read_timeout
+        self._lock_timeout = config.read_timeout
         self._longest_change = 2 * (config.connect_timeout + config.read_timeout)
         self._user = (config.user() or (AGENT,))[0]
         self._lasts: float | None = None
@@ -159,8 +159,8 @@ class Locks:
             if error.type not in _NO_SERVICE or self._works:
                 raise
             raise UnsupportedError(
-                f"{what}: the metastore's lock service fails ({said(error)}), and without it changes of "
-                "two writers can be lost; make its transaction tables (schematool -initSchema), or set "
+                f"{what}: the metastore's lock service fails ({error_text(error)}), and without it changes "
+                "of two writers can be lost; create its transaction tables (schematool -initSchema), or set "
                 "locks=false where no other process changes tables"
             ) from error
         except UnreachableError:
@@ -179,18 +179,18 @@ class Locks:
     def _wait(self, lock: Lock, place: Place, state: int) -> None:
         """Wait until the lock is held; being asked for it is a sign of life too."""
         wait = FIRST_WAIT
-        ends = lock.seen + self._patience
-        look = lock.seen + min(LOOK_SECONDS, self._patience / 2)
+        ends = lock.seen + self._lock_timeout
+        poll_at = lock.seen + min(POLL_SECONDS, self._lock_timeout / 2)
         while state == LockState.WAITING:
             if lock.seen >= ends:
                 raise ConcurrentModificationError(
-                    f"{lock.what}: {self._holder(lock, place)} for {self._patience:g} s; try again"
+                    f"{lock.what}: {self._holder(lock, place)} for {self._lock_timeout:g} s; try again"
                 )
-            if lock.seen >= look:
+            if lock.seen >= poll_at:
                 self._remove_expired(lock, place)
-                look = lock.seen + LOOK_SECONDS
+                poll_at = lock.seen + POLL_SECONDS
             time.sleep(wait * random.uniform(0.5, 1.0))
-            wait = min(wait * 2, LONGEST_WAIT)
+            wait = min(wait * 2, MAX_WAIT)
             asked = time.monotonic()
             with _not_gone(lock.what):
                 state = self._metastore.check_lock(lock.id).state

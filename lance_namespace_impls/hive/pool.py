@@ -139,12 +139,12 @@ class Pool:
             UnreachableError: no metastore can be reached, or it went away during the call.
             TException: what the metastore answers.
         """
-        patience = self._connect_timeout + self._read_timeout
+        wait_seconds = self._connect_timeout + self._read_timeout
         free = self._free
-        if not free.acquire(timeout=patience):
+        if not free.acquire(timeout=wait_seconds):
             raise UnreachableError(
                 f"none of the {self._size} connections to the metastore became free within "
-                f"{patience:g} s; raise client.pool-size, or send it less at a time"
+                f"{wait_seconds:g} s; raise client.pool-size, or send it less at a time"
             )
         try:
             connection = self._kept() or self._open()
@@ -224,12 +224,12 @@ class Pool:
         self, connection: Connection, error: BaseException, repeatable: bool
     ) -> UnreachableError:
         if _is_timeout(error):
-            said = f"said nothing for {self._read_timeout:g} s"
+            what = f"did not answer for {self._read_timeout:g} s"
         else:
-            said = f"went away during the call ({first_line(error)})"
+            what = f"went away during the call ({first_line(error)})"
         advice = "" if repeatable else "; the change may have been made: look before repeating it"
         return UnreachableError(
-            f"the metastore {connection.host} {said}{advice}", under_way=not repeatable
+            f"the metastore {connection.host} {what}{advice}", under_way=not repeatable
         )
 
 

@@ -219,7 +219,7 @@ class IcebergNamespace(CatalogNamespace):
         entries = ordered_map(
             self._all_table_names(parent, after),
             lambda name: self._listed((*parent, name)),
-            at_once=self.config.max_concurrency,
+            max_concurrency=self.config.max_concurrency,
             wanted=wanted,
         )
         return ListedTables((entry.id[-1], partial(_same, entry)) for entry in entries)

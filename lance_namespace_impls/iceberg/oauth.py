@@ -106,11 +106,11 @@ class ClientCredentials(httpx.Auth):
         return _Held(str(token), asked + life - min(LEEWAY_SECONDS, life / 2))
 
     def _refused(self, error: Exception) -> UnauthenticatedError | ServiceUnavailableError:
-        said = scrub(first_line(error), self._secrets)
+        text = scrub(first_line(error), self._secrets)
         if isinstance(error, httpx.HTTPStatusError) and error.response.status_code >= 500:
-            return ServiceUnavailableError(f"no token from {self._uri}: {said}")
+            return ServiceUnavailableError(f"no token from {self._uri}: {text}")
         return UnauthenticatedError(
-            f"{self._uri} gives no token for this credential: {said}; check 'credential' and 'scope' "
+            f"{self._uri} gives no token for this credential: {text}; check 'credential' and 'scope' "
             f"({self._scope!r}; Apache Polaris wants PRINCIPAL_ROLE:ALL)"
         )
 

@@ -31,7 +31,7 @@ class RestConfig(HttpConfig):
 
     uri: str = option(doc="address of the server, such as http://localhost:2333")
     delimiter: str = option(
-        default=DEFAULT_DELIMITER, doc="joins the names of an identifier on a route"
+        default=DEFAULT_DELIMITER, doc="joins the levels of an identifier on a route"
     )
     api_key: str | None = option(default=None, secret=True, doc="API key, sent as 'x-api-key'")
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 # What the server puts into a request's scope.
 ABORT = "lance_namespace.abort"
 CERTIFICATE = "lance_namespace.certificate"
-LONGEST_REQUEST_ID = 128
+MAX_REQUEST_ID_LENGTH = 128
 
 
 class Call:
@@ -118,7 +118,7 @@ class Call:
         """What to find the request by in the log: the client's ``x-request-id``, or a new one."""
         if self._id is None:
             given = self.headers.get("x-request-id", "")
-            usable = 0 < len(given) <= LONGEST_REQUEST_ID and given.isprintable()
+            usable = 0 < len(given) <= MAX_REQUEST_ID_LENGTH and given.isprintable()
             self._id = given if usable else uuid.uuid4().hex
         return self._id
 

@@ -17,9 +17,9 @@ from .requests import Headers
 __all__ = ["Authentication", "Caller", "CallerSource", "Certificates", "Credentials"]
 
 # Failures that an address may have at once, and how many a second it gets back.
-FAILURES, FAILURES_A_SECOND = 20, 0.5
+FAILURES, FAILURES_PER_SECOND = 20, 0.5
 ADDRESSES = 10_000
-LONGEST_CREDENTIAL = 16 << 10
+MAX_CREDENTIAL_LENGTH = 16 << 10
 
 
 @attrs.frozen
@@ -65,7 +65,7 @@ class Credentials:
 
 
 def _usable(tokens: Iterable[str]) -> tuple[str, ...]:
-    return tuple(token for token in tokens if token and len(token) <= LONGEST_CREDENTIAL)
+    return tuple(token for token in tokens if token and len(token) <= MAX_CREDENTIAL_LENGTH)
 
 
 class CallerSource(Protocol):
@@ -142,8 +142,8 @@ class Authentication:
         """Note a failure; return the seconds to wait where there were too many."""
         now = time.monotonic()
         left, at = self._failures.pop(address, (float(FAILURES), now))
-        left = min(FAILURES, left + (now - at) * FAILURES_A_SECOND)
+        left = min(FAILURES, left + (now - at) * FAILURES_PER_SECOND)
         self._failures[address] = (max(0.0, left - 1), now)
         while len(self._failures) > ADDRESSES:
             self._failures.popitem(last=False)
-        return 0.0 if left >= 1 else (1 - left) / FAILURES_A_SECOND
+        return 0.0 if left >= 1 else (1 - left) / FAILURES_PER_SECOND

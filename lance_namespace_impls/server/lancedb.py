@@ -271,7 +271,7 @@ def _clauses(query: Any) -> Any:
 def _counts(given: Json, *, searches: bool) -> None:
     """Let `k` count from the offset on, as LanceDB does, and stand for all rows where it does."""
     if isinstance(given.get("k"), int) and given["k"] >= ALL_ROWS:
-        given["k"] = 0 if not given.get("full_text_query") else MOST_FOUND
+        given["k"] = 0 if not given.get("full_text_query") else MAX_FOUND
     if searches and isinstance(given.get("offset"), int) and isinstance(given.get("k"), int):
         given["k"] += given["offset"]
     if given.get("maximum_nprobes") == 0:
@@ -282,7 +282,7 @@ def _counts(given: Json, *, searches: bool) -> None:
 
 _OF_SEVERAL = ("query", "columns", "boost")
 # As many rows as a full-text search gives where its caller asks for all.
-MOST_FOUND = 1 << 20
+MAX_FOUND = 1 << 20
 
 
 def _plan_body(given: Json) -> None:

@@ -35,8 +35,8 @@ FETCH_SECONDS = 10.0
 # Keys are fetched anew this often, so that one that was withdrawn is not believed for long, and
 # where a token names one that is not known, but not more often than this.
 KEEP_SECONDS = 300.0
-LEAST_SECONDS = 5.0
-MOST_BYTES = 1 << 20
+MIN_SECONDS = 5.0
+MAX_BYTES = 1 << 20
 
 
 class OidcIssuer:
@@ -73,7 +73,7 @@ class OidcIssuer:
         self._lock = threading.Lock()
         self._keys: dict[str | None, Any] = {}
         self._fetched = -KEEP_SECONDS
-        self._tried = -LEAST_SECONDS
+        self._tried = -MIN_SECONDS
 
     def find(self, credentials: Credentials) -> Caller | None:
         """Return whose token it is; None where it is none of the issuer's, or no good any more.
@@ -122,7 +122,7 @@ class OidcIssuer:
             due = now - self._fetched >= KEEP_SECONDS or (
                 name is not None and name not in self._keys
             )
-            if due and now - self._tried >= LEAST_SECONDS:
+            if due and now - self._tried >= MIN_SECONDS:
                 self._tried = now
                 try:
                     self._keys = self._fetch()
@@ -152,6 +152,6 @@ class OidcIssuer:
     def _get(client: httpx.Client, uri: str) -> Any:
         answer = client.get(uri)
         answer.raise_for_status()
-        if len(answer.content) > MOST_BYTES:
-            raise ValueError(f"{uri} is larger than {MOST_BYTES} bytes")
+        if len(answer.content) > MAX_BYTES:
+            raise ValueError(f"{uri} is larger than {MAX_BYTES} bytes")
         return answer.json()

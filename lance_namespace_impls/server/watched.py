@@ -20,7 +20,7 @@ logger = logging.getLogger("lance_namespace_impls.server")
 
 T = TypeVar("T")
 
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 
 
 class Watched(Generic[T]):
@@ -44,7 +44,7 @@ class Watched(Generic[T]):
         self._lock = threading.Lock()
         self._seen = self._mark()
         self._value = self._load()
-        self._next = time.monotonic() + LOOK_SECONDS
+        self._next = time.monotonic() + POLL_SECONDS
 
     def get(self) -> T:
         """Return what the file holds now."""
@@ -52,7 +52,7 @@ class Watched(Generic[T]):
             try:
                 self._look()
             finally:
-                self._next = time.monotonic() + LOOK_SECONDS
+                self._next = time.monotonic() + POLL_SECONDS
                 self._lock.release()
         return self._value
 

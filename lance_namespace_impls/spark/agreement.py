@@ -9,18 +9,20 @@ import pyarrow as pa
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
 
 from .columns import with_types
-from .files import Format, Look
+from .files import FileInfo, Format
 from .files.numbers import has_mixed
 from .writing import check_schema
 
 __all__ = ["agree"]
 
 
-def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: str) -> pa.Schema:
+def agree(
+    infos: Sequence[FileInfo], reader: Format, table: pa.Schema | None, name: str
+) -> pa.Schema:
     """Give the one schema in which all files are read.
 
     Args:
-        looks: what is in the files.
+        infos: what is in the files.
         reader: their format, with the options.
         table: schema of the table that the rows are added to, if it is there.
         name: the table, for messages.
@@ -29,14 +31,14 @@ def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: 
         TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
         TableSchemaValidationError: code 20, a file does not fit; the message names it.
     """
-    looks = [look for look in looks if look.schema.names]
+    infos = [info for info in infos if info.schema.names]
     found: dict[str, pa.DataType] = {}
-    for look in looks:
-        for field in look.schema:
+    for info in infos:
+        for field in info.schema:
             kind = reader.unify(found.get(field.name, pa.null()), field.type)
             if kind is None:
                 raise TableSchemaValidationError(
-                    f"{look.file.path}: column {field.name} is {reader.shown(field.type)}, and "
+                    f"{info.file.path}: column {field.name} is {reader.shown(field.type)}, and "
                     f"{reader.shown(found[field.name])} in the files before it"
                 )
             found[field.name] = kind
@@ -49,9 +51,9 @@ def agree(looks: Sequence[Look], reader: Format, table: pa.Schema | None, name: 
     else:
         schema = table
     check_schema(schema, name)
-    by_schema = {look.schema: look for look in reversed(looks)}  # the first file of each schema
-    for look in by_schema.values():
-        _check_look(look, reader, schema, name)
+    by_schema = {info.schema: info for info in reversed(infos)}  # the first file of each schema
+    for info in by_schema.values():
+        _check_file(info, reader, schema, name)
     return schema
 
 
@@ -69,24 +71,24 @@ def _check_digits(schema: pa.Schema, name: str) -> None:
             )
 
 
-def _check_look(look: Look, reader: Format, schema: pa.Schema, name: str) -> None:
+def _check_file(info: FileInfo, reader: Format, schema: pa.Schema, name: str) -> None:
     """Refuse a file that cannot be read in a schema (code 20)."""
     lenient = (reader.options.missing or reader.default_missing) == "null"
-    known, given = set(schema.names), set(look.schema.names)
-    for field in look.schema:
+    known, given = set(schema.names), set(info.schema.names)
+    for field in info.schema:
         if field.name not in known:
             raise TableSchemaValidationError(
-                f"{look.file.path}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
+                f"{info.file.path}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
             )
         wanted = schema.field(field.name).type
         if not reader.fits(field.type, wanted):
             raise TableSchemaValidationError(
-                f"{look.file.path}: column {field.name} is {reader.shown(field.type)}, which "
+                f"{info.file.path}: column {field.name} is {reader.shown(field.type)}, which "
                 f"cannot be read as {wanted}"
             )
     for field in schema:
         if field.name not in given and not (lenient and field.nullable):
             hint = "; option missing=null takes null for it" if field.nullable else ""
             raise TableSchemaValidationError(
-                f"{look.file.path}: column {field.name} is missing{hint}"
+                f"{info.file.path}: column {field.name} is missing{hint}"
             )

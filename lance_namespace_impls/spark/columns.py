@@ -54,7 +54,7 @@ __all__ = [
     "with_types",
 ]
 
-MOST_DECIMAL_DIGITS = 38
+MAX_DECIMAL_DIGITS = 38
 # Below Arrow's and the JVM's limit of 2 GiB for one batch, with room for what a cast adds.
 BATCH_BYTES = 128 << 20
 
@@ -212,7 +212,7 @@ def _plain(kind: pa.DataType, column: str) -> pa.DataType:
     elif is_.is_fixed_size_binary(kind):
         return pa.binary()
     elif is_.is_decimal(kind):
-        if kind.precision <= MOST_DECIMAL_DIGITS:
+        if kind.precision <= MAX_DECIMAL_DIGITS:
             return pa.decimal128(kind.precision, kind.scale)
     elif is_.is_timestamp(kind):
         return pa.timestamp("us", "UTC" if kind.tz else None)

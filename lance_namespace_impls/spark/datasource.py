@@ -71,7 +71,7 @@ class TableOptions:
         doc="the table, where it is not the argument of load() or save()",
     )
     delimiter: str | None = option(
-        doc="what joins the names of the table's identifier; else it is written as in Spark SQL",
+        doc="what joins the levels of the table's identifier; else it is written as in Spark SQL",
     )
     version: int | None = option(read=whole_number(1), doc="version to read, else the latest")
     tag: str | None = option(doc="tag of the version to read")

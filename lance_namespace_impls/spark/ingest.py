@@ -29,7 +29,7 @@ from ..core.modes import parse_mode
 from ..registry import connect
 from .agreement import agree
 from .failures import protocol_error
-from .files import FORMATS, Format, Look, Piece, SourceFile, find_files
+from .files import FORMATS, FileInfo, Format, Piece, SourceFile, find_files
 from .options import read_options
 from .runners import Count, Runner, SparkRunner, ThreadRunner
 from .writing import Mode, Target, WritePlan, abort, commit, plan_write, write_rows
@@ -42,9 +42,9 @@ __all__ = ["ImportPreview", "ImportResult", "Progress", "import_files", "preview
 Progress = Callable[[int, int, int], None]
 """Called with the tasks done, the tasks in all (as far as known) and the rows written so far."""
 
-LEAST_TASK_BYTES = 8 << 20
-MOST_TASK_BYTES = 128 << 20
-FILES_A_LOOK = 256
+MIN_TASK_BYTES = 8 << 20
+MAX_TASK_BYTES = 128 << 20
+FILES_PER_TASK = 256
 SMALL_BYTES = 256 << 20
 """Files of so many bytes together are imported sooner by this process than by a Spark to be started."""
 
@@ -114,7 +114,7 @@ def import_files(
             and all is. The table is the same.
         impl: implementation of the namespace, as for `connect`.
         properties: its properties.
-        table: identifier of the table, a list of names.
+        table: identifier of the table, a list of levels.
         sources: files, folders and patterns such as ``data/*.csv``; paths or URIs that workers
             can read too.
         format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given.
@@ -151,11 +151,11 @@ def import_files(
         inputs = _Inputs.find(sources, format, options)
         runner = _runner(spark, inputs.files, cores, small_bytes)
         job = _Import(runner, target, inputs.reader, progress)
-        looks, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+        infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
         plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
         if plan is None:
             return _kept(target, started)
-        fragments, version = job.write(plan, looks)
+        fragments, version = job.write(plan, infos)
         return ImportResult(
             table=identifier,
             location=plan.location,
@@ -251,7 +251,7 @@ def _kept(target: Target, started: float) -> ImportResult:
 def _present(target: Target, mode: Mode) -> Any:
     """Open the table's dataset where there is one, and refuse at once what the mode forbids."""
     try:
-        storage, has_data = target.look()
+        storage, has_data = target.locate()
     except TableNotFoundError:
         if mode is Mode.APPEND:
             raise
@@ -263,15 +263,15 @@ def _present(target: Target, mode: Mode) -> Any:
     return target.open(storage)
 
 
-def divide(looks: Sequence[Look], most_bytes: int) -> list[list[Piece]]:
-    """Divide the files into tasks of about `most_bytes`, in the order of the files."""
+def divide(infos: Sequence[FileInfo], max_bytes: int) -> list[list[Piece]]:
+    """Divide the files into tasks of about `max_bytes`, in the order of the files."""
     tasks: list[list[Piece]] = []
     room = 0
-    for look in looks:
-        for piece in look.pieces(most_bytes):
+    for info in infos:
+        for piece in info.pieces(max_bytes):
             if not tasks or piece.size > room:
                 tasks.append([])
-                room = most_bytes
+                room = max_bytes
             tasks[-1].append(piece)
             room -= piece.size
     return tasks
@@ -296,8 +296,8 @@ class _Import:
         self._progress = progress
         self._done_before = 0
 
-    def look(self, files: Sequence[SourceFile]) -> list[Look]:
-        """Look at all files, several at once, and keep their order.
+    def inspect(self, files: Sequence[SourceFile]) -> list[FileInfo]:
+        """Inspect all files, several at once, and keep their order.
 
         Raises:
             TableSchemaValidationError: code 20, a file is not of the format.
@@ -306,37 +306,39 @@ class _Import:
         groups: list[list[SourceFile]] = []
         room, most = 0, max(1, sum(file.size for file in files) // (cores * 4))
         for file in files:
-            if not groups or file.size > room or len(groups[-1]) == FILES_A_LOOK:
+            if not groups or file.size > room or len(groups[-1]) == FILES_PER_TASK:
                 groups.append([])
                 room = most
             groups[-1].append(file)
             room -= file.size
         tasks = [json.dumps([attrs.asdict(file) for file in group]) for group in groups]
         format = self.format
-        answers = self._run(tasks, lambda text, count: _look(format, text), expected=len(tasks))
+        answers = self._run(tasks, lambda text, count: _inspect(format, text), expected=len(tasks))
         for answer in answers:
             _raise_failure(answer)
-        return [_look_from_json(look) for answer in answers for look in answer["looks"]]
+        return [_info_from_json(info) for answer in answers for info in answer["files"]]
 
-    def agree(self, files: Sequence[SourceFile], table: Any) -> tuple[list[Look], pa.Schema]:
-        """Look at all files, and return what is in them and the one schema to read them in.
+    def agree(self, files: Sequence[SourceFile], table: Any) -> tuple[list[FileInfo], pa.Schema]:
+        """Inspect all files, and return what is in them and the one schema to read them in.
 
         Args:
             files: the files.
             table: dataset that the rows are added to, if there is one.
         """
-        looks = self.look(files)
+        infos = self.inspect(files)
         appended = None if table is None else table.schema
-        return looks, agree(looks, self.format, appended, self._target.name)
+        return infos, agree(infos, self.format, appended, self._target.name)
 
-    def write(self, plan: WritePlan, looks: Sequence[Look]) -> tuple[list[Mapping[str, Any]], int]:
+    def write(
+        self, plan: WritePlan, infos: Sequence[FileInfo]
+    ) -> tuple[list[Mapping[str, Any]], int]:
         """Write all rows and commit them; give the fragments and the new version.
 
         Raises:
             ConcurrentModificationError: code 14.
             TableSchemaValidationError: code 20, a value does not fit.
         """
-        tasks = divide(looks, self._task_bytes(looks))
+        tasks = divide(infos, self._task_bytes(infos))
         texts = [json.dumps([attrs.asdict(piece) for piece in task]) for task in tasks]
         format = self.format
         written: list[Mapping[str, Any]] = []
@@ -353,11 +355,11 @@ class _Import:
                 error.add_note(f"What was written could not be taken back: {second}")
             raise
 
-    def _task_bytes(self, looks: Sequence[Look]) -> int:
+    def _task_bytes(self, infos: Sequence[FileInfo]) -> int:
         if self.format.options.task_bytes:
             return int(self.format.options.task_bytes)
-        share = -(-sum(look.file.size for look in looks) // self._runner.cores)
-        return min(max(share, LEAST_TASK_BYTES), MOST_TASK_BYTES)
+        share = -(-sum(info.file.size for info in infos) // self._runner.cores)
+        return min(max(share, MIN_TASK_BYTES), MAX_TASK_BYTES)
 
     def _run(
         self,
@@ -390,13 +392,13 @@ class _Import:
             self._progress(done, total, rows)
 
 
-def _look(format: Format, text: str) -> dict[str, Any]:
-    """Look at files, on a worker."""
+def _inspect(format: Format, text: str) -> dict[str, Any]:
+    """Inspect files, on a worker."""
     try:
-        looks = [format.look(SourceFile(**file)) for file in json.loads(text)]
+        infos = [format.inspect(SourceFile(**file)) for file in json.loads(text)]
     except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
         return _failure(protocol_error(error, "reading files"))
-    return {"looks": [_look_to_json(look) for look in looks]}
+    return {"files": [_info_to_json(info) for info in infos]}
 
 
 def _write(format: Format, plan: WritePlan, text: str, count: Count) -> dict[str, Any]:
@@ -425,11 +427,11 @@ def _raise_failure(answer: Mapping[str, Any]) -> None:
         raise error_for(failure["code"], failure["error"], status=failure["status"])
 
 
-def _look_to_json(look: Look) -> dict[str, Any]:
-    schema = base64.b64encode(look.schema.serialize()).decode()
-    return {**attrs.asdict(look, filter=lambda field, _: field.name != "schema"), "schema": schema}
+def _info_to_json(info: FileInfo) -> dict[str, Any]:
+    schema = base64.b64encode(info.schema.serialize()).decode()
+    return {**attrs.asdict(info, filter=lambda field, _: field.name != "schema"), "schema": schema}
 
 
-def _look_from_json(look: Mapping[str, Any]) -> Look:
-    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(look["schema"])))
-    return Look(**{**look, "schema": schema, "file": SourceFile(**look["file"])})
+def _info_from_json(info: Mapping[str, Any]) -> FileInfo:
+    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(info["schema"])))
+    return FileInfo(**{**info, "schema": schema, "file": SourceFile(**info["file"])})

@@ -94,7 +94,7 @@ def _fetch(parts: Sequence[str], folder: Path) -> None:
     except subprocess.TimeoutExpired as error:
         raise ServiceUnavailableError(f"{':'.join(parts)} did not come in time") from error
     if done.returncode:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if "::" in line]
+        lines = [line for line in (done.stdout + done.stderr).splitlines() if "::" in line]
         raise ServiceUnavailableError(
-            f"{':'.join(parts)} cannot be fetched: {first_line(RuntimeError(' '.join(said)[:300]))}"
+            f"{':'.join(parts)} cannot be fetched: {first_line(RuntimeError(' '.join(lines)[:300]))}"
         )

@@ -110,7 +110,7 @@ def choice(*allowed: str) -> Callable[[str], str]:
 
 
 def character(text: str) -> str:
-    r"""Read one character; ``\t`` and ``tab`` are the tabulator."""
+    r"""Read one character; ``\t`` and ``tab`` are a tab."""
     text = "\t" if text in (r"\t", "tab") else text
     if len(text) != 1:
         raise ValueError("one character")

@@ -38,7 +38,7 @@ class Target:
         """The table in messages."""
         return f"table {format_identifier(self.table)}"
 
-    def look(self) -> tuple[TableStorage, bool]:
+    def locate(self) -> tuple[TableStorage, bool]:
         """Ask the namespace where the table is, and whether it has data or is only declared.
 
         Raises:

@@ -113,12 +113,12 @@ def plan_write(
     check_schema(schema, target.name)
     declared = False
     try:
-        storage, has_data = target.look()
+        storage, has_data = target.locate()
     except TableNotFoundError:
         if mode is Mode.APPEND and not makes_table:
             raise
         declared = _declare(target, mode)
-        storage, has_data = target.look()
+        storage, has_data = target.locate()
     version, written = 0, schema
     if has_data:
         if mode is Mode.CREATE:
@@ -156,7 +156,7 @@ def _declare(target: Target, mode: Mode) -> bool:
         if mode is Mode.CREATE:
             raise
         try:
-            target.look()
+            target.locate()
         except TableNotFoundError:
             raise error from None
         return False

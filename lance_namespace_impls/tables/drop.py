@@ -1,16 +1,16 @@
 """Deleting a table's data, so that what was interrupted can be resumed.
 
-A table that is out of its catalog is found by nobody. So before it leaves, a mark is put beside its
+A table that is out of its catalog is found by nobody. So before it leaves, a marker is put beside its
 data: the table's name and the version that its data then had. Whoever drops or creates a table of
-that name again finds the mark and deletes the rest. The manifests go first, since a dataset with
-half of its files must not open, and the mark goes last.
+that name again finds the marker and deletes the rest. The manifests go first, since a dataset with
+half of its files must not open, and the marker goes last.
 
 Only what Lance wrote is deleted, file by file: what the manifests name, and what has a name that
 Lance gives. An Iceberg catalog keeps files of its own beside the data, and the location may be
 anybody's, a bucket with other tables in it for one.
 
-A mark counts only while nothing was written since: not where the dataset has a version that is
-higher or younger than the mark's.
+A marker counts only while nothing was written since: not where the dataset has a version that is
+higher or younger than the marker's.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ from .layout import (
     is_marker,
 )
 
-__all__ = ["MARK", "FolderState", "TableFolder", "delete_folder"]
+__all__ = ["DROP_MARKER", "FolderState", "TableFolder", "delete_folder"]
 
-MARK = ".lance-dropped"
-DELETES_AT_ONCE = 16
+DROP_MARKER = ".lance-dropped"
+DELETE_CONCURRENCY = 16
 
 
 @attrs.frozen(kw_only=True)
@@ -136,7 +136,7 @@ class TableFolder:
         foreign = (path for path in inside if not self._is_lances(path))
         return min(at_root, default=None) or next(foreign, None)
 
-    def mark(self, identifier: Identifier) -> bool:
+    def write_drop_marker(self, identifier: Identifier) -> bool:
         """Note that the table is being dropped; False where there is nothing to delete."""
         state = self.state()
         if state is None:
@@ -144,32 +144,32 @@ class TableFolder:
                 return False
             state = _NOTHING
         content = {"id": list(identifier), **attrs.asdict(state), "named": sorted(self._named)}
-        self._write(MARK, json.dumps(content).encode())
+        self._write(DROP_MARKER, json.dumps(content).encode())
         return True
 
     def reserve(self) -> None:
         """Write an empty file there, which makes it a folder on an object store, and not an empty one."""
         self._write(RESERVED, b"")
 
-    def unmark(self) -> bool:
-        """Take the mark away; return whether there was one."""
-        return bool(self._files.contains(MARK)) and self._delete_file(MARK)
+    def remove_drop_marker(self) -> bool:
+        """Remove the marker; return whether there was one."""
+        return bool(self._files.contains(DROP_MARKER)) and self._delete_file(DROP_MARKER)
 
-    def is_marked(self, identifier: Identifier) -> bool:
+    def has_drop_marker(self, identifier: Identifier) -> bool:
         """Return whether a drop of that table was interrupted here and nothing was written since."""
-        if MARK not in self._entries[1]:
+        if DROP_MARKER not in self._entries[1]:
             return False
-        marked = self._read_mark()
-        if marked is None or marked[0] != identifier:
+        marker = self._read_drop_marker()
+        if marker is None or marker[0] != identifier:
             return False
         now = self.state() or _NOTHING
-        return now.version <= marked[1].version and now.written <= marked[1].written
+        return now.version <= marker[1].version and now.written <= marker[1].written
 
     def delete(self) -> bool:
-        """Delete the data, the manifests first and the mark last; what others put there stays.
+        """Delete the data, the manifests first and the marker last; what others put there stays.
 
         Returns:
-            False where the mark went meanwhile: someone else came to the end of the same drop.
+            False where the marker went meanwhile: someone else came to the end of the same drop.
 
         Raises:
             ConcurrentModificationError: code 14, someone else deletes it at the same moment.
@@ -184,9 +184,9 @@ class TableFolder:
             }
             for folder in sorted(theirs, key=lambda name: _TURN.get(name, 1)):
                 self._delete_folder(folder, theirs[folder])
-            for file in filter(is_marker, files - {MARK}):
+            for file in filter(is_marker, files - {DROP_MARKER}):
                 self._delete_file(file)
-            was_marked = self.unmark()
+            had_marker = self.remove_drop_marker()
             if self._local is not None:
                 _remove_if_empty(self._local)
         except ConcurrentModificationError:
@@ -196,7 +196,7 @@ class TableFolder:
                 f"the table is out of the catalog, but not all data at {self._storage.location} "
                 f"could be deleted; drop it again to go on: {first_line(error)}"
             ) from error
-        return was_marked
+        return had_marker
 
     def state(self) -> FolderState | None:
         """Return how far the dataset is; None where none opens, or what is there is damaged."""
@@ -218,7 +218,7 @@ class TableFolder:
     def _named(self) -> set[str]:
         """Paths of data files that have another name than Lance gives, and that a manifest names.
 
-        The manifests are read only where there is such a file; the mark says what those named that
+        The manifests are read only where there is such a file; the marker says what those named that
         a drop has deleted already.
         """
         wanted = {
@@ -228,8 +228,8 @@ class TableFolder:
         }
         if not wanted:
             return set()
-        marked = self._read_mark() if MARK in self._entries[1] else None
-        named = set(marked[2]) if marked is not None else set()
+        marker = self._read_drop_marker() if DROP_MARKER in self._entries[1] else None
+        named = set(marker[2]) if marker is not None else set()
         dataset = _unless_damaged(partial(open_dataset, self._storage))
         for version in reversed(dataset.versions() if dataset is not None else []):
             if not wanted - named:
@@ -245,7 +245,7 @@ class TableFolder:
 
     def _has_remains(self) -> bool:
         """Return whether there is what a drop or a first write left that was interrupted."""
-        return MARK in self._entries[1] or any(
+        return DROP_MARKER in self._entries[1] or any(
             self._is_lances(path)
             for folder in (VERSIONS, DATA)
             for path in self._contents.get(folder, ())
@@ -275,7 +275,7 @@ class TableFolder:
         elif len(paths) == len(self._contents[name]):
             self._delete_in_bulk(name)
         else:
-            with ThreadPoolExecutor(DELETES_AT_ONCE) as pool:
+            with ThreadPoolExecutor(DELETE_CONCURRENCY) as pool:
                 list(pool.map(self._delete_file, paths))
 
     def _delete_in_bulk(self, name: str) -> None:
@@ -314,9 +314,9 @@ class TableFolder:
             local.write_bytes(content)
             self._files.upload_file(local, name)
 
-    def _read_mark(self) -> tuple[Identifier, FolderState, frozenset[str]] | None:
-        """Read the mark; None where it is not one of ours, or has gone meanwhile."""
-        content = read_small(self._files, MARK)
+    def _read_drop_marker(self) -> tuple[Identifier, FolderState, frozenset[str]] | None:
+        """Read the marker; None where it is not one of ours, or has gone meanwhile."""
+        content = read_small(self._files, DROP_MARKER)
         if content is None:
             return None
         try:

@@ -72,10 +72,10 @@ _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
 
 def plain_message(error: BaseException) -> str:
     """Return pylance's message on one line, without the place in its source and dumps of schemas."""
-    return first_line(Exception(_DUMP.sub("", _SOURCE.sub("", _said(error)))))
+    return first_line(Exception(_DUMP.sub("", _SOURCE.sub("", _error_text(error)))))
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return the message of an exception, without the middle of one that is very long.
 
     It repeats what the caller sent, and most patterns here take time that grows with the square of
@@ -96,7 +96,7 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
         error: the failure.
         what: the operation and its object, to open the message with.
     """
-    text = _said(error)
+    text = _error_text(error)
     if _BROKEN.search(text):
         return InvalidTableStateError(
             f"{what}: what is there does not follow the Lance format: {plain_message(error)}"

@@ -25,7 +25,7 @@ READ_AHEAD_BYTES = 32 << 20
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 << 20
 # Lance works through a full-text query by recursion, on a stack that ends the process.
-DEEPEST_QUERY = 32
+MAX_QUERY_DEPTH = 32
 
 
 def scanner(dataset: Any, request: Query) -> Any:
@@ -208,9 +208,9 @@ def _full_text(request: Query) -> Any:
 
 def _structured(query: Any, depth: int = 1) -> Any:
     """Build pylance's query object for one node of a structured full-text query."""
-    if depth > DEEPEST_QUERY:
+    if depth > MAX_QUERY_DEPTH:
         raise InvalidInputError(
-            f"QueryTable: a full-text query has at most {DEEPEST_QUERY} levels; take some out"
+            f"QueryTable: a full-text query has at most {MAX_QUERY_DEPTH} levels; take some out"
         )
     from lance.query import (
         BooleanQuery,

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 # A name becomes that of a file, escaped and with an ending; file systems take 255 bytes.
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 MAIN = "main"
 # pylance takes letters of any script in a tag, and then finds no tag of the table any more.
 _TAG = re.compile(r"[A-Za-z0-9._-]+")
@@ -116,10 +116,10 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
         TableVersionNotFoundError: code 11.
         TableBranchNotFoundError: code 22.
     """
-    if not _TAG.fullmatch(name) or len(name) > LONGEST_NAME:
+    if not _TAG.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         raise InvalidInputError(
             f"CreateTableTag: {_shown(name)} cannot be the name of a tag: it is of ASCII letters, "
-            f"digits, '.', '-' and '_', and of {LONGEST_NAME} characters at most"
+            f"digits, '.', '-' and '_', and of {MAX_NAME_LENGTH} characters at most"
         )
     require_branch(dataset, branch)
     with _ref_errors(name, version, branch):
@@ -132,14 +132,14 @@ def _ref_errors(name: str, version: int | None = None, branch: str | None = None
     try:
         yield
     except (ValueError, OSError, RuntimeError) as error:
-        said = str(error)
-        if "Ref conflict error" in said:
+        text = str(error)
+        if "Ref conflict error" in text:
             raise TableTagAlreadyExistsError(
                 f"tag {name!r} already exists; update or delete it"
             ) from error
-        if "Ref not found" in said or "Ref is invalid" in said:
+        if "Ref not found" in text or "Ref is invalid" in text:
             raise _no_tag(name) from error
-        if "Version not found" in said:
+        if "Version not found" in text:
             raise _no_version(version, branch) from error
         raise
 
@@ -223,7 +223,7 @@ def branches(dataset: Any) -> dict[str, BranchContents]:
 def create_branch(
     dataset: Any, name: str, from_branch: str | None, from_version: int | None
 ) -> None:
-    """Start a branch, from the latest version of the main branch unless said otherwise.
+    """Start a branch, from the latest version of the main branch unless another version is named.
 
     Raises:
         InvalidInputError: code 13, the name cannot be that of a branch.
@@ -232,9 +232,9 @@ def create_branch(
         TableVersionNotFoundError: code 11.
     """
     # pylance escapes it twice on its way to the name of a file.
-    if len(quote(quote(name, safe=""), safe="")) > LONGEST_NAME:
+    if len(quote(quote(name, safe=""), safe="")) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"CreateTableBranch: {_shown(name)} is too long for the name of a branch: {LONGEST_NAME} "
+            f"CreateTableBranch: {_shown(name)} is too long for the name of a branch: {MAX_NAME_LENGTH} "
             "characters at most, of which one outside ASCII counts several times"
         )
     # pylance's own refusal of a branch that is there already is an internal error.

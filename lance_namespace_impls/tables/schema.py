@@ -104,7 +104,7 @@ _ARROW_NAMES = {
 }
 # A decimal's `length` holds both its numbers: this many times the precision, and the scale.
 _PRECISION_STEP = 1000
-_LEAST_SCALE = -128
+_MIN_SCALE = -128
 
 
 def _type(kind: pa.DataType) -> JsonArrowDataType:
@@ -211,8 +211,8 @@ def _read_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
 
 def unpack_decimal(length: int) -> tuple[int, int]:
     """Return the precision and the scale, in digits, that the length of a decimal type holds."""
-    precision, scale = divmod(length - _LEAST_SCALE, _PRECISION_STEP)
-    return precision, scale + _LEAST_SCALE
+    precision, scale = divmod(length - _MIN_SCALE, _PRECISION_STEP)
+    return precision, scale + _MIN_SCALE
 
 
 def _made(kind: JsonArrowDataType, what: str, make: Callable[[], pa.DataType]) -> pa.DataType:

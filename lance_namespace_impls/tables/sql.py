@@ -19,12 +19,12 @@ __all__ = ["check_sql"]
 
 # Parts (names, values, operators, brackets) from the outermost expression to the innermost, where
 # each may be an operand of the next.
-MOST_PARTS = 256
-MOST_CONNECTIVES = 5_000
-MOST_LEVELS = 32
+MAX_PARTS = 256
+MAX_CONNECTIVES = 5_000
+MAX_LEVELS = 32
 # How often the parser may look at a part, all of them together.
-MOST_LOOKS = 4_000_000
-LOOKS_AGAIN = 3
+MAX_STEPS = 4_000_000
+BACKTRACK_FACTOR = 3
 
 _NUMBER = r"[0-9][0-9.]*+(?:[eE][+-]?[0-9]++)?+(?!\w)"
 _STRING = r"'(?>[^']*(?:''[^']*)*)'"
@@ -53,7 +53,7 @@ _SPLITTING = frozenset({"WHEN", "THEN", "ELSE"})
 class _Level:
     """What is between two brackets; its segments are operands that stand side by side."""
 
-    looks: int
+    steps: int
     """How often the parser may look at a part here."""
     parts: int = 0
     inner_parts: int = 0
@@ -63,15 +63,15 @@ class _Level:
     ranges: int = 0
     """``BETWEEN`` whose ``AND`` is still to come."""
     connectives: int = 0
-    most_parts: int = 0
-    most_connectives: int = 0
+    max_parts: int = 0
+    max_connectives: int = 0
     operand: bool = False
     """Whether the last part was an operand: a sign after it is an operator."""
     is_case: bool = False
 
     def end_segment(self) -> None:
-        self.most_parts = max(self.most_parts, self.parts + self.inner_parts)
-        self.most_connectives = max(self.most_connectives, self.inner_connectives)
+        self.max_parts = max(self.max_parts, self.parts + self.inner_parts)
+        self.max_connectives = max(self.max_connectives, self.inner_connectives)
         self.parts = self.inner_parts = self.inner_connectives = self.tried = self.ranges = 0
         self.operand = False
 
@@ -93,8 +93,8 @@ def check_sql(text: str, what: str) -> None:
 class _Measure:
     def __init__(self, what: str) -> None:
         self._what = what
-        self._levels = [_Level(looks=1)]
-        self._looks = 0
+        self._levels = [_Level(steps=1)]
+        self._steps = 0
 
     def measure(self, text: str) -> None:
         for found in _TOKEN.finditer(text):
@@ -103,8 +103,8 @@ class _Measure:
                 continue
             level = self._levels[-1]
             # A list of a hundred thousand values is one part that is looked at for long.
-            self._looks += level.looks * (1 + (found.end() - found.start()) // 8)
-            if self._looks > MOST_LOOKS:
+            self._steps += level.steps * (1 + (found.end() - found.start()) // 8)
+            if self._steps > MAX_STEPS:
                 raise self._refused(
                     "is too much to parse: nest fewer function calls, or shorten it"
                 )
@@ -161,15 +161,15 @@ class _Measure:
     def _part(self, level: _Level, *, operand: bool) -> None:
         level.parts += 1
         level.operand = operand
-        if level.parts > MOST_PARTS:
+        if level.parts > MAX_PARTS:
             raise self._too_long()
 
     def _open(self, level: _Level, *, is_case: bool = False) -> None:
-        if len(self._levels) > MOST_LEVELS:
-            raise self._refused(f"has more than {MOST_LEVELS} levels of brackets; take some out")
+        if len(self._levels) > MAX_LEVELS:
+            raise self._refused(f"has more than {MAX_LEVELS} levels of brackets; take some out")
         tried = level.tried + is_case
-        looks = min(level.looks * LOOKS_AGAIN ** min(tried, 16), MOST_LOOKS)
-        self._levels.append(_Level(looks=looks, is_case=is_case))
+        steps = min(level.steps * BACKTRACK_FACTOR ** min(tried, 16), MAX_STEPS)
+        self._levels.append(_Level(steps=steps, is_case=is_case))
 
     def _close(self) -> None:
         if len(self._levels) == 1:  # a bracket too many is Lance's to refuse
@@ -178,23 +178,23 @@ class _Measure:
         ended.end_segment()
         self._check(ended)
         outer = self._levels[-1]
-        outer.inner_parts = max(outer.inner_parts, ended.most_parts)
+        outer.inner_parts = max(outer.inner_parts, ended.max_parts)
         outer.inner_connectives = max(
-            outer.inner_connectives, ended.most_connectives + ended.connectives
+            outer.inner_connectives, ended.max_connectives + ended.connectives
         )
 
     def _check(self, level: _Level) -> None:
-        if level.most_parts > MOST_PARTS:
+        if level.max_parts > MAX_PARTS:
             raise self._too_long()
-        if level.connectives + level.most_connectives > MOST_CONNECTIVES:
+        if level.connectives + level.max_connectives > MAX_CONNECTIVES:
             raise self._refused(
-                f"has more than {MOST_CONNECTIVES} AND and OR, one within the other; use IN (...) "
+                f"has more than {MAX_CONNECTIVES} AND and OR, one within the other; use IN (...) "
                 "for many values, or ask several times"
             )
 
     def _too_long(self) -> InvalidInputError:
         return self._refused(
-            f"has an expression of more than {MOST_PARTS} names, values and operators, one within "
+            f"has an expression of more than {MAX_PARTS} names, values and operators, one within "
             "the other; split it with AND or OR, or compute it in steps"
         )
 

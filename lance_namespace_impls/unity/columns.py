@@ -26,7 +26,7 @@ from lance_namespace_client.models import JsonArrowField, JsonArrowSchema
 __all__ = ["to_arrow", "to_columns", "to_json"]
 
 ARROW_KEY = "ARROW:schema"
-LARGEST_DECIMAL = 38
+MAX_DECIMAL = 38
 
 # A Spark type as Spark writes it in JSON: a name, or an object for a nested type.
 SparkType = str | dict[str, Any]
@@ -153,7 +153,7 @@ def _spark_type(kind: pa.DataType) -> SparkType:
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _spark_type(kind.value_type)
     if types.is_decimal(kind):
-        fits = kind.precision <= LARGEST_DECIMAL and 0 <= kind.scale <= kind.precision
+        fits = kind.precision <= MAX_DECIMAL and 0 <= kind.scale <= kind.precision
         return f"decimal({kind.precision},{kind.scale})" if fits else "string"
     if types.is_fixed_size_binary(kind):
         return "binary"
@@ -361,7 +361,7 @@ def _plain_arrow_type(name: str) -> pa.DataType:
     if lower in _TO_ARROW:
         return _TO_ARROW[lower]
     decimal = _DECIMAL.fullmatch(lower)
-    if decimal is not None and 0 < int(decimal[1]) <= LARGEST_DECIMAL:
+    if decimal is not None and 0 < int(decimal[1]) <= MAX_DECIMAL:
         return pa.decimal128(int(decimal[1]), int(decimal[2] or 0))
     if _TEXT.fullmatch(lower):
         return pa.string()

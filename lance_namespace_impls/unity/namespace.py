@@ -65,10 +65,10 @@ NO_PROPERTIES = {"lance.no_properties": "true"}
 # The API joins names with dots and would take such a name apart; the open-source server makes a dot of
 # the other one.
 # Most characters of a property's name and value, and of a column's name, on the open-source server.
-LONGEST_TEXT = 255
+MAX_TEXT_LENGTH = 255
 CHANGES_TRIED = 10
 # How long after a change it is looked for: in seconds, and in times of what the change took.
-LEAST_PAUSE = 0.02
+MIN_PAUSE = 0.02
 PAUSE_FACTOR = 2
 # Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
 PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
@@ -231,7 +231,7 @@ class UnityNamespace(CatalogNamespace):
 
         The API has no condition for a change, so such a writer puts the old values back.
         """
-        time.sleep(max(LEAST_PAUSE, PAUSE_FACTOR * (time.monotonic() - started)))
+        time.sleep(max(MIN_PAUSE, PAUSE_FACTOR * (time.monotonic() - started)))
         found = _properties(self._schema(identifier))
         ours = {key for key in {*before, *after} if before.get(key) != after.get(key)}
         return not any(found.get(key) == before.get(key) for key in ours)
@@ -475,7 +475,7 @@ def _too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceE
         named = [what for what, text in held if _is_too_long(text)]
         what = named[0] if named else "a name or property"
         return InvalidInputError(
-            f"{format_identifier(identifier)}: {what} is longer than the {LONGEST_TEXT} characters "
+            f"{format_identifier(identifier)}: {what} is longer than the {MAX_TEXT_LENGTH} characters "
             "that this server keeps"
         )
 
@@ -484,4 +484,4 @@ def _too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceE
 
 def _is_too_long(text: str) -> bool:
     # Java counts a character beyond the first 65,536 as two.
-    return len(text.encode("utf-16-le")) // 2 > LONGEST_TEXT
+    return len(text.encode("utf-16-le")) // 2 > MAX_TEXT_LENGTH

@@ -277,7 +277,7 @@ class RenameForgets(DirectoryNamespace):
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         super().move_table(entry, new)
         folder = self._live_folder(new[-1])
-        self._directory.unmark(f"{folder}/.lance-properties")
+        self._directory.remove_marker(f"{folder}/.lance-properties")
 
 
 @mutant("says that every table has data")

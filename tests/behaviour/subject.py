@@ -94,7 +94,7 @@ class Subject:
     one that it has, None for a new table; where not, it is denied (code 15)."""
 
     deepest: int = field()
-    """Names in the identifier of the deepest namespaces that the suite makes."""
+    """Levels in the identifier of the deepest namespaces that the suite makes."""
 
     names: SearchStrategy[str] = NAMES
     refused_names: SearchStrategy[str] | None = None

@@ -100,4 +100,4 @@ def test_a_property_given_twice(lake: Lake) -> None:
 
 
 def test_identifiers_with_an_empty_name(lake: Lake) -> None:
-    assert "has an empty name" in lake.error("describe", "a$$b", status=Status.INVALID)
+    assert "has an empty level" in lake.error("describe", "a$$b", status=Status.INVALID)

@@ -163,15 +163,15 @@ def test_a_link_in_a_table_is_not_followed(tmp_path: Path, link: str) -> None:
 def test_a_file_that_comes_between_the_look_and_the_drop_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put_aside = Directory.put_aside
+    move_to_trash = Directory.move_to_trash
 
     def late(self: Directory, folder: str) -> str:
         (tmp_path / folder / "late.txt").write_text("keep me")
-        return put_aside(self, folder)
+        return move_to_trash(self, folder)
 
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         namespace.create_table(T, ROWS)
-        monkeypatch.setattr(Directory, "put_aside", late)
+        monkeypatch.setattr(Directory, "move_to_trash", late)
         refused(lambda: namespace.drop_table(T))
         assert (tmp_path / "t.lance" / "late.txt").exists()
         assert namespace.count_table_rows(T).count == 3

@@ -107,21 +107,21 @@ def test_a_root_that_goes_before_a_drop_is_a_missing_table(
     directory: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory.create_table({"id": ["t"]}, ROWS)
-    alone = Directory.alone
+    exclusive_lock = Directory.exclusive_lock
 
     @contextmanager
-    def too_late(self: Directory, name: str, *, patience: float) -> Iterator[bool]:
+    def too_late(self: Directory, name: str, *, timeout: float) -> Iterator[bool]:
         shutil.rmtree(tmp_path)
-        with alone(self, name, patience=patience) as held:
+        with exclusive_lock(self, name, timeout=timeout) as held:
             yield held
 
-    monkeypatch.setattr(Directory, "alone", too_late)
+    monkeypatch.setattr(Directory, "exclusive_lock", too_late)
     assert code_of(lambda: directory.drop_table({"id": ["t"]})) == 4
 
 
 def test_a_root_that_goes_while_a_table_is_held(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
-    with Directory(str(root), {}).alone("t", patience=0) as held:
+    with Directory(str(root), {}).exclusive_lock("t", timeout=0) as held:
         shutil.rmtree(root)
     assert held

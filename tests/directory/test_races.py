@@ -369,7 +369,7 @@ def test_a_table_that_is_being_filled_is_named_and_left_alone(
     request_: dict[str, Any],
     rows: Any,
 ) -> None:
-    monkeypatch.setattr(directory_namespace, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(directory_namespace, "LOCK_TIMEOUT_SECONDS", 0.05)
     one, two = pair
     outcomes: list[Outcome] = []
     created = one.create_table(

@@ -281,7 +281,7 @@ def test_where_a_namespace_is_is_remembered(
 def test_memory_is_bounded_and_fades(
     namespace: GlueNamespace, glue: GlueServer, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "MOST_PLACES", 2)
+    monkeypatch.setattr(places, "MAX_LOCATIONS", 2)
     for name in ("a", "b", "c"):
         client.create_database(DatabaseInput={"Name": name})
         namespace.declare_table({"id": [name, "t"]})

@@ -265,7 +265,7 @@ def test_looking_up_stops_when_the_reader_stops() -> None:
         asked.append(number)
         return number
 
-    found = ordered_map(range(1000), look_up, at_once=4, wanted=None)
+    found = ordered_map(range(1000), look_up, max_concurrency=4, wanted=None)
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     found.close()  # type: ignore[attr-defined]
     assert len(asked) < 50

@@ -110,7 +110,7 @@ def test_what_is_no_identifier_is_refused(bad: object) -> None:
 
 @pytest.mark.parametrize("text", ["$a", "a$", "a$$b", "$$"])
 def test_a_string_with_an_empty_name_is_refused(text: str) -> None:
-    with pytest.raises(InvalidInputError, match="empty name"):
+    with pytest.raises(InvalidInputError, match="empty level"):
         split_identifier(text)
 
 

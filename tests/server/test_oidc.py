@@ -79,7 +79,7 @@ class Issuer:
 
 @pytest.fixture
 def issuer(monkeypatch):
-    monkeypatch.setattr(oidc, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(oidc, "MIN_SECONDS", 0.0)
     found = Issuer()
     yield found
     found.stop()
@@ -191,7 +191,7 @@ def test_an_issuer_that_does_not_answer(issuer):
 
 
 def test_unknown_keys_are_not_asked_for_at_each_call(issuer, monkeypatch):
-    monkeypatch.setattr(oidc, "LEAST_SECONDS", 3600.0)
+    monkeypatch.setattr(oidc, "MIN_SECONDS", 3600.0)
     source = OidcIssuer(issuer.uri, "lance")
     monkeypatch.setattr(source, "_tried", -1e9)
     assert find(source, issuer.token()) == ANA

@@ -161,7 +161,7 @@ def test_a_wrong_file(tmp_path, text):
 
 
 def test_the_file_is_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(watched, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(watched, "POLL_SECONDS", 0.0)
     policy = decides(tmp_path, ["a"])
     assert policy.allows(Caller("a"), Action.READ, ("a",))
     decides(tmp_path, ["a", "much", "longer"])

@@ -124,7 +124,7 @@ def test_parquet_whose_pages_are_damaged(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_another_error(tmp_path: Path) -> None:
     file = SourceFile(path=str(tmp_path / "gone.csv"), size=5)
     with pytest.raises(LanceNamespaceError, match=r"reading .*gone\.csv") as caught:
-        format_of("csv").look(file)
+        format_of("csv").inspect(file)
     assert caught.value.code != 20
 
 

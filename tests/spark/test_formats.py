@@ -24,8 +24,8 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.spark.agreement import agree
 from lance_namespace_impls.spark.files import (
     FORMATS,
+    FileInfo,
     Format,
-    Look,
     Piece,
     SourceFile,
     find_files,
@@ -47,9 +47,9 @@ def file_of(path: Path, content: str | bytes) -> SourceFile:
 
 
 def read_whole(reader: Format, file: SourceFile, parts: int = 1) -> pa.Table:
-    look = reader.look(file)
-    schema = agree([look], reader, None, "table t")
-    pieces = look.pieces(max(1, -(-file.size // parts)))
+    info = reader.inspect(file)
+    schema = agree([info], reader, None, "table t")
+    pieces = info.pieces(max(1, -(-file.size // parts)))
     batches = [batch for piece in pieces for batch in reader.read(piece, schema)]
     return pa.Table.from_batches(batches, schema)
 
@@ -208,9 +208,9 @@ def test_json_is_the_same_in_any_number_of_pieces(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "BLOCK_BYTES", block)
         reader = format_of("json")
-        look = reader.look(file)
+        info = reader.inspect(file)
         schema = pa.schema([("a", pa.string()), ("b", pa.string())])
-        pieces = look.pieces(max(1, -(-file.size // parts)))
+        pieces = info.pieces(max(1, -(-file.size // parts)))
         batches = [batch for piece in pieces for batch in reader.read(piece, schema)]
     found = pa.Table.from_batches(batches, schema).to_pylist()
     assert found == [{"a": str(a), "b": b} for a, b in rows]
@@ -218,11 +218,11 @@ def test_json_is_the_same_in_any_number_of_pieces(
 
 def test_csv_is_divided_only_where_every_line_is_a_row(tmp_path: Path) -> None:
     reader = format_of("csv")
-    plain = reader.look(file_of(tmp_path / "plain.csv", "a\n" + "1\n" * 50))
+    plain = reader.inspect(file_of(tmp_path / "plain.csv", "a\n" + "1\n" * 50))
     assert len(plain.pieces(20)) == 6
-    broken = reader.look(file_of(tmp_path / "broken.csv", 'a\n"x\ny"\n' + "1\n" * 50))
+    broken = reader.inspect(file_of(tmp_path / "broken.csv", 'a\n"x\ny"\n' + "1\n" * 50))
     assert len(broken.pieces(20)) == 1
-    packed = reader.look(
+    packed = reader.inspect(
         file_of(tmp_path / "a.csv.gz", gzip.compress(b"a\n" + b"1\n" * 50, mtime=0))
     )
     assert len(packed.pieces(1)) == 1
@@ -283,85 +283,85 @@ def test_json_values_of_two_kinds_in_two_blocks(
     monkeypatch.setattr(lines, "BLOCK_BYTES", 8)
     file = file_of(tmp_path / "bad.json", '{"a":1}\n{"a":"x"}\n')
     with pytest.raises(TableSchemaValidationError, match=r"bad\.json: column a: some values"):
-        format_of("json").look(file)
+        format_of("json").inspect(file)
 
 
 def test_parquet_is_divided_between_row_groups(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"a": range(100)}), tmp_path / "a.parquet", row_group_size=10)
     reader = format_of("parquet", types="a:int16")
     file = find_files([str(tmp_path / "a.parquet")], None)[1][0]
-    look = reader.look(file)
-    pieces = look.pieces(2 * look.row_groups[0])
+    info = reader.inspect(file)
+    pieces = info.pieces(2 * info.row_groups[0])
     assert [list(piece.row_groups) for piece in pieces] == [[i, i + 1] for i in range(0, 10, 2)]
     assert read_whole(reader, file, 4) == pa.table({"a": pa.array(range(100), pa.int16())})
 
 
 def test_a_file_that_is_no_parquet(tmp_path: Path) -> None:
     with pytest.raises(TableSchemaValidationError, match=r"a\.parquet: "):
-        format_of("parquet").look(file_of(tmp_path / "a.parquet", "hello, this is text"))
+        format_of("parquet").inspect(file_of(tmp_path / "a.parquet", "hello, this is text"))
 
 
-def look_of(path: str, **types: pa.DataType) -> Look:
-    return Look(file=SourceFile(path=path, size=10), schema=pa.schema(list(types.items())))
+def info_of(path: str, **types: pa.DataType) -> FileInfo:
+    return FileInfo(file=SourceFile(path=path, size=10), schema=pa.schema(list(types.items())))
 
 
 def test_one_schema_for_all_files() -> None:
-    looks = [look_of("1", a=pa.int32(), b=pa.null()), look_of("2", b=pa.string(), a=pa.float64())]
-    schema = agree([*looks, look_of("empty")], format_of("parquet"), None, "table t")
+    infos = [info_of("1", a=pa.int32(), b=pa.null()), info_of("2", b=pa.string(), a=pa.float64())]
+    schema = agree([*infos, info_of("empty")], format_of("parquet"), None, "table t")
     assert schema == pa.schema([("a", pa.float64()), ("b", pa.string())])
 
 
 def test_files_that_cannot_be_one_table() -> None:
-    looks = [look_of("one", a=pa.int32()), look_of("two", a=pa.string())]
+    infos = [info_of("one", a=pa.int32()), info_of("two", a=pa.string())]
     with pytest.raises(TableSchemaValidationError, match="two: column a is string, and int32"):
-        agree(looks, format_of("parquet"), None, "table t")
-    assert agree(looks, format_of("csv"), None, "table t").field("a").type == pa.string()
+        agree(infos, format_of("parquet"), None, "table t")
+    assert agree(infos, format_of("csv"), None, "table t").field("a").type == pa.string()
 
 
 def test_a_missing_column() -> None:
-    looks = [look_of("one", a=pa.int64(), b=pa.int64()), look_of("two", a=pa.int64())]
+    infos = [info_of("one", a=pa.int64(), b=pa.int64()), info_of("two", a=pa.int64())]
     with pytest.raises(
         TableSchemaValidationError, match=r"two: column b is missing; .*missing=null"
     ):
-        agree(looks, format_of("csv"), None, "table t")
-    assert agree(looks, format_of("csv", missing="null"), None, "table t").names == ["a", "b"]
-    assert agree(looks, format_of("json"), None, "table t").names == ["a", "b"]
+        agree(infos, format_of("csv"), None, "table t")
+    assert agree(infos, format_of("csv", missing="null"), None, "table t").names == ["a", "b"]
+    assert agree(infos, format_of("json"), None, "table t").names == ["a", "b"]
     with pytest.raises(TableSchemaValidationError, match="two: column b is missing"):
-        agree(looks, format_of("json", missing="error"), None, "table t")
+        agree(infos, format_of("json", missing="error"), None, "table t")
 
 
 def test_what_is_added_takes_the_table_s_schema() -> None:
     table = pa.schema([("a", pa.int8()), ("v", pa.list_(pa.float32(), 2))])
-    good = [look_of("one", a=pa.int64(), v=pa.list_(pa.float64()))]
+    good = [info_of("one", a=pa.int64(), v=pa.list_(pa.float64()))]
     assert agree(good, format_of("json"), table, "table t") == table
     with pytest.raises(
         TableSchemaValidationError, match="one: table t has no column b; it has a, v"
     ):
-        agree([look_of("one", b=pa.int64())], format_of("json"), table, "table t")
+        agree([info_of("one", b=pa.int64())], format_of("json"), table, "table t")
     with pytest.raises(TableSchemaValidationError, match="one: column a is string"):
-        agree([look_of("one", a=pa.string())], format_of("json"), table, "table t")
+        agree([info_of("one", a=pa.string())], format_of("json"), table, "table t")
     with pytest.raises(InvalidInputError, match="leave out the option 'types'"):
         agree(good, format_of("json", types="a:int8"), table, "table t")
     strict = pa.schema([("a", pa.int8()), pa.field("b", pa.int8(), nullable=False)])
     with pytest.raises(TableSchemaValidationError, match=r"column b is missing$"):
-        agree([look_of("one", a=pa.int64())], format_of("json"), strict, "table t")
+        agree([info_of("one", a=pa.int64())], format_of("json"), strict, "table t")
 
 
 def test_types_of_columns_that_are_not_there() -> None:
     with pytest.raises(TableColumnNotFoundError, match="there is no column x"):
-        agree([look_of("1", a=pa.int8())], format_of("csv", types="x:int8"), None, "table t")
+        agree([info_of("1", a=pa.int8())], format_of("csv", types="x:int8"), None, "table t")
 
 
 def test_tasks_hold_about_as_much_as_they_should() -> None:
-    looks = [
-        Look(
+    infos = [
+        FileInfo(
             file=SourceFile(path=str(n), size=size),
             schema=pa.schema([("a", pa.int8())]),
             divisible=True,
         )
         for n, size in enumerate([10, 10, 100, 10, 10])
     ]
-    tasks = divide(looks, 50)
+    tasks = divide(infos, 50)
     assert [[piece.file.path for piece in task] for task in tasks] == [
         ["0", "1"],
         ["2"],

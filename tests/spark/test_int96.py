@@ -54,17 +54,17 @@ def test_nanoseconds_beside_moments_that_they_do_not_reach(tmp_path: Path) -> No
     with pytest.raises(
         TableSchemaValidationError, match=r"a\.parquet: column fine has nanoseconds, and column far"
     ):
-        format_of("parquet").look(written(tmp_path / "a.parquet", table))
+        format_of("parquet").inspect(written(tmp_path / "a.parquet", table))
 
 
 def test_files_of_both_kinds_are_not_rounded(tmp_path: Path) -> None:
     from lance_namespace_impls.spark.agreement import agree
 
     reader = format_of("parquet")
-    fine = reader.look(
+    fine = reader.inspect(
         written(tmp_path / "a.parquet", pa.table({"t": pa.array([1], pa.timestamp("ns"))}))
     )
-    far = reader.look(written(tmp_path / "b.parquet", pa.table({"t": FAR})))
+    far = reader.inspect(written(tmp_path / "b.parquet", pa.table({"t": FAR})))
     schema = agree([fine, far], reader, None, "table t")
     assert [list(reader.read(piece, schema)) for piece in fine.pieces(1 << 20)]
     with pytest.raises(TableSchemaValidationError, match=r"b\.parquet: column t: "):

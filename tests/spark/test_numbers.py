@@ -84,13 +84,13 @@ def test_a_type_that_is_given_is_taken(tmp_path: Path) -> None:
 def test_csv_files_of_different_numbers(tmp_path: Path) -> None:
     reader = format_of("csv")
     contents = ["1\n", "2.5\n", f"{BEYOND_53_BITS}\n", f"{BEYOND_64_BITS}\n"]
-    looks = [
-        reader.look(file_of(tmp_path / f"{number}.csv", f"n\n{content}"))
+    infos = [
+        reader.inspect(file_of(tmp_path / f"{number}.csv", f"n\n{content}"))
         for number, content in enumerate(contents)
     ]
 
     def agreed(*chosen: int) -> pa.DataType:
-        return agree([looks[each] for each in chosen], reader, None, "table t").field("n").type
+        return agree([infos[each] for each in chosen], reader, None, "table t").field("n").type
 
     assert agreed(0) == agreed(0, 2) == pa.int64()
     assert agreed(0, 1) == pa.float64()
@@ -195,4 +195,4 @@ def test_json_drift_is_told_in_the_types_of_tables(tmp_path: Path) -> None:
     other = file_of(tmp_path / "b.json", '{"a":"x"}\n')
     reader = format_of("json")
     with pytest.raises(TableSchemaValidationError, match="column a is string, and int64 in the"):
-        agree([reader.look(file), reader.look(other)], reader, None, "table t")
+        agree([reader.inspect(file), reader.inspect(other)], reader, None, "table t")

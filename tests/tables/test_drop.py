@@ -18,7 +18,7 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.tables.drop import MARK, TableFolder
+from lance_namespace_impls.tables.drop import DROP_MARKER, TableFolder
 from lance_namespace_impls.tables.layout import FOLDERS
 from tests.behaviour.home import make_home
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
@@ -177,8 +177,8 @@ def test_what_is_broken_off_among_foreign_files_is_gone_on_with(
 ) -> None:
     location = str(ns.describe_table(T).location)
     _foreign(lake, location)
-    killed(monkeypatch, ns, TableFolder, "unmark")
-    assert f"ns/t/{MARK}" in lake.names()
+    killed(monkeypatch, ns, TableFolder, "remove_drop_marker")
+    assert f"ns/t/{DROP_MARKER}" in lake.names()
     ns.drop_table(T)
     assert lake.names() == {f"ns/t/{path}" for path in FOREIGN}
 
@@ -208,8 +208,8 @@ def test_a_data_file_of_any_name_goes_where_a_manifest_names_it(
     location = str(ns.describe_table(T).location)
     _file_of_any_name(lake, location)
     _put(lake, f"{location}/data", "unknown.lance", "keep me")
-    killed(monkeypatch, ns, TableFolder, "unmark")
-    assert lake.names() == {f"ns/t/{MARK}", "ns/t/data/unknown.lance"}
+    killed(monkeypatch, ns, TableFolder, "remove_drop_marker")
+    assert lake.names() == {f"ns/t/{DROP_MARKER}", "ns/t/data/unknown.lance"}
 
 
 def test_a_named_file_goes_where_the_manifests_are_gone_already(
@@ -285,7 +285,7 @@ def test_a_declared_table_leaves_what_is_at_its_location(lake: Lake, ns: MemoryN
     ns.declare_table({"id": ["ns", "d"], "location": location})
     ns.drop_table({"id": ["ns", "d"]})
     assert "somebody/data/notes.txt" in lake.names()
-    assert not any(name.endswith(MARK) for name in lake.names())
+    assert not any(name.endswith(DROP_MARKER) for name in lake.names())
 
 
 def test_what_a_killed_first_write_left_goes_with_the_table(
@@ -316,7 +316,7 @@ def test_a_drop_that_never_came_to_the_catalog_changes_nothing(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed(monkeypatch, ns, Mixed, "remove_table")
-    assert f"ns/t/{MARK}" in lake.names()
+    assert f"ns/t/{DROP_MARKER}" in lake.names()
     assert ns.count_table_rows(T).count == 10
     assert code_of(ns.create_table, T, ROWS) == 5
     ns.drop_table(T)
@@ -344,18 +344,23 @@ def _taken_out_by_other_tools(ns: MemoryNamespace) -> None:
 def _made_anew_by_other_tools(ns: MemoryNamespace) -> None:
     location = str(ns.describe_table(T).location)
     options = dict(ns.config.storage)
-    mark = TableFolder(ns.storage_of(ns.load_table(("ns", "t"))))._read_mark()
-    assert mark is not None
+    marker = TableFolder(ns.storage_of(ns.load_table(("ns", "t"))))._read_drop_marker()
+    assert marker is not None
     lance.LanceDataset.drop(location, options)
     lance.write_dataset(ROWS, location, storage_options=options)
-    content = json.dumps({"id": ["ns", "t"], "version": 9, "written": mark[1].written})
-    _put(Lake("", options, set), location, MARK, content)
+    content = json.dumps({"id": ["ns", "t"], "version": 9, "written": marker[1].written})
+    _put(Lake("", options, set), location, DROP_MARKER, content)
     del catalog(ns.config.root).tables["ns", "t"]
 
 
 def _written_with_a_clock_behind(ns: MemoryNamespace) -> None:
     content = json.dumps({"id": ["ns", "t"], "version": 1, "written": 2**60})
-    _put(Lake("", dict(ns.config.storage), set), str(ns.describe_table(T).location), MARK, content)
+    _put(
+        Lake("", dict(ns.config.storage), set),
+        str(ns.describe_table(T).location),
+        DROP_MARKER,
+        content,
+    )
     _taken_out_by_other_tools(ns)
 
 
@@ -389,7 +394,7 @@ def test_data_that_is_kept_afterwards_is_never_taken(
 def test_a_mark_of_another_table_or_of_nobody_is_none(lake: Lake, ns: MemoryNamespace) -> None:
     location = str(ns.deregister_table(T).location)
     for content in ('{"id": ["ns", "u"], "version": 9, "written": 9999999999999999}', "[]", "?"):
-        _put(lake, location, MARK, content)
+        _put(lake, location, DROP_MARKER, content)
         assert code_of(ns.drop_table, T) == 4
         assert ns.create_table(T, ROWS).location != location
         ns.deregister_table(T)
@@ -414,8 +419,8 @@ def test_a_catalog_that_fails(
     with lake.connect(Stubborn) as stubborn, monkeypatch.context() as patched:
         patched.setattr(Stubborn, "after", after)
         assert code_of(stubborn.drop_table, T) == 17
-    # The mark stays where the table is out after all, and the next run needs it.
-    assert (f"ns/t/{MARK}" in lake.names()) is after
+    # The marker stays where the table is out after all, and the next run needs it.
+    assert (f"ns/t/{DROP_MARKER}" in lake.names()) is after
     ns.drop_table(T)
     assert lake.names() == set()
 
@@ -445,7 +450,7 @@ def test_creating_it_anew_goes_on(
     assert ns.open_table(["ns", "t"]).to_table() == pa.table({"y": [1]})
     # A manifest's name is its version; all else has names of its own.
     assert {name for name in lake.names() & old if "_versions" not in name} == set()
-    assert f"ns/t/{MARK}" not in lake.names()
+    assert f"ns/t/{DROP_MARKER}" not in lake.names()
 
 
 def test_manifests_go_first_and_the_mark_last(
@@ -461,7 +466,7 @@ def test_manifests_go_first_and_the_mark_last(
     monkeypatch.setattr(TableFolder, "_delete_folder", delete_and_look)
     ns.drop_table(T)
     assert "data" in seen[0]
-    assert all(MARK in names and "_versions" not in names for names in seen)
+    assert all(DROP_MARKER in names and "_versions" not in names for names in seen)
     assert lake.names() == set()
 
 
@@ -486,8 +491,8 @@ def test_the_mark_outlives_every_other_file(
 ) -> None:
     location = str(ns.describe_table(T).location)
     _put(lake, location, ".lance-deregistered", "")
-    killed(monkeypatch, ns, TableFolder, "unmark")
-    assert lake.names() == {f"ns/t/{MARK}"}
+    killed(monkeypatch, ns, TableFolder, "remove_drop_marker")
+    assert lake.names() == {f"ns/t/{DROP_MARKER}"}
     ns.drop_table(T)
     assert lake.names() == set()
 
@@ -496,7 +501,7 @@ def test_half_deleted_data_is_no_table(
     lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     location = str(ns.describe_table(T).location)
-    killed(monkeypatch, ns, TableFolder, "unmark")
+    killed(monkeypatch, ns, TableFolder, "remove_drop_marker")
     _put(lake, f"{location}/data", UNFINISHED, "what was left")
     ns.declare_table(T)
     assert ns.describe_table({**T, "check_declared": True}).is_only_declared

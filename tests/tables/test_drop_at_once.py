@@ -81,9 +81,9 @@ def test_a_drop_that_another_process_ended_meanwhile_is_no_success(
     namespace = Mixed(MemoryConfig(root=str(tmp_path)))
     namespace.create_table(T, ROWS)
     entry = namespace.load_table(("t",))
-    TableFolder(namespace.storage_of(entry)).mark(("t",))
+    TableFolder(namespace.storage_of(entry)).write_drop_marker(("t",))
     namespace.remove_table(entry)
-    looked = MemoryNamespace._dropped_halfway
+    looked = MemoryNamespace._interrupted_drop
 
     def and_then_it_ends(self: MemoryNamespace, identifier: Any) -> Any:
         found = looked(self, identifier)
@@ -91,6 +91,6 @@ def test_a_drop_that_another_process_ended_meanwhile_is_no_success(
         assert TableFolder(self.storage_of(found)).delete()
         return found
 
-    monkeypatch.setattr(MemoryNamespace, "_dropped_halfway", and_then_it_ends)
+    monkeypatch.setattr(MemoryNamespace, "_interrupted_drop", and_then_it_ends)
     with pytest.raises(TableNotFoundError):
         namespace.drop_table(T)

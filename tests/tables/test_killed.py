@@ -26,8 +26,8 @@ CREATE_STEPS = {
     "in the middle of the stream": Step("RowCount._batches", "first"),
     "before the rows are committed": Step("write.commit_onto", "before"),
     "after the data was written": Step("write.create", "after"),
-    "before the marker goes": Step("Directory.unmark", "before"),
-    "after the marker went": Step("Directory.unmark", "after"),
+    "before the marker goes": Step("Directory.remove_marker", "before"),
+    "after the marker went": Step("Directory.remove_marker", "after"),
 }
 DROP_STEPS = {
     "before the directory goes": Step("os.rename", "before"),
@@ -85,13 +85,13 @@ CATALOG_CREATE_STEPS = {
     "after the data was written": (Step("write.create", "after"), ["drop"]),
 }
 CATALOG_DROP_STEPS = {
-    "before the mark": (Step("TableFolder.mark", "before"), ["drop"]),
+    "before the marker": (Step("TableFolder.write_drop_marker", "before"), ["drop"]),
     "before the table leaves": (Step("Namespace.remove_table", "before"), ["drop"]),
     "after the table left": (Step("Namespace.remove_table", "after"), ["create", "drop"]),
     "without manifests": (Step("TableFolder._delete_folder", "after"), ["create", "drop"]),
     "in the middle": (Step("TableFolder._delete_folder", "after", nth=2), ["create", "drop"]),
-    "with the mark alone": (Step("TableFolder.unmark", "before"), ["create", "drop"]),
-    "after all was deleted": (Step("TableFolder.unmark", "after"), ["drop"]),
+    "with the marker alone": (Step("TableFolder.remove_drop_marker", "before"), ["create", "drop"]),
+    "after all was deleted": (Step("TableFolder.remove_drop_marker", "after"), ["drop"]),
 }
 
 

@@ -25,7 +25,7 @@ from lance_namespace_impls.catalog.catalog import CatalogNamespace
 from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.tables import write
-from lance_namespace_impls.tables.drop import MARK, TableFolder
+from lance_namespace_impls.tables.drop import DROP_MARKER, TableFolder
 from tests.behaviour.home import make_home
 from tests.behaviour.memory import MemoryConfig, Mixed
 from tests.behaviour.subject import Subject
@@ -472,16 +472,16 @@ def test_a_failure_to_take_back_does_not_hide_the_first(
 
 def test_a_mark_that_went_meanwhile_is_none(storage: TableStorage) -> None:
     write.create(storage, reader_of(rows_of(1)), overwrite=False)
-    TableFolder(storage).mark(("t",))
+    TableFolder(storage).write_drop_marker(("t",))
     folder = TableFolder(storage)
     assert not folder.is_empty
-    TableFolder(storage).unmark()
-    assert not folder.is_marked(("t",))
+    TableFolder(storage).remove_drop_marker()
+    assert not folder.has_drop_marker(("t",))
 
 
 def test_files_that_another_drop_took_are_no_failure(storage: TableStorage) -> None:
     write.create(storage, reader_of(rows_of(1)), overwrite=False)
-    TableFolder(storage).mark(("t",))
+    TableFolder(storage).write_drop_marker(("t",))
     folder = TableFolder(storage)
     assert not folder.is_empty
     TableFolder(storage).delete()
@@ -500,7 +500,7 @@ def test_a_drop_in_the_middle_of_another_is_said(
     real = TableFolder._write
 
     def write_and_lose(self: TableFolder, name: str, content: bytes) -> None:
-        if name == MARK:
+        if name == DROP_MARKER:
             real(self, name, content)
 
     monkeypatch.setattr(TableFolder, "_write", write_and_lose)

@@ -1,6 +1,6 @@
 """What all formats of files share.
 
-A file is looked at once (`Format.look`: which columns and types it has, and how it can be divided)
+A file is looked at once (`Format.inspect`: which columns and types it has, and how it can be divided)
 and then read in the schema of the whole import (`Format.read`), both on workers.
 """
 
@@ -24,7 +24,7 @@ from ..failures import protocol_error
 from ..options import choice, option, whole_number
 from .sources import SourceFile
 
-__all__ = ["Format", "ImportOptions", "Look", "Piece", "named_once", "refused"]
+__all__ = ["Format", "ImportOptions", "FileInfo", "Piece", "named_once", "refused"]
 
 
 @frozen(kw_only=True)
@@ -65,7 +65,7 @@ class Piece:
 
 
 @frozen(kw_only=True)
-class Look:
+class FileInfo:
     """What was found in a file."""
 
     file: SourceFile
@@ -78,8 +78,8 @@ class Look:
     int96_unit: str | None = None
     """Parquet: unit that timestamps of the type INT96 are read in; None where there are none."""
 
-    def pieces(self, most_bytes: int) -> list[Piece]:
-        """Divide the file into pieces of about `most_bytes`, where it can be."""
+    def pieces(self, max_bytes: int) -> list[Piece]:
+        """Divide the file into pieces of about `max_bytes`, where it can be."""
         if self.row_groups:
             return [
                 Piece(
@@ -88,12 +88,12 @@ class Look:
                     row_groups=run,
                     int96_unit=self.int96_unit,
                 )
-                for run in _runs(self.row_groups, most_bytes)
+                for run in _runs(self.row_groups, max_bytes)
             ]
         if not self.schema.names:
             return []
         size = self.file.size
-        count = -(-size // most_bytes) if self.divisible else 1
+        count = -(-size // max_bytes) if self.divisible else 1
         cuts = [size * number // count for number in range(count)]
         ends: list[int | None] = [*cuts[1:], None]
         return [
@@ -136,7 +136,7 @@ class Format(ABC):
         self.options = options
 
     @abstractmethod
-    def look(self, file: SourceFile) -> Look:
+    def inspect(self, file: SourceFile) -> FileInfo:
         """Find out what is in a file.
 
         Raises:

@@ -21,7 +21,7 @@ from ..casts import is_list
 from ..columns import cast_batch
 from ..options import character, name_list, option, yes_no
 from . import lines, numbers
-from .base import Format, ImportOptions, Look, Piece, named_once, refused
+from .base import FileInfo, Format, ImportOptions, Piece, named_once, refused
 from .lines import Lines
 from .sources import SourceFile
 
@@ -50,7 +50,7 @@ class CsvOptions(ImportOptions):
         doc="names of the columns, in the place of the header's or for want of one",
     )
     delimiter: str | None = option(
-        read=character, doc="what parts the values, else a comma, or a tabulator in .tsv files"
+        read=character, doc="what parts the values, else a comma, or a tab in .tsv files"
     )
     quote: str = option('"', read=character, doc="what a value with a delimiter is wrapped in")
     escape: str | None = option(read=character, doc="what takes the meaning of the next character")
@@ -75,22 +75,22 @@ class CsvFormat(Format):
     options_type = CsvOptions
     options: CsvOptions
 
-    def look(self, file: SourceFile) -> Look:
+    def inspect(self, file: SourceFile) -> FileInfo:
         """Read the whole file and see which types its values could have."""
         try:
-            schema, one_line_each = self._look(file)
+            schema, one_line_each = self._inspect(file)
         except TableSchemaValidationError:
             self._check_quotes(file)  # Arrow does not say that one is the reason
             raise
         if not (schema.names and one_line_each):
             self._check_quotes(file)
-        return Look(
+        return FileInfo(
             file=file,
             schema=schema,
             divisible=one_line_each and self.options.encoding == "utf-8" and not file.is_compressed,
         )
 
-    def _look(self, file: SourceFile) -> tuple[pa.Schema, bool]:
+    def _inspect(self, file: SourceFile) -> tuple[pa.Schema, bool]:
         """Return the columns, and whether every line is a row."""
         names = self._names(file)
         types = dict.fromkeys(names, pa.null())

@@ -19,7 +19,7 @@ from lance_namespace_client.errors import TableSchemaValidationError
 from ..casts import is_list
 from ..columns import cast_batch
 from . import numbers
-from .base import Format, Look, Piece, refused
+from .base import FileInfo, Format, Piece, refused
 from .lines import Lines
 from .sources import SourceFile
 
@@ -44,13 +44,13 @@ class JsonFormat(Format):
 
     default_missing = "null"
 
-    def look(self, file: SourceFile) -> Look:
+    def inspect(self, file: SourceFile) -> FileInfo:
         """Read the whole file and unify the types of its objects."""
         schema = pa.schema([])
         with refused(file), file.open() as source:
             for block in Lines(source).blocks():
                 schema = self._merge(schema, _found(block, self._parse(block)))
-        return Look(file=file, schema=schema, divisible=not file.is_compressed)
+        return FileInfo(file=file, schema=schema, divisible=not file.is_compressed)
 
     def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Parse a range of lines, a block at a time."""

@@ -37,9 +37,9 @@ __all__ = [
 
 EXACT = pa.int32()
 MIXED = pa.decimal256(76, -1)  # no file has this type: its scale is negative
-MOST_EXACT = 2**53
+MAX_EXACT = 2**53
 INT64_DIGITS = 19
-MOST_DIGITS = 38
+MAX_DIGITS = 38
 DOUBLE_DIGITS = 15
 """So many digits of a decimal number are always given back by the nearest double."""
 
@@ -100,7 +100,7 @@ def _is_exact(kind: pa.DataType) -> bool:
 def whole_numbers(values: pa.Array) -> pa.DataType:
     """Return the type for numbers that were read as int64."""
     large = values.filter(
-        pc.or_(pc.greater(values, MOST_EXACT), pc.less(values, -MOST_EXACT)),
+        pc.or_(pc.greater(values, MAX_EXACT), pc.less(values, -MAX_EXACT)),
     )
     return EXACT if given_back(large.cast(pa.string())) else pa.int64()
 
@@ -137,12 +137,12 @@ def _doubles(text: pa.Array, values: pa.Array, other: pa.Array) -> pa.DataType:
     long = other.filter(pc.match_substring_regex(other, _LONG))
     exact = given_back(long)
     largest = pc.max(pc.abs(values)).as_py()
-    if exact and (largest is None or largest <= MOST_EXACT):
+    if exact and (largest is None or largest <= MAX_EXACT):
         return pa.float64()
     trimmed = pc.utf8_trim_whitespace(text)
     if pc.all(pc.match_substring_regex(trimmed, _WHOLE)).as_py():
         digits = max(pc.max(pc.utf8_length(pc.utf8_ltrim(trimmed, "-"))).as_py(), INT64_DIGITS)
-        if digits <= MOST_DIGITS:
+        if digits <= MAX_DIGITS:
             return (pa.decimal256 if exact else pa.decimal128)(digits, 0)
     return pa.float64() if exact else MIXED
 

@@ -14,7 +14,7 @@ from lance_namespace_client.errors import TableSchemaValidationError
 from lance_namespace_client.ipc import validated
 
 from ..columns import cast_batch
-from .base import Format, Look, Piece, named_once, refused
+from .base import FileInfo, Format, Piece, named_once, refused
 from .sources import SourceFile
 
 __all__ = ["ParquetFormat"]
@@ -22,7 +22,7 @@ __all__ = ["ParquetFormat"]
 BATCH_ROWS = 64 << 10
 WRITTEN_BY_SPARK = b"org.apache.spark.version"
 # Microseconds of the first and the last moment that 64 bits of nanoseconds hold.
-MOST_MICROSECONDS = 2**63 // 1000
+MAX_MICROSECONDS = 2**63 // 1000
 
 
 class ParquetFormat(Format):
@@ -32,7 +32,7 @@ class ParquetFormat(Format):
     where a file has some.
     """
 
-    def look(self, file: SourceFile) -> Look:
+    def inspect(self, file: SourceFile) -> FileInfo:
         """Read the footer, and timestamps of the type INT96 unless Spark wrote them."""
         with refused(file), file.open() as source:
             metadata = parquet.read_metadata(source)
@@ -42,7 +42,9 @@ class ParquetFormat(Format):
             ).schema_arrow
             named_once(schema.names)
         groups = [metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups)]
-        return Look(file=file, schema=schema.remove_metadata(), row_groups=groups, int96_unit=unit)
+        return FileInfo(
+            file=file, schema=schema.remove_metadata(), row_groups=groups, int96_unit=unit
+        )
 
     def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Read row groups, a batch at a time."""
@@ -79,12 +81,10 @@ def _int96_unit(source: Any, metadata: parquet.FileMetaData) -> str | None:
         units = [_moments(source, path, unit) for unit in ("us", "ns")]
         for coarse, exact in zip(*units, strict=True):
             if pc.any(
-                pc.or_(
-                    pc.less(coarse, -1 - MOST_MICROSECONDS), pc.greater(coarse, MOST_MICROSECONDS)
-                )
+                pc.or_(pc.less(coarse, -1 - MAX_MICROSECONDS), pc.greater(coarse, MAX_MICROSECONDS))
             ).as_py():
                 far.add(path)
-            near = pc.less_equal(pc.abs(coarse), MOST_MICROSECONDS)
+            near = pc.less_equal(pc.abs(coarse), MAX_MICROSECONDS)
             nanoseconds = pc.multiply(coarse.filter(near), 1000)
             if pc.any(pc.not_equal(nanoseconds, exact.filter(near))).as_py():
                 fine.add(path)
