@@ -12,12 +12,12 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 
-from ..core.concurrent import exclusive_lock
 from ..core.identifiers import (
     Identifier,
     format_identifier,
     parse_identifier,
 )
+from ..core.locks import exclusive_lock
 from .entry import (
     TableEntry,
     plain_properties,

@@ -75,7 +75,7 @@ class TablePlaces(TableDrops, abstract=True):
         except (OSError, RuntimeError, ValueError) as error:
             if declaring:  # writing rows says what is wrong
                 warnings.warn(
-                    f"{location} cannot be looked at: rows that are there already will be those of "
+                    f"{location} cannot be read: rows that are there already will be those of "
                     f"{format_identifier(identifier)}: {self.translate(error, 'storage').message}",
                     stacklevel=2,
                 )

@@ -378,7 +378,7 @@ def operations(
     if unknown:
         session.output.line("not in this version of the protocol: ", ", ".join(unknown))
     if not is_told:
-        session.output.line("the server does not tell which operations it supports")
+        session.output.line("the server does not report which operations it supports")
     elif session.output.on_terminal:
         count = sum(bool(yes) for _, yes in rows)
         session.output.line(Styled(f"{count} of {len(rows)} operations supported", "dim"))

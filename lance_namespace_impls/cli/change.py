@@ -49,7 +49,7 @@ def create(
     ] = None,
     format: Annotated[
         Format | None,
-        typer.Option("--format", help="What the file holds, where its name does not tell."),
+        typer.Option("--format", help="Format of the file, where its name has no known ending."),
     ] = None,
     mode: Annotated[
         str | None,

@@ -111,7 +111,7 @@ def import_files(
                 mode=mode,
                 options=chosen,
                 cores=cores,
-                progress=lambda done, total, _: bar.update(done, total, "files looked at"),
+                progress=lambda done, total, _: bar.update(done, total, "files inspected"),
             )
         _show_preview(session, name, found)
         return

@@ -46,7 +46,7 @@ class RowFile:
         format: what it holds; unless given, its name tells.
 
     Raises:
-        UsageError: the name does not tell the format.
+        UsageError: the file name has no known ending.
         InvalidInputError: code 13, the file cannot be read as Arrow.
         TableSchemaValidationError: code 20, the file cannot be read as the other formats.
     """
@@ -139,7 +139,7 @@ def _format_of(path: Path) -> Format:
         return Format.ARROW
     if found := format_of(path.name):
         return Format(found)
-    raise UsageError(f"--data {path}: the name does not tell the format; give --format")
+    raise UsageError(f"--data {path}: the file name has no known ending; give --format")
 
 
 def _rows_of_parquet(path: Path) -> int | None:

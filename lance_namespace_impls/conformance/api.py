@@ -29,7 +29,7 @@ Progress = Callable[[Finding], None]
 
 
 def _silent(finding: Finding) -> None:
-    """Say nothing."""
+    """Discard the progress."""
 
 
 def check_target(

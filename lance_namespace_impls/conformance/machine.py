@@ -72,7 +72,7 @@ class Machine:
         return [*(self.lab.shape.namespace_parent or ()), self.ids[key]]
 
     def play(self, moves: Sequence[Move]) -> None:
-        """Make moves.
+        """Run moves.
 
         Raises:
             Failed: an answer is not what the model expects.
@@ -87,7 +87,7 @@ class Machine:
     def _call(
         self, codes: Sequence[int], operation: str, data: bytes | None, **request: Any
     ) -> bool:
-        """Make a call that must fail with one of some codes, or succeed where there are none."""
+        """Call an operation, which must fail with one of some codes, or succeed where there are none."""
         if codes:
             self.lab.refused(operation, codes, data, **request)
             return False

@@ -270,7 +270,7 @@ class _Runner:
     # --- others' objects
 
     def _place_bystanders(self) -> None:
-        """Make objects that no check touches, and remember what they are like."""
+        """Create objects that no check touches, and remember what they are like."""
         if self.options.read_only:
             return
         lab = self.lab

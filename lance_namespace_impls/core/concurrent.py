@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from contextvars import copy_context
 from itertools import islice
 from typing import TypeVar
-from weakref import WeakValueDictionary
 
-__all__ = ["exclusive_lock", "ordered_map"]
+__all__ = ["ordered_map"]
 
 T = TypeVar("T")
 Found = TypeVar("Found")
-
-# A lock lives as long as somebody holds it or waits for it.
-_LOCKS: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
-_FINDING = threading.Lock()
-
-
-@contextmanager
-def exclusive_lock(key: Hashable) -> Iterator[None]:
-    """Wait until no other thread of this process is at the same thing, and keep others out.
-
-    Args:
-        key: what it is.
-    """
-    with _FINDING:
-        lock = _LOCKS.setdefault(key, threading.Lock())
-    with lock:
-        yield
 
 
 def ordered_map(

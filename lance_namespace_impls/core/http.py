@@ -116,7 +116,7 @@ class HttpConfig(Config):
 
 
 def check_uri(impl: str, uri: str, key: str = "uri") -> str:
-    """Take the address of a server, from the property `key`; give it without a trailing slash.
+    """Take the address of a server, from the property `key`; return it without a trailing slash.
 
     Raises:
         InvalidInputError: code 13, it is not an ``http://`` or ``https://`` address, or has

@@ -406,7 +406,7 @@ class GlueNamespace(CatalogNamespace):
         """Copy the table's entry to its new name and delete the old one.
 
         Glue has no rename. The old entry is read again before it is deleted; where it changed
-        meanwhile, the copy is taken back. A window is left between that read and the deletion: a
+        meanwhile, the copy is rolled back. A window is left between that read and the deletion: a
         change that someone makes in it is lost. Readers may see both names for a moment, never
         none. The data stays where it is; partitions, column statistics, older versions of the
         entry and Lake Formation grants are not copied.

@@ -39,8 +39,8 @@ from ..catalog.errors import (
 )
 from ..core.identifiers import Identifier, format_identifier, parse_identifier
 from ..core.location import default_location
+from ..core.locks import object_lock
 from ..core.paging import sorted_after
-from ..core.turns import taking_turns
 from .client import Metastore
 from .config import HiveConfig
 from .errors import error_text, from_metastore
@@ -231,7 +231,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             what to call right before it is written.
         """
         server, seconds = ",".join(self.config.uri), self.config.read_timeout
-        with taking_turns(server, place, seconds):
+        with object_lock(server, place, seconds):
             if not self.config.locks:
                 yield lambda: None
                 return

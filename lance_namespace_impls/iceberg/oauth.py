@@ -110,7 +110,7 @@ class ClientCredentials(httpx.Auth):
         if isinstance(error, httpx.HTTPStatusError) and error.response.status_code >= 500:
             return ServiceUnavailableError(f"no token from {self._uri}: {text}")
         return UnauthenticatedError(
-            f"{self._uri} gives no token for this credential: {text}; check 'credential' and 'scope' "
+            f"{self._uri} issued no token for this credential: {text}; check 'credential' and 'scope' "
             f"({self._scope!r}; Apache Polaris wants PRINCIPAL_ROLE:ALL)"
         )
 

@@ -27,7 +27,7 @@ def change_properties(
 ) -> None:
     """Set and remove properties of a namespace.
 
-    One request where it only sets or only removes, else two, the first of which is taken back
+    One request where it only sets or only removes, else two, the first of which is rolled back
     where the second fails.
 
     Args:
@@ -50,11 +50,11 @@ def change_properties(
         api.submit(path, _body({}, present))
     except (HttpFailure, LanceNamespaceError) as failure:
         touched = {**changed, **dict.fromkeys(present, "")}
-        _take_back(api, path, before, touched, failure)
+        _roll_back(api, path, before, touched, failure)
         raise
 
 
-def _take_back(
+def _roll_back(
     api: JsonApi,
     path: str,
     before: Mapping[str, str],
@@ -71,7 +71,7 @@ def _take_back(
             api.submit(path, _body({}, new))
     except (HttpFailure, LanceNamespaceError) as error:
         raise InternalError(
-            f"the change of {path} failed half-way ({first_line(failure)}) and could not be taken "
+            f"the change of {path} failed half-way ({first_line(failure)}) and could not be rolled "
             f"back ({first_line(error)}); look at its properties {', '.join(sorted(touched))}"
         ) from error
 

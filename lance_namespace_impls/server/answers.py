@@ -83,7 +83,7 @@ def error_reply(error: LanceNamespaceError, headers: RawHeaders | None = None) -
 
 
 def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
-    """Take chunks together to a size that is worth sending; say whether more follow."""
+    """Take chunks together to a size that is worth sending; return whether more follow."""
     parts: list[bytes] = []
     size = 0
     for chunk in chunks:

@@ -121,7 +121,7 @@ class _Operations(BaseRoute):
 
 
 def _raw_path(scope: Scope) -> str:
-    """Give the path as it was sent, below the path that the application is mounted at."""
+    """Return the path as it was sent, below the path that the application is mounted at."""
     raw = scope.get("raw_path") or quote(scope["path"]).encode()
     return str(raw.decode("latin-1")).removeprefix(quote(scope.get("root_path", "")))
 

@@ -84,7 +84,7 @@ class Incoming:
         return body
 
     async def drain(self, limit: int, seconds: float) -> bool:
-        """Throw the rest away as far as it comes soon; say whether the body has ended.
+        """Throw the rest away as far as it comes soon; return whether the body has ended.
 
         Args:
             limit: bytes to throw away at most.
@@ -178,7 +178,7 @@ class Rows(io.RawIOBase):
             self._changed.notify()
 
     def readable(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:

@@ -77,7 +77,7 @@ class Call:
         return work
 
     def leave(self) -> None:
-        """Give the place back, once the thread has come to its end."""
+        """Release the place, once the thread has come to its end."""
         pool, self._pool = self._pool, None
         if pool is None:
             return

@@ -188,7 +188,7 @@ class Pool:
             self._waiting -= 1
 
     def leave(self) -> None:
-        """Give a place back."""
+        """Release a place."""
         self._places.release()
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:

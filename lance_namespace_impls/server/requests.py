@@ -66,7 +66,7 @@ class Headers(dict[str, str]):
         )
 
     def identity(self, other: Any) -> Any:
-        """Give the caller's credentials; those in the headers win over `other` from the body."""
+        """Return the caller's credentials; those in the headers win over `other` from the body."""
         api_key = self.get("x-api-key")
         scheme, _, token = self.get("authorization", "").partition(" ")
         auth_token = token.strip() if scheme.lower() == "bearer" else None
@@ -80,7 +80,7 @@ class Headers(dict[str, str]):
         return found
 
     def context(self) -> dict[str, str]:
-        """Give what travels on with the call: entries ``header.<name>``."""
+        """Return what travels on with the call: entries ``header.<name>``."""
         return {HEADER_PREFIX + k: v for k, v in self.items() if k not in OWN_HEADERS}
 
 
@@ -193,7 +193,7 @@ def _take_path(
 
 
 def _is_joined(names: Any, delimiter: str, segment: str) -> bool:
-    """Say whether the names of an id in the body make up the one in the route.
+    """Return whether the names of an id in the body make up the one in the route.
 
     A list can hold a name with the delimiter in it, and Rust and Java clients send ``+`` for a space.
     """
@@ -253,7 +253,7 @@ def _typed(operation: Operation[Any, Any], parameter: Parameter, text: Any) -> A
 
 
 def _joined(operation: Operation[Any, Any], given: Any, own: dict[str, str]) -> Any:
-    """Put the entries from the headers on top of the context in the body."""
+    """Return the context of the body with the entries from the headers over it."""
     if given is None:
         return own
     if not isinstance(given, dict):

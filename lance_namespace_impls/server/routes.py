@@ -95,7 +95,7 @@ class RouteTable:
         return _walk(self._root, raw_path.split("/")[1:], 0, ())
 
     def nearest(self, method: str, raw_path: str) -> list[str]:
-        """Give the routes that a mistyped one is closest to."""
+        """Return the routes that a mistyped one is closest to."""
         return difflib.get_close_matches(f"{method} {raw_path}", self._templates, n=3, cutoff=0.5)
 
 

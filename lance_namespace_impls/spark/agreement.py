@@ -19,7 +19,7 @@ __all__ = ["agree"]
 def agree(
     infos: Sequence[FileInfo], reader: Format, table: pa.Schema | None, name: str
 ) -> pa.Schema:
-    """Give the one schema in which all files are read.
+    """Return the one schema in which all files are read.
 
     Args:
         infos: what is in the files.

@@ -12,7 +12,7 @@ __all__ = ["is_list", "may_overflow", "tell_losses"]
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Say whether a type is a list of any of Arrow's forms."""
+    """Return whether a type is a list of any of Arrow's forms."""
     return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
 
 

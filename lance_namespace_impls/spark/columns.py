@@ -91,7 +91,7 @@ _SAME = frozenset(
 
 
 def to_spark_schema(schema: pa.Schema) -> StructType:
-    """Give a Lance table's schema as Spark's.
+    """Return a Lance table's schema as Spark's.
 
     Raises:
         UnsupportedError: code 0, a column has a type that Spark does not have.
@@ -113,14 +113,14 @@ def to_spark_schema(schema: pa.Schema) -> StructType:
 
 
 def spark_arrow_schema(schema: StructType) -> pa.Schema:
-    """Give the Arrow schema that Spark wants of a data source with that schema."""
+    """Return the Arrow schema that Spark wants of a data source with that schema."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     return to_arrow_schema(schema, timezone="UTC")
 
 
 def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
-    """Give the Arrow schema of a new table for rows of a DataFrame; every column takes nulls.
+    """Return the Arrow schema of a new table for rows of a DataFrame; every column takes nulls.
 
     Args:
         schema: the DataFrame's.
@@ -162,7 +162,7 @@ def _not_in_lance(column: str, kind: str) -> UnsupportedError:
 
 
 def _is_tagged(kind: pa.DataType) -> bool:
-    """Say whether a struct stands for a type of Spark's own, such as variant."""
+    """Return whether a struct stands for a type of Spark's own, such as variant."""
     if is_.is_struct(kind):
         tags = {tag for child in kind for tag in child.metadata or ()}
         return not tags.isdisjoint((b"variant", b"geometry", b"geography")) or any(
@@ -182,7 +182,7 @@ def _nullable(kind: pa.DataType) -> pa.DataType:
 
 
 def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
-    """Give a schema in which some columns have other types.
+    """Return a schema in which some columns have other types.
 
     Raises:
         InvalidInputError: code 13, `types` is not of the form ``column:type, column:type``.
@@ -199,7 +199,7 @@ def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
 
 
 def _plain(kind: pa.DataType, column: str) -> pa.DataType:
-    """Give the Arrow type that Spark has for a type that Lance has."""
+    """Return the Arrow type that Spark has for a type that Lance has."""
     if isinstance(kind, pa.BaseExtensionType):  # first, since not each of them has a hash
         if kind.extension_name == _BLOB:
             return pa.binary()
@@ -255,7 +255,7 @@ def cast_batch(
     cut_fractions: bool = False,
     overflow: bool = False,
 ) -> pa.RecordBatch:
-    """Give the columns of `target`, by name, with its types; a missing one is null.
+    """Return the columns of `target`, by name, with its types; a missing one is null.
 
     Args:
         batch: the rows.
@@ -384,7 +384,7 @@ def check_fits(given: pa.Schema, table: pa.Schema, what: str) -> None:
 
 
 def compatible(given: pa.DataType, wanted: pa.DataType) -> bool:
-    """Say whether values of one type may be cast to another; each is checked when it is cast."""
+    """Return whether values of one type may be cast to another; each is checked when it is cast."""
     if is_.is_null(given) or given == wanted:
         return True
     if is_.is_dictionary(given) or is_.is_dictionary(wanted):

@@ -179,7 +179,7 @@ class LanceNamespaceDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Give the name of the format."""
+        """Return the name of the format."""
         return FORMAT
 
     def schema(self) -> StructType:
@@ -200,7 +200,7 @@ class LanceNamespaceDataSource(DataSource):
             return told(self._pinned)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Give what reads the table, or those of its columns that a schema of the user's names.
+        """Return what reads the table, or those of its columns that a schema of the user's names.
 
         Raises:
             TableColumnNotFoundError: code 12, the table has no such column.
@@ -364,7 +364,7 @@ class LanceWriter(DataSourceArrowWriter):
             return WrittenFragments(write_rows(self._plan, batches))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Make the rows of all tasks the table's."""
+        """Commit the rows of all tasks to the table."""
         from .writing import commit
 
         with self._coded():

@@ -66,7 +66,7 @@ def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
 
 
 def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
-    """Give the protocol error that made Spark fail, or None where it was something else.
+    """Return the protocol error that made Spark fail, or None where it was something else.
 
     >>> try:  # doctest: +SKIP
     ...     spark.read.format("lance_namespace").options(**options).load("no_such_table")

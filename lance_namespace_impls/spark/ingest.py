@@ -235,7 +235,7 @@ def _runner(
 
 
 def _kept(target: Target, started: float) -> ImportResult:
-    """Give the result of an import that found the table there and left it as it is."""
+    """Return the result of an import that found the table there and left it as it is."""
     storage = target.storage()
     return ImportResult(
         table=target.table,
@@ -332,7 +332,7 @@ class _Import:
     def write(
         self, plan: WritePlan, infos: Sequence[FileInfo]
     ) -> tuple[list[Mapping[str, Any]], int]:
-        """Write all rows and commit them; give the fragments and the new version.
+        """Write all rows and commit them; return the fragments and the new version.
 
         Raises:
             ConcurrentModificationError: code 14.
@@ -352,7 +352,7 @@ class _Import:
             try:
                 abort(plan, written)
             except LanceNamespaceError as second:
-                error.add_note(f"What was written could not be taken back: {second}")
+                error.add_note(f"What was written could not be rolled back: {second}")
             raise
 
     def _task_bytes(self, infos: Sequence[FileInfo]) -> int:

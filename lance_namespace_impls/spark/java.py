@@ -140,7 +140,7 @@ def probe(command: str) -> Java | None:
 
 
 def _wrapped(java: Path) -> Path:
-    """Make a Java home whose ``bin/java`` starts `java` without the module; give its directory.
+    """Create a Java home whose ``bin/java`` starts `java` without the module; return its directory.
 
     Several processes may do so at once: the directory appears whole, and one of them makes it.
     """
@@ -166,7 +166,7 @@ def _wrapped(java: Path) -> Path:
 
 
 def _cache_folder() -> Path:
-    """Give a folder of this user that outlives the process, or one that does not where none can."""
+    """Return a folder of this user that outlives the process, or one that does not where none can."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = Path(base) if base else Path.home() / ".cache"
     folder /= "lance-namespace-kit"

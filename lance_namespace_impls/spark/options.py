@@ -48,7 +48,7 @@ def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
 
 
 def known_options(cls: type[Any]) -> dict[str, Callable[[str], Any]]:
-    """Give the options of an attrs class: how each is read from text."""
+    """Return the options of an attrs class: how each is read from text."""
     return {field.name: field.metadata.get("read", str) for field in attrs.fields(cls)}
 
 

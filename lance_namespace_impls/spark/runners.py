@@ -159,7 +159,7 @@ class _Job:
             self._failure = error
 
     def __iter__(self) -> Iterator[None]:
-        """Run the job to its end; give the caller a moment now and then.
+        """Run the job to its end; let the caller act now and then.
 
         Raises:
             InternalError: code 18, Spark could not run it.

@@ -83,6 +83,6 @@ def local_session(
 
 
 def _make_active(session: SparkSession) -> None:
-    """Make a session this thread's own: Spark looks the format of `save` up in that one alone."""
+    """Activate a session for this thread: Spark looks the format of `save` up in that one alone."""
     java: Any = session
     java._jvm.SparkSession.setActiveSession(java._jsparkSession)

@@ -90,7 +90,7 @@ class Target:
             raise self.failure(error, "opening") from error
 
     def failure(self, error: Exception, doing: str) -> LanceNamespaceError:
-        """Give the protocol error of a failure, without secrets."""
+        """Return the protocol error of a failure, without secrets."""
         return protocol_error(error, f"{doing} {self.name}", self.namespace.config.secrets())
 
     def is_there(self) -> TableAlreadyExistsError:

@@ -149,7 +149,7 @@ def plan_write(
 
 
 def _declare(target: Target, mode: Mode) -> bool:
-    """Put a table into the catalog; False where someone else did so meanwhile."""
+    """Add a table to the catalog; False where someone else did so meanwhile."""
     try:
         target.namespace.declare_table({"id": list(target.table)})
     except TableAlreadyExistsError as error:
@@ -278,7 +278,7 @@ def commit(
     operation: Callable[[list[Any]], Any] | None = None,
     alone: bool = False,
 ) -> int:
-    """Make the table hold the rows that were written; return its new version.
+    """Commit the rows that were written to the table; return its new version.
 
     Rows are added whatever else was added meanwhile, be it the first rows of the table. Rows are
     replaced only where nothing changed since the plan.
@@ -434,7 +434,7 @@ def _delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str])
 
 
 def _files_since(plan: WritePlan, storage: TableStorage) -> set[str]:
-    """Give the data files of every version after the one that the plan builds on."""
+    """Return the data files of every version after the one that the plan builds on."""
     held: set[str] = set()
     for found in plan.target.open(storage).versions():
         if found["version"] > plan.read_version:

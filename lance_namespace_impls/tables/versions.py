@@ -130,7 +130,7 @@ def describe(dataset: Any, version: int | None, branch: str | None) -> TableVers
 
 
 def delete(dataset: Any, ranges: Sequence[VersionRange]) -> int:
-    """Delete versions and the files that only they need; give the number deleted.
+    """Delete versions and the files that only they need; return the number deleted.
 
     Args:
         dataset: the dataset at the latest version of the branch.

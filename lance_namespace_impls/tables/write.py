@@ -133,7 +133,7 @@ def _write_first(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
 
 
 def commit_onto(storage: TableStorage, transaction: Any) -> int:
-    """Commit a change onto the version that it was made for and no other; give the new version.
+    """Commit a change onto the version that it was made for and no other; return the new version.
 
     Args:
         storage: where the dataset is, or is to be.

@@ -36,8 +36,8 @@ from ..core.errors import first_line, scrub
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute, as_address, default_location
+from ..core.locks import object_lock
 from ..core.paging import sorted_after
-from ..core.turns import taking_turns
 from .columns import to_columns, to_json
 from .errors import (
     FAILURES,
@@ -177,7 +177,7 @@ class UnityNamespace(CatalogNamespace):
             "properties": dict(properties),
         }
         with (
-            taking_turns(self._api.base, identifier),
+            object_lock(self._api.base, identifier),
             raising(_too_long(body), identifier, when=is_too_long),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:1], when=is_missing),
@@ -202,7 +202,7 @@ class UnityNamespace(CatalogNamespace):
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        with taking_turns(self._api.base, identifier):
+        with object_lock(self._api.base, identifier):
             for _ in range(CHANGES_TRIED):
                 started = time.monotonic()
                 try:
@@ -374,7 +374,7 @@ class UnityNamespace(CatalogNamespace):
             "properties": with_lance_type(properties),
         }
         with (
-            taking_turns(self._api.base, identifier),
+            object_lock(self._api.base, identifier),
             raising(_too_long(body), identifier, when=is_too_long),
             raising(table_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),

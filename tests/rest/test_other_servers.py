@@ -179,7 +179,7 @@ def test_operations_of_a_server_that_does_not_tell(server: Script) -> None:
     shown = run(server, "operations")
     assert shown.exit_code == 0
     assert "DescribeTable" in shown.stdout
-    assert "does not tell which operations" in shown.stdout
+    assert "does not report which operations" in shown.stdout
     server.play(Answer(404, b"<html>"))
     document = json.loads(run(server, "operations", "--json").stdout)
     assert {row["supported"] for row in document["operations"]} == {None}

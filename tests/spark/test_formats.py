@@ -401,7 +401,7 @@ def test_sources(tmp_path: Path) -> None:
         ("nowhere.csv", None, "no such file or folder"),
         ("*.parquet", None, "no file to read"),
         ("empty", None, "no file to read; name the format"),
-        ("notes.txt", None, "the ending does not tell the format"),
+        ("notes.txt", None, "the file name has no known ending"),
         ("a.csv", "xlsx", "format 'xlsx' is not known"),
         (".", None, "files of several formats"),
         ("parts", None, r"partitioned by folders \(year=2020\)"),

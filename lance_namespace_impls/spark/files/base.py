@@ -154,10 +154,10 @@ class Format(ABC):
 
     @abstractmethod
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
-        """Give the type that values of `kind` are read in, or None where they cannot be."""
+        """Return the type that values of `kind` are read in, or None where they cannot be."""
 
     def fits(self, found: pa.DataType, wanted: pa.DataType) -> bool:
-        """Say whether values that look like one type may be read as another.
+        """Return whether values that look like one type may be read as another.
 
         Each value is checked when it is read.
         """
@@ -165,7 +165,7 @@ class Format(ABC):
         return carrier is not None and compatible(found, carrier)
 
     def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-        """Give the type that holds values of both, or None where there is none."""
+        """Return the type that holds values of both, or None where there is none."""
         if one == other:
             return one
         schemas = [pa.schema([("", kind)]) for kind in (one, other)]
@@ -175,7 +175,7 @@ class Format(ABC):
             return None
 
     def settled(self, kind: pa.DataType) -> pa.DataType:
-        """Give the type of a table's column for the type that was found in all files together."""
+        """Return the type of a table's column for the type that was found in all files together."""
         return kind
 
     def described(self, files: Sequence[SourceFile]) -> dict[str, str]:

@@ -115,7 +115,7 @@ class CsvFormat(Format):
                 yield cast_batch(batch, schema)
 
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
-        """Give the type that Arrow's parser reads in the place of one that it cannot."""
+        """Return the type that Arrow's parser reads in the place of one that it cannot."""
         if isinstance(kind, pa.BaseExtensionType):
             return pa.string() if kind.extension_name == "arrow.json" else None
         if is_list(kind) or is_.is_nested(kind):
@@ -123,11 +123,11 @@ class CsvFormat(Format):
         return pa.float32() if is_.is_float16(kind) else kind
 
     def fits(self, found: pa.DataType, wanted: pa.DataType) -> bool:
-        """Say whether there is a parser for a type; whether the values are such, it will tell."""
+        """Return whether there is a parser for a type; whether the values are such, it will tell."""
         return self.carrier(wanted) is not None
 
     def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-        """Give the type that both can be parsed as; a date is a moment at midnight too."""
+        """Return the type that both can be parsed as; a date is a moment at midnight too."""
         kind = numbers.unify(one, other)
         if kind is not None:
             return pa.string() if kind == numbers.MIXED else kind
@@ -161,7 +161,7 @@ class CsvFormat(Format):
         return str(self.settled(kind))
 
     def _names(self, file: SourceFile) -> list[str]:
-        """Give the names of a file's columns; none where the file is empty."""
+        """Return the names of a file's columns; none where the file is empty."""
         unnamed = not self.options.header
         with refused(file), file.open() as source:
             try:
@@ -265,7 +265,7 @@ class CsvFormat(Format):
         return self.options.delimiter or ("\t" if file.ending == ".tsv" else ",")
 
     def _types_in(self, batch: pa.RecordBatch) -> list[pa.DataType]:
-        """Give the type of each column of text, by having Arrow parse it once more."""
+        """Return the type of each column of text, by having Arrow parse it once more."""
         columns = [str(index) for index in range(batch.num_columns)]
         text = io.BytesIO()
         pa_csv.write_csv(
@@ -315,7 +315,7 @@ class CsvFormat(Format):
 
 
 def _has_line_breaks(batch: pa.RecordBatch) -> bool:
-    """Say whether a value holds a line break, looking at the bytes of all values at once."""
+    """Return whether a value holds a line break, looking at the bytes of all values at once."""
     buffers = [buffer for column in batch.columns for buffer in column.buffers()[2:]]
     return any(buffer is not None and _LINE_BREAK.search(buffer) for buffer in buffers)
 

@@ -61,7 +61,7 @@ class JsonFormat(Format):
                     yield cast_batch(batch, schema)
 
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
-        """Give the type that Arrow's parser reads in the place of one that it cannot."""
+        """Return the type that Arrow's parser reads in the place of one that it cannot."""
         if isinstance(kind, pa.BaseExtensionType):
             return pa.string() if kind.extension_name == "arrow.json" else None
         if is_.is_dictionary(kind):
@@ -83,7 +83,7 @@ class JsonFormat(Format):
         return pa.float32() if is_.is_float16(kind) else kind
 
     def fits(self, found: pa.DataType, wanted: pa.DataType) -> bool:
-        """Say whether values may be parsed as a type; text may be a moment, a decimal or bytes."""
+        """Return whether values may be parsed as a type; text may be a moment, a decimal or bytes."""
         if super().fits(found, wanted):
             return True
         return is_.is_string(found) and any(
@@ -98,7 +98,7 @@ class JsonFormat(Format):
         )
 
     def unify(self, one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-        """Give the type that holds values of both, or None where there is none."""
+        """Return the type that holds values of both, or None where there is none."""
         if is_.is_list(one) and is_.is_list(other):
             item = self.unify(one.value_type, other.value_type)
             return item and pa.list_(item)

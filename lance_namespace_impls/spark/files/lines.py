@@ -34,7 +34,7 @@ class Lines(io.RawIOBase):
             source.seek(first)
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
@@ -45,7 +45,7 @@ class Lines(io.RawIOBase):
         return part
 
     def blocks(self) -> Iterator[bytes]:
-        """Give the lines, many at a time and each whole."""
+        """Return the lines, many at a time and each whole."""
         rest = b""
         for chunk in self._chunks:
             block = rest + chunk
@@ -73,7 +73,7 @@ class Lines(io.RawIOBase):
 
 
 def _line_start(source: Any, position: int) -> int:
-    """Give where the first line starts that does not start before `position`."""
+    """Return where the first line starts that does not start before `position`."""
     if position == 0:
         return 0
     source.seek(position - 1)

@@ -139,7 +139,7 @@ def _expand(source: str, format: str | None) -> Iterable[SourceFile]:
     if info.type == fs.FileType.File:
         if format is None and format_of(path) is None:
             raise InvalidInputError(
-                f"{source}: the ending does not tell the format; name it ({', '.join(ENDINGS)})"
+                f"{source}: the file name has no known ending; name the format ({', '.join(ENDINGS)})"
             )
         infos = [info]
     elif info.type == fs.FileType.Directory:
