@@ -2,14 +2,13 @@
 
 lance-spark reads and writes Lance tables from SQL and asks a catalog where they are, for one over
 the Lance REST protocol. So the driver serves the namespace to itself, on loopback, to whoever has a
-token that is made for this catalog and dies with it.
+token that is made for this catalog and dies with it, with the server that `find_loopback_server`
+finds.
 """
 
 from __future__ import annotations
 
 import atexit
-import hmac
-import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lance_namespace_client.errors import InvalidInputError
 
+from ..catalog.loopback import find_loopback_server
 from ..core.errors import first_line
 from ..registry import connect
 from .extra import require_pyspark
@@ -26,8 +26,8 @@ from .jars import lance_spark_jars
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from ..catalog.loopback import LoopbackServer
     from ..catalog.namespace import Namespace
-    from ..server.callers import Caller, Credentials
 
 __all__ = ["SqlCatalog", "sql_catalog"]
 
@@ -100,8 +100,9 @@ def sql_catalog(
         the catalog; close it when the session has ended.
 
     Raises:
-        InvalidInputError: code 13, PySpark is missing or older than lance-spark, the name is none,
-            a property is wrong, or the session lacks lance-spark.
+        InvalidInputError: code 13, PySpark is missing or older than lance-spark, nothing installed
+            serves a namespace, the name is none, a property is wrong, or the session lacks
+            lance-spark.
         ServiceUnavailableError: code 17, lance-spark cannot be fetched, or the server does not
             start.
     """
@@ -113,12 +114,13 @@ def sql_catalog(
     session = spark if isinstance(spark, SparkSession) else None
     if session is not None:
         _require_lance_spark(session)
+    serve = find_loopback_server()
     paths = [] if session is not None else list(map(str, jars or lance_spark_jars()))
     resources = ExitStack()
     try:
         namespace = resources.enter_context(connect(impl, properties))
-        address, token = _serve(namespace, resources)
-        given = _settings(name, namespace, address, token) | {
+        server = resources.enter_context(serve(namespace, "spark"))
+        given = _settings(name, namespace, server) | {
             f"spark.sql.catalog.{name}.{key}": value for key, value in (settings or {}).items()
         }
         if session is not None:
@@ -129,42 +131,16 @@ def sql_catalog(
     except BaseException:
         resources.close()
         raise
-    return SqlCatalog(name, address, resources)
+    return SqlCatalog(name, server.address, resources)
 
 
-class _OneToken:
-    """Knows one caller, the session, by a token that nobody else is told."""
-
-    waits = False
-
-    def __init__(self) -> None:
-        self.token = secrets.token_urlsafe(32)
-
-    def find(self, credentials: Credentials) -> Caller | None:
-        """Return the session where it is its token."""
-        from ..server.callers import Caller
-
-        own = self.token.encode()
-        given = (token.encode("utf-8", "surrogatepass") for token in credentials.tokens)
-        return Caller("spark") if any(hmac.compare_digest(each, own) for each in given) else None
-
-
-def _serve(namespace: Namespace, resources: ExitStack) -> tuple[str, str]:
-    """Serve a namespace to whoever has a new token; return the address and the token."""
-    from ..server import ServerOptions, serving
-
-    session = _OneToken()
-    options = ServerOptions(callers=(session,), vend_storage_options=True)
-    return resources.enter_context(serving(namespace, options)), session.token
-
-
-def _settings(name: str, namespace: Namespace, address: str, token: str) -> dict[str, str]:
+def _settings(name: str, namespace: Namespace, server: LoopbackServer) -> dict[str, str]:
     prefix = f"spark.sql.catalog.{name}"
     settings = {
         prefix: CATALOG_CLASS,
         f"{prefix}.impl": "rest",
-        f"{prefix}.uri": address,
-        f"{prefix}.header.Authorization": f"Bearer {token}",
+        f"{prefix}.uri": server.address,
+        f"{prefix}.header.Authorization": f"Bearer {server.token}",
     }
     if namespace.capabilities.namespace_depth == 0:
         # Spark wants a namespace around a table; a flat catalog gets the name "default" for it.

@@ -10,9 +10,10 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.loopback import find_loopback_server
 from lance_namespace_impls.spark import sql_catalog
 from lance_namespace_impls.spark.jars import lance_spark_jars
-from lance_namespace_impls.spark.sql import _serve, _settings
+from lance_namespace_impls.spark.sql import _settings
 from tests.servers.http_client import http_client
 
 from .backends import BACKENDS, Home
@@ -61,20 +62,22 @@ def test_a_name_that_spark_cannot_have_is_refused(name: str) -> None:
 def test_only_the_session_reaches_the_server(tmp_path: Path) -> None:
     with ExitStack() as resources:
         namespace = resources.enter_context(connect("dir", {"path": str(tmp_path)}))
-        address, token = _serve(namespace, resources)
-        http = resources.enter_context(http_client(address))
+        server = resources.enter_context(find_loopback_server()(namespace, "spark"))
+        token = server.token
+        assert token not in repr(server)
+        http = resources.enter_context(http_client(server.address))
         for given in ({}, {"authorization": "Bearer x"}, {"authorization": f"Bearer {token}x"}):
             answer = http.get("/v1/namespace/$/table/list", headers=given)
             assert (answer.status_code, answer.json()["code"]) == (401, 16)
             assert token not in answer.text
         given = {"authorization": f"Bearer {token}"}
         assert http.get("/v1/namespace/$/table/list", headers=given).json()["tables"] == []
-        settings = _settings("lake", namespace, address, token)
+        settings = _settings("lake", namespace, server)
         assert [key for key, value in settings.items() if token in value] == [
             "spark.sql.catalog.lake.header.Authorization"
         ]
-        other = _serve(namespace, resources)[1]
-        assert other != token
+        other = resources.enter_context(find_loopback_server()(namespace, "spark"))
+        assert other.token != token
 
 
 @pytest.mark.parametrize("coordinates", ["a", "a:b", "a:b:", ":::", "a:b:c:d"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,3 +88,27 @@ def test_no_file_is_long() -> None:
     }
     assert len(found) > 100
     assert {name: lines for name, lines in found.items() if lines > LONGEST} == {}
+
+
+def test_the_rules_of_imports_have_no_exception() -> None:
+    (rules,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+    assert set(rules) == {"name", "type", "layers"}
+    layers = [
+        {part.rpartition(".")[2] for part in re.findall(r"[\w.]+", layer)}
+        for layer in rules["layers"]
+    ]
+    backends = layers.pop(2)
+    assert layers == [
+        {"cli"},
+        {"server", "spark", "conformance"},
+        {"catalog"},
+        {"tables"},
+        {"core"},
+        {"lance_namespace_client"},
+    ]
+    # None of them may import another: no ":" between them.
+    assert not any(":" in layer for layer in rules["layers"])
+    folders = {path.parent.name for path in (ROOT / "lance_namespace_impls").glob("*/__init__.py")}
+    assert folders == backends.union(*layers) - {"lance_namespace_client"}
