@@ -336,6 +336,18 @@ def serve(
             "nothing for the root; may be repeated. Any other name is a namespace below the root.",
         ),
     ] = None,
+    open_metrics: Annotated[
+        bool,
+        typer.Option("--open-metrics", help="Let everybody read /metrics, not only callers."),
+    ] = False,
+    request_log: Annotated[
+        bool,
+        typer.Option(
+            "--request-log/--no-request-log",
+            help="Write one line of JSON to standard error for each request: who, what, how it "
+            "ended, how long it took.",
+        ),
+    ] = True,
     limit: Annotated[
         list[str] | None,
         typer.Option(
@@ -361,6 +373,7 @@ def serve(
             Tls,
             TokenFile,
             find_policy,
+            log_requests,
         )
         from ..server import serve as run_server
     if (tls_cert is None) != (tls_key is None) or (tls_client_ca and tls_cert is None):
@@ -388,12 +401,15 @@ def serve(
         access=Access(allow_hosts=allow_host or ()),
         reach=Reach(storage_options=allow_storage_option or (), locations=allow_location or ()),
         limits=Limits.read(key_values(limit, "--limit")),
+        open_metrics=open_metrics,
         lancedb_databases={
             name: split_identifier(identifier)
             for name, identifier in key_values(lancedb_database, "--lancedb-database").items()
         },
     )
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    if request_log:
+        log_requests()
     if not _is_loopback(host) and not options.sources:
         if insecure:
             sys.stderr.write(

@@ -18,6 +18,7 @@ from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_s
 
 from .config import Config, option, prefix_option, timeout_option
 from .errors import first_line
+from .upstream import upstream_call
 
 __all__ = ["HttpConfig", "Retries", "check_uri", "new_client", "send"]
 
@@ -170,7 +171,7 @@ def new_client(
             f"{config.impl}: property 'proxy' is not the URL of a proxy ({type(error).__name__})"
         ) from None
     return httpx.Client(
-        transport=RetryTransport(_WholeAnswers(transport), Retry(total=0)),
+        transport=RetryTransport(_WholeAnswers(transport, config.impl), Retry(total=0)),
         headers=sent,
         timeout=config.timeout(),
         trust_env=False,
@@ -215,17 +216,21 @@ class _WholeAnswers(httpx.BaseTransport):
     Answers that are streamed are handed on as they come; failures are small and read whole.
     """
 
-    def __init__(self, transport: httpx.BaseTransport) -> None:
+    def __init__(self, transport: httpx.BaseTransport, impl: str) -> None:
         self._transport = transport
+        self._impl = impl
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response = self._transport.handle_request(request)
-        if response.is_error or STREAMED not in request.extensions:
-            try:
-                response.read()
-            except BaseException:
-                response.close()
-                raise
+        with upstream_call(self._impl, request.method) as call:
+            request.headers.update(call.headers)
+            response = self._transport.handle_request(request)
+            call.result = str(response.status_code)
+            if response.is_error or STREAMED not in request.extensions:
+                try:
+                    response.read()
+                except BaseException:
+                    response.close()
+                    raise
         return response
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from botocore.credentials import CredentialProvider, CredentialResolver, Refresh
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError
 from botocore.session import Session
 
+from ..core.upstream import upstream_call
 from .config import GlueConfig
 
 __all__ = ["make_client"]
@@ -58,7 +59,30 @@ def _new_client(config: GlueConfig, session: Session, service: str, **more: Any)
     client = session.create_client(service, config=_client_options(config), **more)
     if config.max_retries is None:
         client.meta.events.register(f"needs-retry.{service}", _give_up_connecting)
+    events = client.meta.events
+    events.register(f"before-call.{service}", _begin_call)
+    events.register(f"after-call.{service}", _end_call)
+    events.register(f"after-call-error.{service}", _end_call)
     return client
+
+
+_CALL = "lance_namespace_call"
+
+
+def _begin_call(model: Any, context: dict[str, Any], **_: Any) -> None:
+    opened = upstream_call("glue", model.name)
+    context[_CALL] = (opened, opened.__enter__())
+
+
+def _end_call(
+    context: dict[str, Any], exception: BaseException | None = None, **given: Any
+) -> None:
+    opened, call = context.pop(_CALL)
+    if exception is not None:
+        call.result = type(exception).__name__
+    elif "Error" in given["parsed"]:
+        call.result = str(given["parsed"]["Error"].get("Code"))
+    opened.__exit__(None, None, None)
 
 
 def _give_up_connecting(caught_exception: Exception | None = None, **_: Any) -> None:

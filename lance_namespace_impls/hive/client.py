@@ -41,6 +41,7 @@ from thrift.Thrift import TApplicationException, TException
 
 from lance_namespace_client.errors import UnsupportedError
 
+from ..core.upstream import upstream_call
 from .config import HiveConfig
 from .pool import Connection, Pool
 from .records import NO_STATISTICS
@@ -113,14 +114,15 @@ class Metastore:
         self._run(lambda connection: work(connection.client), repeatable=False)
 
     def _run(self, work: Callable[[Connection], Any], *, repeatable: bool) -> Any:
-        try:
-            return self._pool.run(work, repeatable=repeatable)
-        except TException as error:
-            # The bindings' exceptions take no attribute, and a context manager that one passes
-            # through sets its traceback.
-            kind: Any = type(error)
-            object.__setattr__(error, "__class__", _mutable(kind))
-            raise
+        with upstream_call("hive", "read" if repeatable else "change"):
+            try:
+                return self._pool.run(work, repeatable=repeatable)
+            except TException as error:
+                # The bindings' exceptions take no attribute, and a context manager that one passes
+                # through sets its traceback.
+                kind: Any = type(error)
+                object.__setattr__(error, "__class__", _mutable(kind))
+                raise
 
     def has_catalogs(self) -> bool:
         """Return whether it is Hive 3 or newer; Hive 2 does not know the call for catalogs."""

@@ -12,6 +12,7 @@ try:
     from .app import create_app
     from .callers import Caller, CallerSource, Credentials
     from .limits import Limits
+    from .observer import log_requests
     from .oidc import OidcIssuer
     from .options import ServerOptions
     from .policy import Policy, PolicyFile, ReadOnly, find_policy
@@ -21,7 +22,7 @@ try:
     from .tokens import TokenFile, new_token
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
-    if package not in ("httptools", "joserfc", "starlette", "uvicorn"):
+    if package not in ("httptools", "joserfc", "prometheus_client", "starlette", "uvicorn"):
         raise
     raise ImportError(
         f"the server needs {package}: pip install 'lance-namespace-kit[server]'", name=package
@@ -30,5 +31,5 @@ except ModuleNotFoundError as error:
 __all__ = [
     "Access", "Caller", "CallerSource", "Credentials", "Limits", "OidcIssuer", "Policy",
     "PolicyFile", "ReadOnly", "Reach", "ServerOptions", "Tls", "TokenFile", "create_app",
-    "find_policy", "new_token", "serve", "serving",
+    "find_policy", "log_requests", "new_token", "serve", "serving",
 ]  # fmt: skip

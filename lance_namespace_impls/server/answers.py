@@ -34,6 +34,8 @@ class Reply(NamedTuple):
     body: bytes
     rest: Iterator[bytes] | None = None
     """What follows `body`, read as it is sent."""
+    code: int | None = None
+    """The protocol's code of a failure."""
 
 
 def reply(operation: Operation[Any, Any], answer: Any, *, vend_secrets: bool) -> Reply:
@@ -79,7 +81,7 @@ def error_reply(error: LanceNamespaceError, headers: RawHeaders | None = None) -
         sent.append((b"retry-after", b"%d" % max(0, math.ceil(retry_after))))
     if error.http_status == 401:
         sent.append((b"www-authenticate", b"Bearer"))
-    return json_reply(error.http_status, error.to_dict(), sent)
+    return json_reply(error.http_status, error.to_dict(), sent)._replace(code=int(error.code))
 
 
 def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:

@@ -43,6 +43,8 @@ class Incoming:
         self._receive = receive
         self._unasked = may_wait
         self.ended = False
+        self.bytes = 0
+        """How many came in so far."""
 
     async def part(self) -> bytes:
         """Wait for the next part; an empty one does not mean the end, `ended` does.
@@ -57,6 +59,7 @@ class Incoming:
             raise ClientGoneError("the client closed the connection within the request body")
         self.ended = not message.get("more_body", False)
         part: bytes = message.get("body", b"")
+        self.bytes += len(part)
         return part
 
     async def read(self, limit: int, seconds: float) -> bytes:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
+from urllib.parse import parse_qs, unquote
 
 from starlette.types import Scope
 
@@ -19,6 +20,7 @@ from .callers import Caller
 from .limits import Pool
 from .requests import Headers
 from .routes import Endpoint
+from .tracing import Span
 
 __all__ = ["ABORT", "CERTIFICATE", "Call"]
 
@@ -35,7 +37,7 @@ class Call:
 
     __slots__ = (
         "_abort", "_id", "_pool", "_work", "address", "caller", "certificate", "endpoint", "headers",
-        "query_string", "segments", "started",
+        "identifier", "query_string", "segments", "span", "started",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +51,9 @@ class Call:
         self.address: str = (scope.get("client") or ("",))[0]
         self.certificate: Any = scope.get(CERTIFICATE)
         self.caller: Caller | None = None
+        self.identifier: Sequence[str] | None = None
+        """What it is about, once it has been read."""
+        self.span: Span | None = None
         self._abort: Callable[[], None] | None = scope.get(ABORT)
         self._id: str | None = None
         self._pool: Pool | None = None
@@ -59,6 +64,12 @@ class Call:
         """Whether the body has room for the protocol's ``identity``."""
         body = self.endpoint.operation.body
         return body is Body.JSON or (self.endpoint.by_name and body is not Body.ARROW)
+
+    def identifier_of_path(self, delimiter: str) -> list[str]:
+        """Return what its path says that it is about, for a request that was not read further."""
+        given = parse_qs(self.query_string.decode("latin-1")).get("delimiter", [delimiter])[-1]
+        text = unquote(self.segments[0]) if self.segments else ""
+        return [name for name in text.split(given or delimiter) if name]
 
     async def enter(self, pool: Pool) -> None:
         """Take a place in a pool; it is held until the answer is sent and no thread works on it.

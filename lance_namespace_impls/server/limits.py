@@ -7,9 +7,9 @@ import contextlib
 import difflib
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import attrs
 
@@ -151,6 +151,36 @@ class Meter:
         )
 
 
+class Figure(Protocol):
+    """A number that goes up and down, such as a gauge of Prometheus."""
+
+    def inc(self) -> None:
+        """Count one more."""
+
+    def dec(self) -> None:
+        """Count one less."""
+
+
+class _Uncounted:
+    def inc(self) -> None:
+        """Count nothing."""
+
+    dec = inc
+
+
+def _contained(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function of which nothing but an exception comes out.
+
+    A panic in Rust code, and a `SystemExit` of a namespace's, would end more than the call.
+    """
+    try:
+        return function(*arguments)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"{type(error).__name__} came out of the namespace") from error
+
+
 class Pool:
     """Threads for one kind of work, and how many calls may wait for one.
 
@@ -162,6 +192,9 @@ class Pool:
 
     def __init__(self, kind: str, size: int, limits: Limits) -> None:
         self.threads = ThreadPoolExecutor(size, f"lance-ns-{kind}")
+        self.size = size
+        self.running: Figure = _Uncounted()
+        self.waiting: Figure = _Uncounted()
         self._kind = kind
         self._places = asyncio.Semaphore(size)
         self._limits = limits
@@ -175,25 +208,30 @@ class Pool:
         """
         if not self._places.locked():
             await self._places.acquire()
+            self.running.inc()
             return
         if self._waiting >= self._limits.waiting:
             raise self._full()
         self._waiting += 1
+        self.waiting.inc()
         try:
             async with asyncio.timeout(self._limits.waiting_seconds):
                 await self._places.acquire()
+            self.running.inc()
         except TimeoutError:
             raise self._full() from None
         finally:
             self._waiting -= 1
+            self.waiting.dec()
 
     def leave(self) -> None:
         """Release a place."""
+        self.running.dec()
         self._places.release()
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Run a function in one of the threads."""
-        return self.threads.submit(function, *arguments)
+        """Run a function in one of the threads; its failures are exceptions whatever it raises."""
+        return self.threads.submit(_contained, function, *arguments)
 
     def _full(self) -> ThrottlingError:
         return ThrottlingError(
@@ -216,9 +254,15 @@ class Pools:
             return self.uploads
         return self.queries if operation.tag in HEAVY_TAGS else self.metadata
 
+    def items(self) -> Iterator[tuple[str, Pool]]:
+        """Return each pool with its name."""
+        yield "metadata", self.metadata
+        yield "queries", self.queries
+        yield "uploads", self.uploads
+
     def close(self) -> None:
         """Let no new operation start; those that run come to their end."""
-        for pool in (self.metadata, self.queries, self.uploads):
+        for _, pool in self.items():
             pool.threads.shutdown(wait=False, cancel_futures=True)
 
 

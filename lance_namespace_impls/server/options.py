@@ -39,6 +39,7 @@ class ServerOptions:
         access: which requests are taken.
         reach: which storage options and locations callers may name.
         limits: how much of the server callers can use.
+        open_metrics: whether everybody may read ``/metrics``; only those that may call unless given.
         lancedb_databases: identifiers of namespaces by the name of the database that LanceDB's
             remote clients connect to (``db://name``); empty is the root. Any other name is that of
             a namespace below the root.
@@ -53,6 +54,7 @@ class ServerOptions:
     access: Access = attrs.field(factory=Access)
     reach: Reach = attrs.field(factory=Reach)
     limits: Limits = attrs.field(factory=Limits)
+    open_metrics: bool = False
     lancedb_databases: Mapping[str, tuple[str, ...]] = attrs.field(
         factory=dict, converter=_identifiers
     )

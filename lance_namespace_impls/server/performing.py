@@ -12,6 +12,7 @@ from lance_namespace_client.operations import Operation
 
 from ..tables.write import RowCount
 from .answers import Reply, reply
+from .call import Call
 from .callers import Authentication, Caller, Credentials
 from .guard import Guard
 from .lancedb import Databases
@@ -57,29 +58,13 @@ class Performer:
         dialect = self._databases.dialect(headers)
         return dialect is not None and dialect.takes(endpoint.operation, headers)
 
-    def perform(
-        self,
-        endpoint: Endpoint,
-        segments: tuple[str, ...],
-        query_string: bytes,
-        headers: Headers,
-        body: bytes,
-        rows: BinaryIO | None = None,
-        *,
-        caller: Caller | None = None,
-        address: str = "",
-    ) -> Reply:
+    def perform(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
         """Do an operation.
 
         Args:
-            endpoint: how it was called.
-            segments: path segments that stand for fields, percent-encoded.
-            query_string: the query as it was sent.
-            headers: the request's headers.
-            body: the JSON body; empty where there is none.
-            rows: the body where it is rows.
-            caller: who calls, if the headers or the connection say so.
-            address: where the call comes from.
+            call: the request; who calls is noted there, and what it is about.
+            body: its JSON body; empty where there is none.
+            rows: its body where it is rows.
 
         Returns:
             the answer; rows follow as they are read.
@@ -89,21 +74,21 @@ class Performer:
             UnauthenticatedError: code 16, nobody that is known calls.
             PermissionDeniedError: code 15, the caller may not do that.
         """
+        endpoint, headers, caller = call.endpoint, call.headers, call.caller
         if self._authentication is not None and caller is None:
-            caller = self._authentication.find(Credentials.of_body(body), address)
+            caller = self._authentication.find(Credentials.of_body(body), call.address)
+            call.caller = caller
             self.check_allowed(endpoint.operation, caller)
         dialect = self._databases.dialect(headers)
         operation = endpoint.operation
         if dialect is None:
-            request = read_request(endpoint, segments, query_string, headers, body)
-            self._keep_credentials(request)
+            request = self._read(call, body)
             self._check(operation, request, caller)
             return self._reply(operation, request, self._do(operation, request, rows, caller))
         try:
             body = dialect.read_body(operation, headers, body)
-            request = read_request(endpoint, segments, query_string, headers, body)
-            self._keep_credentials(request)
-            operation, request = dialect.place(operation, request)
+            operation, request = dialect.place(operation, self._read(call, body))
+            call.identifier = getattr(request, "id", None)
             self._check(operation, request, caller)
             dialect.require_database()
             answer = self._do(operation, request, rows, caller)
@@ -114,10 +99,15 @@ class Performer:
                 raise
             return dialect.signed(dialect.failed(error))
 
-    def _keep_credentials(self, request: Any) -> None:
-        """Let the credentials that are for this server go no further."""
+    def _read(self, call: Call, body: bytes) -> Any:
+        request: Any = read_request(
+            call.endpoint, call.segments, call.query_string, call.headers, body
+        )
+        call.identifier = getattr(request, "id", None)
         if self._authentication is not None:
+            # The credentials that are for this server go no further.
             request.identity = None
+        return request
 
     def _check(self, operation: Operation[Any, Any], request: Any, caller: Caller | None) -> None:
         if self._guard is not None:

@@ -1,0 +1,93 @@
+"""Figures of a server for Prometheus."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector
+
+__all__ = ["MULTIPROCESS_FOLDER", "Metrics"]
+
+# By which prometheus_client knows, when it is imported, that several processes count together.
+MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+# What a gauge holds is added up over the workers that are alive.
+_SUM: Final = "livesum"
+
+
+class Metrics:
+    """Counts what a server does; with several workers each of them answers for all."""
+
+    content_type = CONTENT_TYPE_LATEST
+
+    def __init__(self) -> None:
+        own = CollectorRegistry()
+        self._shown = own
+        if os.environ.get(MULTIPROCESS_FOLDER):
+            self._shown = CollectorRegistry()
+            MultiProcessCollector(self._shown)  # type: ignore[no-untyped-call]
+        self.requests = Counter(
+            "lance_ns_requests",
+            "Requests that were answered, or given up by their client.",
+            ("operation", "code"),
+            registry=own,
+        )
+        self.seconds = Histogram(
+            "lance_ns_request_seconds",
+            "Time from a request's headers to the end of its answer.",
+            ("operation",),
+            buckets=SECONDS,
+            registry=own,
+        )
+        self.received = Counter(
+            "lance_ns_received_bytes", "Bytes of request bodies.", ("operation",), registry=own
+        )
+        self.sent = Counter(
+            "lance_ns_sent_bytes", "Bytes of answers' bodies.", ("operation",), registry=own
+        )
+        self.pool_calls = Gauge(
+            "lance_ns_pool_calls",
+            "Calls that have a place in a pool, or wait for one.",
+            ("pool", "state"),
+            registry=own,
+            multiprocess_mode=_SUM,
+        )
+        self.pool_places = Gauge(
+            "lance_ns_pool_places",
+            "Calls that a pool takes at once.",
+            ("pool",),
+            registry=own,
+            multiprocess_mode=_SUM,
+        )
+        self.open_queries = Gauge(
+            "lance_ns_open_queries",
+            "Answers of rows that are being sent.",
+            registry=own,
+            multiprocess_mode=_SUM,
+        )
+        self.upstream = Counter(
+            "lance_ns_upstream_calls",
+            "Calls of the catalog.",
+            ("system", "call", "result"),
+            registry=own,
+        )
+        self.upstream_seconds = Histogram(
+            "lance_ns_upstream_seconds",
+            "Time of the calls of the catalog.",
+            ("system", "call"),
+            buckets=SECONDS,
+            registry=own,
+        )
+
+    def text(self) -> bytes:
+        """Return all figures in Prometheus's text format."""
+        return generate_latest(self._shown)

@@ -1,0 +1,345 @@
+"""Answers requests: finds the operation, keeps to the limits, and streams rows both ways."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import traceback
+from concurrent.futures import Future
+from typing import Any, BinaryIO, TypeVar
+from urllib.parse import quote
+
+from starlette.types import Message, Receive, Scope, Send
+
+from lance_namespace_client.errors import (
+    ErrorCode,
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    ServiceUnavailableError,
+    UnsupportedError,
+)
+from lance_namespace_client.namespace import LanceNamespace
+
+from ..catalog.namespace import Namespace
+from ..core.errors import scrub
+from .access import check_content_type
+from .answers import Reply, error_reply, gather
+from .bodies import ClientGoneError, Incoming, Rows
+from .call import Call
+from .callers import Credentials
+from .limits import Meter, Pools, out_of_time
+from .observer import Observer, Outcome
+from .options import ServerOptions
+from .performing import Performer
+from .requests import Headers
+from .routes import Found, RouteTable
+
+__all__ = ["Service", "raw_path"]
+
+logger = logging.getLogger("lance_namespace_impls.server")
+
+T = TypeVar("T")
+
+READ_BYTES = 1 << 20
+SENT_BYTES = 64 << 10
+# What is left of a body when the answer is there already: a little is read before the answer, so
+# that the connection can be used again; more is read after it, so that the client gets to see it.
+LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
+LINGER_BYTES, LINGER_SECONDS = 64 << 20, 5.0
+
+
+def raw_path(scope: Scope) -> str:
+    """Return the path as it was sent, below the path that the application is mounted at."""
+    raw = scope.get("raw_path") or quote(scope["path"]).encode()
+    return str(raw.decode("latin-1")).removeprefix(quote(scope.get("root_path", "")))
+
+
+class Service:
+    """Answers requests with a namespace's methods, which run in worker threads."""
+
+    def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
+        self.routes = RouteTable()
+        self._namespace = namespace
+        self._options = options
+        self._limits = options.limits
+        self._pools = Pools(options.limits)
+        self.performer = Performer(namespace, options)
+        self.observer = Observer(self._pools)
+        self._unsent = 0
+
+    def close(self) -> None:
+        """Let no new operation start; those that run come to their end."""
+        self._pools.close()
+
+    async def handle(self, found: Found, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request to a known path."""
+        method = scope["method"]
+        headers = Headers(scope["headers"])
+        incoming = Incoming(receive, may_wait="expect" in headers)
+        outcome = Outcome()
+        endpoint = found.methods.get(method)
+        if endpoint is None:
+            answer = _wrong_method(method, found)
+            await self._send(answer, incoming, receive, send, outcome)
+            self.observer.answered(None, outcome, incoming.bytes)
+            return
+        call = Call(endpoint, found.segments, scope, headers)
+        incoming.ended = endpoint.operation.http_method == "GET" and not endpoint.by_name
+        self.observer.begin(call)
+        try:
+            answer = await self._answered(call, incoming, receive)
+            await self._send(answer, incoming, receive, send, outcome, call)
+        except ClientGoneError:
+            return
+        finally:
+            call.leave()
+            self.observer.answered(call, outcome, incoming.bytes)
+
+    async def _answered(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
+        try:
+            self._options.access.check(call.headers)
+            await self._find_caller(call)
+            if self.performer.authentication is None or call.caller is not None:
+                self.performer.check_allowed(call.endpoint.operation, call.caller)
+            return await self._answer(call, incoming, receive)
+        except ClientGoneError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+            return self._failed(error, call)
+
+    async def unknown(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request to a path that no operation has.
+
+        The code is 0: what the server does not know it does not support, and a client that can
+        do without an operation tells the two cases by the code alone.
+        """
+        method, path = scope["method"], raw_path(scope)
+        near = self.routes.nearest(method, path)
+        hint = f"; near to it: {', '.join(near)}" if near else ""
+        error = _NoRouteError(
+            f"there is no {method} {path[:200]}: operations have their /v1 route and POST /<name>, "
+            f"see GET /openapi.json{hint}"
+        )
+        incoming, outcome = Incoming(receive), Outcome()
+        try:
+            await self._send(error_reply(error), incoming, receive, send, outcome)
+        finally:
+            self.observer.answered(None, outcome, incoming.bytes)
+
+    async def _find_caller(self, call: Call) -> None:
+        """Find out who calls before anything of the body is read, unless it is the body that says so.
+
+        Raises:
+            UnauthenticatedError: code 16.
+        """
+        authentication = self.performer.authentication
+        if authentication is None:
+            return
+        credentials = Credentials.of(call.headers, call.certificate)
+        if not credentials and call.may_name_caller:
+            return
+        if authentication.waits:
+            call.caller = await asyncio.to_thread(authentication.find, credentials, call.address)
+        else:
+            call.caller = authentication.find(credentials, call.address)
+
+    async def _answer(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
+        pool = self._pools.of(call.endpoint.operation)
+        if pool is self._pools.uploads:
+            return await self._take_rows(call, incoming)
+        body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
+        if body.strip() and not self.performer.takes(call.endpoint, call.headers):
+            check_content_type(call.endpoint, call.headers)
+        await call.enter(pool)
+        if pool is self._pools.metadata:
+            return await _done(call.start(self._perform, call, body))
+        return await self._query(call, body, receive)
+
+    async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
+        """Run what may take long; it is given up at its deadline, or when the client goes."""
+        work = asyncio.wrap_future(call.start(self._perform, call, body))
+        gone = asyncio.create_task(_until_gone(receive))
+        try:
+            await asyncio.wait(
+                (work, gone),
+                timeout=self._limits.query_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            gone.cancel()
+            await asyncio.wait((gone,))
+        if work.done():
+            return work.result()
+        call.give_up()
+        if not gone.cancelled():
+            raise ClientGoneError("the client closed the connection before the answer")
+        raise out_of_time(call.endpoint.operation.name, self._limits.query_seconds)
+
+    async def _take_rows(self, call: Call, incoming: Incoming) -> Reply:
+        check_content_type(call.endpoint, call.headers)
+        rows = Rows(incoming, self._limits)
+        filling = asyncio.create_task(rows.fill())
+        try:
+            # A place is for those whose rows are coming in.
+            await rows.begun()
+            await call.enter(self._pools.uploads)
+            file = io.BufferedReader(rows, READ_BYTES)
+            return await _done(call.start(self._perform, call, b"", file))
+        finally:
+            filling.cancel()
+            await asyncio.wait((filling,))
+
+    def _perform(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
+        """Do an operation; runs in a worker thread, from reading the request to writing the answer."""
+        try:
+            with self.observer.working(call):
+                return self.performer.perform(call, body, rows)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+            return self._failed(error, call)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _failed(self, error: Exception, call: Call) -> Reply:
+        """Write a failure; what is the server's own fault goes to the log under the request's id."""
+        if isinstance(error, LanceNamespaceError) and error.http_status < 500:
+            return error_reply(error)
+        name = call.endpoint.operation.name
+        if not isinstance(error, LanceNamespaceError):
+            found: LanceNamespaceError = InternalError(
+                f"{name} failed in the server; its log has the cause under request {call.id}"
+            )
+            found.__cause__ = error
+        else:
+            found = error
+        found.instance = found.instance or call.id
+        if found.code is ErrorCode.INTERNAL:
+            self._log_cause(found.__cause__ or found, f"request {call.id}: {name} failed")
+        else:
+            logger.warning("request %s: %s: %s", call.id, name, found.message)
+        return error_reply(found)
+
+    def _log_cause(self, error: BaseException, what: str) -> None:
+        lines = "".join(traceback.format_exception(error))
+        if isinstance(self._namespace, Namespace):
+            lines = scrub(lines, self._namespace.config.secrets())
+        logger.error("%s\n%s", what, lines)
+
+    async def _send(
+        self,
+        answer: Reply,
+        incoming: Incoming,
+        receive: Receive,
+        send: Send,
+        outcome: Outcome,
+        call: Call | None = None,
+    ) -> None:
+        headers = answer.headers
+        ended = incoming.ended or await incoming.drain(LEFT_BYTES, LEFT_SECONDS)
+        if not ended:
+            headers = [*headers, (b"connection", b"close")]
+        outcome.status, outcome.code = answer.status, answer.code
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        if answer.rest is not None and call is not None:
+            with self.observer.open_query():
+                await self._stream(answer, receive, send, call, outcome)
+            return
+        if ended:
+            await send(_part(answer.body, more=False))
+        else:
+            await send(_part(answer.body, more=True))
+            await incoming.drain(LINGER_BYTES, LINGER_SECONDS)
+            await send(_part(b"", more=False))
+        outcome.sent, outcome.whole = len(answer.body), True
+
+    async def _stream(
+        self, answer: Reply, receive: Receive, send: Send, call: Call, outcome: Outcome
+    ) -> None:
+        """Send rows; the next ones are read while some go out.
+
+        A failure in the middle can only cut the connection: the answer then lacks its end.
+        """
+        rest: Any = answer.rest
+        name = call.endpoint.operation.name
+        body, more = answer.body, True
+        gone = asyncio.create_task(_until_gone(receive))
+        meter = Meter(self._limits.least_rate, self._limits.reader_seconds)
+        left = self._limits.query_seconds - (self._now() - call.started)
+        ahead: asyncio.Future[tuple[bytes, bool]] | None = None
+        held = 0
+        try:
+            async with asyncio.timeout(self._limits.answer_seconds):
+                while True:
+                    held = len(body)
+                    self._unsent += held
+                    # Where too much waits for readers already, the next rows are read after these.
+                    if more and self._unsent < self._limits.unsent_bytes:
+                        ahead = asyncio.wrap_future(call.start(gather, rest))
+                    await _send_part(send, body, meter)
+                    self._unsent, held, outcome.sent = self._unsent - held, 0, outcome.sent + held
+                    if not more or gone.done():
+                        break
+                    if ahead is None:
+                        ahead = asyncio.wrap_future(call.start(gather, rest))
+                    before = self._now()
+                    await asyncio.wait(
+                        (ahead, gone), timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED
+                    )
+                    left -= self._now() - before
+                    if gone.done():
+                        break
+                    if not ahead.done():
+                        raise out_of_time(name, self._limits.query_seconds)
+                    (body, more), ahead = ahead.result(), None
+            if not gone.done():
+                await send(_part(b"", more=False))
+                outcome.whole = True
+        except (TimeoutError, ServiceUnavailableError) as error:
+            why = str(error) or "it was not read in time"
+            logger.warning("request %s: %s was cut within its rows: %s", call.id, name, why)
+            call.cut()
+        except Exception as error:  # noqa: BLE001 - logged; there is no one to raise it to
+            self._log_cause(error, f"request {call.id}: {name} was cut in the middle of its rows")
+        finally:
+            self._unsent -= held
+            gone.cancel()
+            call.finally_do(rest.close)
+
+
+class _NoRouteError(UnsupportedError):
+    http_status = 404
+
+
+class _WrongMethodError(InvalidInputError):
+    http_status = 405
+
+
+def _wrong_method(method: str, found: Found) -> Reply:
+    allowed = ", ".join(sorted(found.methods))
+    name = next(iter(found.methods.values())).operation.name
+    error = _WrongMethodError(f"{name} is called with {allowed}, not {method}")
+    return error_reply(error, [(b"allow", allowed.encode())])
+
+
+def _part(body: bytes, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": more}
+
+
+async def _send_part(send: Send, body: bytes, meter: Meter) -> None:
+    """Send a part of an answer, in pieces that a slow reader takes in time."""
+    for at in range(0, len(body), SENT_BYTES):
+        piece = body[at : at + SENT_BYTES] if len(body) > SENT_BYTES else body
+        async with meter.waiting():
+            await send(_part(piece, more=True))
+        meter.moved(len(piece))
+
+
+async def _done(work: Future[T]) -> T:
+    return await asyncio.wrap_future(work)
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

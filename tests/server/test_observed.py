@@ -1,0 +1,313 @@
+"""What operators see: health, figures, a line a request, and traces."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import subprocess
+import sys
+import time
+
+import pyarrow as pa
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from lance_namespace_client.errors import ServiceUnavailableError
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import (
+    Caller,
+    Limits,
+    ServerOptions,
+    TokenFile,
+    new_token,
+    serving,
+)
+from lance_namespace_impls.server import readiness as readiness_module
+from lance_namespace_impls.server.observer import REQUESTS
+from tests.servers.echo import EchoNamespace, large_rows
+from tests.servers.http_client import http_client
+
+SECRET = "s3cr3t-t0ken-of-ana"
+
+
+def figures(client, **kwargs):
+    answer = client.get("/metrics", **kwargs)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"].startswith("text/plain")
+    return {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+def eventually(look, wanted):
+    deadline = time.monotonic() + 60
+    while (found := look()) != wanted:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def lines():
+    """The lines of the request log, read."""
+    found = []
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            found.append(json.loads(record.getMessage()))
+
+    logger = logging.getLogger(REQUESTS)
+    handler = Keep()
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield found
+    logger.removeHandler(handler)
+    logger.setLevel(logging.NOTSET)
+
+
+def test_requests_are_counted_by_operation_and_code():
+    with serving(EchoNamespace()) as uri, http_client(uri, timeout=60) as client:
+        for _ in range(3):
+            client.post("/v1/table/t/describe", json={})
+        client.post("/v1/table/gone/exists", json={})
+        client.get("/nowhere")
+        client.get("/v1/table/t/exists")
+
+        def counts():
+            found = figures(client)
+            return {k[1:]: v for k, v in found.items() if k[0] == "lance_ns_requests_total"}
+
+        eventually(
+            counts,
+            {
+                ("DescribeTable", "ok"): 3,
+                ("4", "TableExists"): 1,
+                ("0", "unknown"): 1,
+                ("13", "unknown"): 1,
+            },
+        )
+        found = figures(client)
+        assert found["lance_ns_request_seconds_count", "DescribeTable"] == 3
+        assert found["lance_ns_received_bytes_total", "DescribeTable"] == 3 * len("{}")
+        assert found["lance_ns_sent_bytes_total", "DescribeTable"] > 100
+        assert found["lance_ns_pool_places", "queries"] == Limits().queries
+
+
+def test_open_queries_and_pools_show_what_is_under_way():
+    namespace = EchoNamespace()
+    namespace.reader = large_rows(64)
+    with serving(namespace) as uri, http_client(uri, timeout=60) as client:
+        with client.stream("POST", "/v1/table/t/query", json={"k": 1, "vector": {}}) as answer:
+            parts = answer.iter_raw(1000)
+            next(parts)
+            found = figures(client)
+            assert found["lance_ns_open_queries",] == 1
+            assert found["lance_ns_pool_calls", "queries", "running"] == 1
+        eventually(lambda: figures(client)["lance_ns_open_queries",], 0)
+        eventually(lambda: figures(client)["lance_ns_pool_calls", "queries", "running"], 0)
+        assert figures(client)["lance_ns_requests_total", "QueryTable", "cut"] == 1
+
+
+def test_calls_of_the_catalog_are_counted_through_http():
+    with (
+        serving(EchoNamespace()) as behind,
+        connect("rest", {"uri": behind}) as namespace,
+        serving(namespace) as uri,
+        http_client(uri, timeout=60) as client,
+    ):
+        client.post("/v1/table/t/describe", json={})
+        client.post("/v1/table/gone/exists", json={})
+        found = figures(client)
+    assert found["lance_ns_upstream_calls_total", "200", "POST", "rest"] == 1
+    assert found["lance_ns_upstream_calls_total", "404", "POST", "rest"] == 1
+    assert found["lance_ns_upstream_seconds_count", "POST", "rest"] == 2
+
+
+def test_a_line_says_who_did_what_and_holds_no_secret(lines, tmp_path):
+    made = new_token("ana")
+    file = tmp_path / "tokens.toml"
+    file.write_text(made.entry)
+    options = ServerOptions(callers=[TokenFile(file)])
+    bearer = {"authorization": f"Bearer {made.token}", "x-request-id": "r-1"}
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+        client.post("/v1/table/a.b$t/describe?delimiter=.", json={}, headers=bearer)
+        client.post("/DescribeTable", json={"id": ["x", "y"]}, headers=bearer)
+        client.post("/v1/table/a$t/describe", json={}, headers={"x-api-key": SECRET})
+        client.post("/v1/table/broken/exists", json={}, headers=bearer)
+        client.post(f"/v1/table/t/query?token={SECRET}", content=b"{", headers=bearer)
+        eventually(lambda: len(lines), 5)
+    shown = [(row["principal"], row["operation"], row["id"], row["code"]) for row in lines]
+    assert shown == [
+        ("ana", "DescribeTable", ["a", "b$t"], None),
+        ("ana", "DescribeTable", ["x", "y"], None),
+        (None, "DescribeTable", ["a", "t"], 16),
+        ("ana", "TableExists", ["broken"], 18),
+        ("ana", "QueryTable", ["t"], 13),
+    ]
+    assert lines[0]["request_id"] == "r-1"
+    assert lines[0]["status"] == 200 and lines[0]["result"] == "ok"
+    assert lines[0]["ms"] > 0 and lines[0]["sent_bytes"] > 0 and lines[0]["received_bytes"] == 2
+    text = json.dumps(lines)
+    assert SECRET not in text and made.token not in text
+
+
+def test_the_command_writes_the_lines_to_standard_error(tmp_path):
+    connect("dir", {"path": str(tmp_path)}).create_table({"id": ["t"]}, pa.table({"a": [1]}))
+    code = "from lance_namespace_impls.cli import main; main()"
+    command = [sys.executable, "-c", code, "serve", "--impl", "dir"]
+    process = subprocess.Popen(
+        [*command, "-p", f"path={tmp_path}", "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        uri = re.search(r"http://\S+", process.stdout.readline())[0]
+        with http_client(uri, timeout=60) as client:
+            client.post("/v1/table/t/describe", json={})
+            client.post("/v1/table/no/describe", json={})
+    finally:
+        process.terminate()
+        _, errors = process.communicate(timeout=60)
+    rows = [json.loads(line) for line in errors.splitlines()]
+    assert [(row["id"], row["status"]) for row in rows] == [(["t"], 200), (["no"], 404)]
+
+
+class Down(EchoNamespace):
+    def __init__(self):
+        super().__init__()
+        self.down = False
+
+    def list_namespaces(self, request):
+        if self.down:
+            raise ServiceUnavailableError("no route to secret-host:9083")
+        return super().list_namespaces(request)
+
+
+def test_readiness_asks_the_catalog_and_tells_no_detail(monkeypatch):
+    namespace = Down()
+    with serving(namespace) as uri, http_client(uri, timeout=60) as client:
+        assert client.get("/readyz").json() == {"status": "ready"}
+        namespace.down = True
+        asked = len(namespace.requests)
+        assert client.get("/readyz").status_code == 200
+        assert len(namespace.requests) == asked, "an answer is kept for a moment"
+        monkeypatch.setattr(readiness_module, "KEPT_SECONDS", 0.0)
+        answer = client.get("/readyz")
+        assert answer.status_code == 503
+        assert "secret-host" not in answer.text
+        assert client.get("/healthz").status_code == 200
+        namespace.down = False
+        eventually(lambda: client.get("/readyz").status_code, 200)
+
+
+def test_a_catalog_that_hangs_is_not_ready(monkeypatch):
+    namespace = EchoNamespace()
+    monkeypatch.setattr(readiness_module, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(namespace, "list_tables", lambda request: namespace.released.wait(60))
+    with serving(namespace) as uri, http_client(uri, timeout=60) as client:
+        assert client.get("/readyz").status_code == 503
+        assert client.get("/readyz").status_code == 503
+        namespace.released.set()
+        eventually(lambda: client.get("/readyz").status_code, 200)
+
+
+@pytest.mark.parametrize("impl", ["dir", "memory"])
+def test_a_catalog_of_ours_is_ready(impl, tmp_path):
+    properties = {"path": str(tmp_path)} if impl == "dir" else {}
+    with (
+        connect(impl, properties) as namespace,
+        serving(namespace) as uri,
+        http_client(uri, timeout=60) as client,
+    ):
+        assert client.get("/readyz").status_code == 200
+
+
+def test_figures_are_for_those_that_may_call(tmp_path):
+    made = new_token("prometheus")
+    file = tmp_path / "tokens.toml"
+    file.write_text(made.entry)
+    sources = [TokenFile(file)]
+    with (
+        serving(EchoNamespace(), ServerOptions(callers=sources)) as uri,
+        http_client(uri, timeout=60) as client,
+    ):
+        refused = client.get("/metrics")
+        assert (refused.status_code, refused.json()["code"]) == (401, 16)
+        assert refused.headers["www-authenticate"] == "Bearer"
+        assert figures(client, headers={"authorization": f"Bearer {made.token}"})
+        assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200
+    options = ServerOptions(callers=sources, open_metrics=True)
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+        assert figures(client)
+        foreign = client.get("/metrics", headers={"origin": "https://evil.example"})
+        assert foreign.status_code == 403
+
+
+class Panicking(EchoNamespace):
+    """Raises what is no exception, as a panic in Rust code and sys.exit() do."""
+
+    def describe_table(self, request):
+        kind = (
+            SystemExit if request.id == ["exit"] else type("PanicException", (BaseException,), {})
+        )
+        raise kind("deep inside")
+
+
+@pytest.mark.parametrize("name", ["panic", "exit"])
+def test_what_is_no_exception_is_code_18_and_ends_nothing(name, caplog):
+    with serving(Panicking()) as uri, http_client(uri, timeout=60) as client:
+        answer = client.post(f"/v1/table/{name}/describe", json={})
+        assert (answer.status_code, answer.json()["code"]) == (500, 18)
+        assert "deep inside" not in answer.text
+        assert client.post("/v1/table/t/exists", json={}).status_code == 200
+    assert "deep inside" in caplog.text
+
+
+def test_a_caller_source_that_fails_is_code_18():
+    class Broken:
+        waits = False
+
+        def find(self, credentials):
+            raise KeyError("deep inside")
+
+    options = ServerOptions(callers=[Broken()])
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+        answer = client.post("/v1/table/t/describe", json={}, headers={"x-api-key": "k"})
+        assert (answer.status_code, answer.json()["code"]) == (500, 18)
+        assert client.get("/metrics", headers={"x-api-key": "k"}).status_code == 500
+    assert Caller("x").name == "x"
+
+
+def test_traces_lead_to_the_call_of_the_catalog():
+    trace = pytest.importorskip("opentelemetry.trace")
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    if not isinstance(trace.get_tracer_provider(), TracerProvider):
+        trace.set_tracer_provider(TracerProvider())
+    trace.get_tracer_provider().add_span_processor(SimpleSpanProcessor(exporter))
+    behind = EchoNamespace()
+    incoming = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with (
+        serving(behind) as address,
+        connect("rest", {"uri": address}) as namespace,
+        serving(namespace) as uri,
+        http_client(uri, timeout=60) as client,
+    ):
+        client.post("/v1/table/t/describe", json={}, headers={"traceparent": incoming})
+        eventually(lambda: len(exporter.get_finished_spans()), 5)
+    spans = {span.name: span for span in exporter.get_finished_spans()}
+    assert {f"{span.context.trace_id:032x}" for span in spans.values()} == {incoming[3:35]}
+    calls = [each for each in exporter.get_finished_spans() if each.name == "rest POST"]
+    assert len(calls) == 1
+    by_id = {span.context.span_id: span for span in exporter.get_finished_spans()}
+    above, at = [], calls[0]
+    while at.parent is not None and at.parent.span_id in by_id:
+        at = by_id[at.parent.span_id]
+        above.append(at.name)
+    assert above == ["namespace.DescribeTable", "DescribeTable"]
+    sent = behind.last().context["header.traceparent"]
+    assert sent.split("-")[2] == f"{calls[0].context.span_id:016x}"
