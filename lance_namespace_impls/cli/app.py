@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import browse, change, jobs
+from . import browse, catalogs, change, jobs
 from .conformance import conformance
 from .failures import Report, Status, one_line
 from .session import with_output, with_session
@@ -124,6 +124,13 @@ _add(
     "lance-ns import flights flights.csv --option nulls=NA --impl dir -p path=/data/lance",
     "lance-ns import 'sales$orders' 'orders/*.parquet' --mode append --profile prod",
     name="import",
+)
+_add(
+    catalogs.inventory,
+    with_session,
+    "lance-ns inventory --impl dir -p path=/data/lance",
+    "lance-ns inventory sales --profile prod --table '*_2024' --output tables.parquet",
+    "lance-ns inventory --profile prod --json | jq '[.tables[] | select(.small_fragments > 100)]'",
 )
 _add(
     jobs.serve,

@@ -90,6 +90,12 @@ def spark(folder: Path) -> Iterator[Around]:
     yield Around(replaced={'table=["flights"]': 'table=["imported"]'})
 
 
+@setting("jobs")
+def jobs(folder: Path) -> Iterator[Around]:
+    with_tables(folder, "letters")
+    yield Around()
+
+
 @setting("rest")
 def rest(folder: Path) -> Iterator[Around]:
     with_tables(folder, "letters")

@@ -41,6 +41,7 @@ TABLES = {
     "README.md": ["letters"],
     "docs/cli.md": ["sales$orders"],
     "docs/guide.md": ["letters"],
+    "docs/jobs.md": ["letters"],
 }
 MY_PACKAGE = """
 from lance_namespace_impls.core.config import Config

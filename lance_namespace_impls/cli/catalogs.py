@@ -1,0 +1,190 @@
+"""The commands that go over whole catalogs: inventory."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .failures import UsageError
+from .output import Cell, Styled, progress
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..spark.jobs import Rows, Selection, TableRow
+
+__all__ = ["inventory"]
+
+Under = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[ID]", help="The namespace whose tables it is about; all unless given."
+    ),
+]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="PATTERN",
+        help="Only tables whose ID is like this, such as 'sales$*' or '*_2024'; may be repeated.",
+    ),
+]
+State = Annotated[
+    Path | None,
+    typer.Option(
+        "--state",
+        metavar="FILE",
+        help="Keeps what is done until all is, so that the same command goes on after a crash.  "
+        "[default: a file in ~/.local/state/lance-ns]",
+        show_default=False,
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
+Saved = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write the rows to this file as well, Parquet, CSV or Arrow by its ending.",
+    ),
+]
+
+
+def inventory(
+    session: Session,
+    id: Under = None,
+    tables: Tables = None,
+    orphans_older_than: Annotated[
+        float | None,
+        typer.Option(
+            "--orphans-older-than",
+            metavar="DAYS",
+            min=0,
+            help="Count the files that no version holds and that are older, too; all files of all "
+            "tables are listed for it.",
+        ),
+    ] = None,
+    output: Saved = None,
+    state: State = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Show how big each table is, how well it is kept and what is wrong with it."""
+    from ..spark.jobs.inventory import inventory as run_inventory
+    from ..spark.jobs.inventory import inventory_name
+    from ..spark.jobs.state import usual_state_file
+
+    selection = _selection(session, id, tables)
+    _check_output(output)
+    with session.connect() as namespace:
+        if dry_run:
+            _show_selected(session, [list(table) for table in selection.find(namespace)])
+            return
+        path = state or usual_state_file("inventory", inventory_name(namespace, selection))
+        with progress("inventory") as bar:
+            rows = run_inventory(
+                namespace,
+                selection,
+                orphans_older_than=_days(orphans_older_than),
+                state=path,
+                progress=lambda done, total: bar.update(done, total, f"{done:,} of {total:,}"),
+            )
+    _save(output, rows)
+    summary = _inventory_summary(rows)
+    if session.output.as_json:
+        session.output.listing(tables=iter(rows.to_dicts()), summary=summary)
+        return
+    if len(rows):
+        headers = [
+            "TABLE",
+            "ROWS",
+            "DELETED",
+            "BYTES",
+            "FRAGMENTS",
+            "SMALL",
+            "INDICES",
+            "UNINDEXED",
+        ]
+        session.output.table(
+            [*headers, "VERSION", "LAST COMMIT", "STATE"],
+            [_inventory_cells(session, row) for row in rows],
+        )
+    session.output.line(
+        ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in summary.items())
+    )
+
+
+def _inventory_cells(session: Session, row: TableRow) -> list[Cell]:
+    numbers = [row.rows, row.deleted_rows, row.bytes, row.fragments, row.small_fragments]
+    numbers += [None if row.indices is None else len(row.indices), row.unindexed_rows, row.version]
+    state: Cell = Styled("ok", "green")
+    if row.problem is not None:
+        state = Styled(f"{row.code}: {row.problem}", "red")
+    elif row.declared_only:
+        state = Styled("declared", "dim")
+    elif row.orphan_files:
+        state = Styled(f"{row.orphan_files:,} orphans of {row.orphan_bytes:,} bytes", "yellow")
+    commit = "" if row.last_commit is None else row.last_commit.strftime("%Y-%m-%d %H:%M:%S")
+    shown = ["" if number is None else f"{number:,}" for number in numbers]
+    return [session.written(row.table), *shown, commit, state]
+
+
+def _inventory_summary(rows: Rows[TableRow]) -> dict[str, int]:
+    return {
+        "tables": len(rows),
+        "declared_only": sum(row.declared_only for row in rows),
+        "unreadable": sum(row.problem is not None for row in rows),
+        "rows": sum(row.rows or 0 for row in rows),
+        "bytes": sum(row.bytes or 0 for row in rows),
+        "small_fragments": sum(row.small_fragments or 0 for row in rows),
+    }
+
+
+def _selection(session: Session, id: str | None, patterns: list[str] | None) -> Selection:
+    from ..spark.jobs import Selection
+
+    return Selection(
+        under=session.identifier(id), patterns=patterns or (), delimiter=session.delimiter
+    )
+
+
+def _days(days: float | None) -> timedelta | None:
+    return None if days is None else timedelta(days=days)
+
+
+def _show_selected(session: Session, tables: list[list[str]]) -> None:
+    if session.output.as_json:
+        session.output.document({"tables": tables})
+        return
+    for table in tables:
+        session.output.line(session.written(tuple(table)))
+    session.output.line(f"{len(tables):,} tables; nothing was done (--dry-run)")
+
+
+def _check_output(path: Path | None) -> None:
+    """Refuse a file whose ending names no format, before there is anything to lose."""
+    if path is not None and path.suffix not in (".parquet", ".csv", ".arrow"):
+        raise UsageError(f"--output: {path.name} must end in .parquet, .csv or .arrow")
+
+
+def _save(path: Path | None, rows: Rows[Any]) -> None:
+    if path is None:
+        return
+    import pyarrow as pa
+
+    table = rows.to_arrow()
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        parquet.write_table(table, path)
+    elif path.suffix == ".arrow":
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        import csv
+
+        with path.open("w", newline="", encoding="utf-8") as file:
+            text = csv.DictWriter(file, table.schema.names)
+            text.writeheader()
+            text.writerows(rows.to_dicts())

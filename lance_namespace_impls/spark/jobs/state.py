@@ -1,0 +1,106 @@
+"""What a job has done, so that one that was cut short goes on where it stopped.
+
+A file with a line of JSON for what the job is, then one for each thing that is done.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from lance_namespace_client.errors import ConcurrentModificationError, InvalidInputError
+
+__all__ = ["JobState", "job_state", "usual_state_file"]
+
+
+class JobState:
+    """The things that a job has done.
+
+    Args:
+        file: where they are noted; None where nothing is.
+    """
+
+    def __init__(self, file: IO[str] | None = None) -> None:
+        self.done: dict[str, Any] = {}
+        """What is noted of each thing."""
+        self._file = file
+
+    def add(self, key: str, value: Any) -> None:
+        """Note that a thing is done, before this returns."""
+        self.done[key] = value
+        if self._file is not None:
+            self._file.write(json.dumps([key, value]) + "\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+
+def usual_state_file(job: str, of: str) -> Path:
+    """Return where the command line keeps the state of a job.
+
+    Args:
+        job: name of the job, such as ``inventory``.
+        of: what the job is about, without secrets.
+    """
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return home / "lance-ns" / f"{job}-{hashlib.sha256(of.encode()).hexdigest()[:16]}.jsonl"
+
+
+@contextmanager
+def job_state(path: Path | None, job: str, of: str) -> Iterator[JobState]:
+    """Open the state of a job, and delete it where the work inside ends well.
+
+    Args:
+        path: the file, made where it is not there; None for none.
+        job: name of the job.
+        of: what the job is about; a state of something else is refused.
+
+    Raises:
+        InvalidInputError: code 13, the file is something else.
+        ConcurrentModificationError: code 14, the same job is running.
+    """
+    if path is None:
+        yield JobState()
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ConcurrentModificationError(
+                f"{job}: it is running already, with the state file {path}; wait for it to end"
+            ) from None
+        state = JobState(file)
+        state.done = _read(file, path, {"job": job, "of": of})
+        yield state
+        path.unlink(missing_ok=True)
+
+
+def _read(file: IO[str], path: Path, head: Mapping[str, str]) -> dict[str, Any]:
+    file.seek(0)
+    text = file.read()
+    whole = text.rpartition("\n")[0]
+    lines = whole.split("\n") if whole else []
+    try:
+        rows = [json.loads(line) for line in lines]
+        if rows and rows[0] != head:
+            raise ValueError(f"it is of {rows[0].get('job')} of {rows[0].get('of')}")
+        done = dict(rows[1:])
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InvalidInputError(
+            f"{path} is not the state of this {head['job']}: {error}; delete it to begin anew"
+        ) from None
+    if text and not rows:
+        raise InvalidInputError(f"{path} is not the state of a job; name another file")
+    # A crash may have cut the last line short.
+    file.truncate(len(whole.encode()) + 1 if rows else 0)
+    file.seek(0, os.SEEK_END)
+    if not rows:
+        file.write(json.dumps(head) + "\n")
+        file.flush()
+    return done
