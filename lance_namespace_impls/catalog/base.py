@@ -19,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from lance_namespace_client.errors import (
+    InvalidTableStateError,
     LanceNamespaceError,
     NamespaceNotFoundError,
     TableNotFoundError,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from lance_namespace_client.models import JsonArrowSchema
 
     from ..core.storage import TableStorage
+    from .versions import VersionStore
 
 __all__ = ["CatalogBase", "optional", "required"]
 
@@ -232,6 +234,16 @@ class CatalogBase(Namespace):
         """
         raise NotImplementedError
 
+    def entry_to_add(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Return the entry that `add_table` would add.
+
+        Raises:
+            InvalidInputError: code 13, the catalog cannot have it.
+        """
+        return TableEntry(id=identifier, location=location, properties=properties)
+
     def add_table_for(
         self,
         identifier: Identifier,
@@ -287,6 +299,27 @@ class CatalogBase(Namespace):
         """
         raise NotImplementedError
 
+    # --- versions of managed tables
+
+    version_store: VersionStore | None = None
+    """Where the catalog keeps the versions of the tables that it manages; None where it manages
+    none. `load_table` and `add_table` say of each table whether it is one (`TableEntry.managed`)."""
+
+    @final
+    def versions_of(self, entry: TableEntry) -> VersionStore:
+        """Return the store with a table's versions.
+
+        Raises:
+            InvalidTableStateError: code 19, the table's versions are managed by storage.
+        """
+        if self.version_store is None or not entry.managed:
+            raise InvalidTableStateError(
+                f"table {format_identifier(entry.id)} is managed by storage, and its versions are "
+                "made by committing to the table itself; only a table that is created as a managed "
+                "one takes its versions from the catalog"
+            )
+        return self.version_store
+
     # --- what a catalog may know better
 
     def known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
@@ -294,7 +327,9 @@ class CatalogBase(Namespace):
         return None
 
     def has_data(self, entry: TableEntry) -> bool:
-        """Return whether storage holds a dataset for the table."""
+        """Return whether there is a dataset for the table: in storage, or in the store of versions."""
+        if entry.managed:
+            return self.versions_of(entry).latest(entry, None) is not None
         from ..tables.dataset import exists
 
         return exists(self.storage_of(entry))

@@ -13,7 +13,13 @@ _STORAGE_MANAGED = (
 )
 _NO_JOBS = "it runs no background jobs and stores no functions for computed data"
 _NO_TRANSACTIONS = "it keeps no transactions beyond a table's own versions"
-_MANAGED = ("CreateTableVersion", "BatchCreateTableVersions", "BatchCommitTables")
+_MANAGED = (
+    "CreateTableVersion",
+    "BatchCreateTableVersions",
+    "BatchCommitTables",
+    "DescribeTransaction",
+    "AlterTransaction",
+)
 NO_COUNTERPART: Mapping[str, str] = {
     **dict.fromkeys(_MANAGED, _STORAGE_MANAGED),
     "AlterTableBackfillColumns": _NO_JOBS,
@@ -73,8 +79,8 @@ class Capabilities:
     """Properties of namespaces or tables that name a place where the catalog keeps something."""
 
     managed_versioning: bool = False
-    """Whether the catalog owns a table's latest version, so that a commit behind its back does not
-    show; else storage does."""
+    """Whether the catalog can own a table's latest version, so that a commit behind its back does not
+    show; else storage does. Such a class has a `version_store`."""
 
     unsupported: Mapping[str, str] = field(factory=dict)
     """Operations that the catalog has no way to do, each with the reason that code 0 gives."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .data import DataOperations
+from .commits import CommitOperations
 from .describe import TableDescriptions
-from .lifecycle import TableLifecycle
 from .listing import TableListings
 from .namespaces import NamespaceOperations
 
@@ -15,8 +14,7 @@ class CatalogNamespace(
     NamespaceOperations,
     TableListings,
     TableDescriptions,
-    TableLifecycle,
-    DataOperations,
+    CommitOperations,
     abstract=True,
 ):
     """The base class of a backend; `CatalogBase` has the primitives that it implements."""

@@ -29,6 +29,7 @@ from .changes import replacing
 from .entry import (
     STORAGE_PREFIX,
     TableEntry,
+    managed_choice,
     plain_properties,
 )
 from .operation import operation
@@ -89,6 +90,12 @@ class TableCreation(TablePlaces, abstract=True):
                     _refuse_other_location(entry, request)
                     return self._created(entry, None)
             if properties or mode is CreateMode.OVERWRITE:
+                if self.capabilities.managed_versioning:
+                    properties, managed = managed_choice(properties, entry.managed)
+                    if managed != entry.managed:
+                        self._refuse_managed(
+                            "AlterTable", f"CreateTable {format_identifier(identifier)}", ""
+                        )
                 changed, gone = replacing(entry.properties, properties)
                 self._require_alterable(entry, [*changed, *gone])
         with (

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client import models
 from lance_namespace_client.arrow import to_reader
-from lance_namespace_client.errors import (
-    InvalidInputError,
-    InvalidTableStateError,
-)
+from lance_namespace_client.errors import InvalidTableStateError
 
 from ..core.identifiers import format_identifier, parse_identifier
 from ..core.modes import InsertMode, parse_mode
 from ..core.paging import page_of, sorted_after
 from .create import TableCreation
 from .operation import operation
+from .versions import RemoveVersions
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,8 +28,6 @@ if TYPE_CHECKING:
         AlterTableDropColumnsResponse,
         AnalyzeTableQueryPlanRequest,
         AnalyzeTableQueryPlanResponse,
-        BatchDeleteTableVersionsRequest,
-        BatchDeleteTableVersionsResponse,
         CountTableRowsRequest,
         CountTableRowsResponse,
         CreateTableBranchRequest,
@@ -51,8 +45,6 @@ if TYPE_CHECKING:
         DeleteTableTagResponse,
         DescribeTableIndexStatsRequest,
         DescribeTableIndexStatsResponse,
-        DescribeTableVersionRequest,
-        DescribeTableVersionResponse,
         DropTableIndexRequest,
         DropTableIndexResponse,
         ExplainTableQueryPlanRequest,
@@ -69,14 +61,9 @@ if TYPE_CHECKING:
         ListTableIndicesResponse,
         ListTableTagsRequest,
         ListTableTagsResponse,
-        ListTableVersionsRequest,
-        ListTableVersionsResponse,
         MergeInsertIntoTableRequest,
         MergeInsertIntoTableResponse,
         QueryTableRequest,
-        RestoreTableRequest,
-        RestoreTableResponse,
-        TableVersion,
         UpdateFieldMetadataRequest,
         UpdateFieldMetadataResponse,
         UpdateTableRequest,
@@ -408,77 +395,9 @@ class DataOperations(TableCreation, abstract=True):
         """Remove a branch."""
         from ..tables.refs import delete_branch
 
+        entry = self.find_table(parse_identifier(request.id))
         delete_branch(self._open(request.id), request.name)
+        if entry.managed:
+            gone = RemoveVersions(table=entry, branch=request.name, versions=None)
+            self.versions_of(entry).commit([gone])
         return models.DeleteTableBranchResponse()
-
-    # --- versions
-
-    @operation
-    def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
-        """List the versions that are kept, page by page; oldest first unless `descending`."""
-        from ..tables.refs import require_branch
-        from ..tables.versions import Manifests
-
-        dataset = self._open(request.id)
-        require_branch(dataset, request.branch)
-        backwards = bool(request.descending)
-        manifests = Manifests(dataset, request.branch)
-
-        def rest(after: tuple[int] | None) -> Iterator[TableVersion]:
-            for number in manifests.numbers(descending=backwards):
-                if after is not None and (number >= after[0] if backwards else number <= after[0]):
-                    continue
-                if (version := manifests.version(number)) is not None:
-                    yield version
-
-        page, token = page_of(
-            rest,
-            of=self._listing("ListTableVersions", request.id, request.branch, backwards),
-            key=lambda version: [version.version],
-            page_token=request.page_token,
-            limit=request.limit,
-            from_name=_version_key,
-        )
-        return models.ListTableVersionsResponse(versions=page, page_token=token)
-
-    @operation
-    def describe_table_version(
-        self, request: DescribeTableVersionRequest
-    ) -> DescribeTableVersionResponse:
-        """Describe one version, the latest unless it is named."""
-        from ..tables.refs import require_branch
-        from ..tables.versions import describe
-
-        dataset = self._open(request.id)
-        require_branch(dataset, request.branch)
-        found = describe(dataset, request.version, request.branch)
-        return models.DescribeTableVersionResponse(version=found)
-
-    @operation
-    def batch_delete_table_versions(
-        self, request: BatchDeleteTableVersionsRequest
-    ) -> BatchDeleteTableVersionsResponse:
-        """Delete versions and the files that only they need."""
-        from ..tables.versions import delete
-
-        dataset = self._open(request.id, branch=request.branch)
-        return models.BatchDeleteTableVersionsResponse(
-            deleted_count=delete(dataset, request.ranges)
-        )
-
-    @operation
-    def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
-        """Restore an older version as the latest, as a new version."""
-        from ..tables.versions import restore
-
-        restore(self._open(request.id), request.version, request.branch)
-        return models.RestoreTableResponse()
-
-
-def _version_key(token: str) -> tuple[int]:
-    """Read a page token that is the number of a version."""
-    if not re.fullmatch("[0-9]{1,19}", token):
-        raise InvalidInputError(
-            f"page token {token[:40]!r} is neither one of ours nor a version; start again without one"
-        )
-    return (int(token),)

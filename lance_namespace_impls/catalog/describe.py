@@ -52,7 +52,7 @@ class TableDescriptions(TableStorages, abstract=True):
             location=entry.location,
             storage_options=dict(storage.options) or None,
             properties=plain_properties(entry.properties),
-            managed_versioning=False,
+            managed_versioning=entry.managed,
         )
         if request.with_table_uri:
             from ..tables.dataset import table_uri

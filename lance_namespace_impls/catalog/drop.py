@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from lance_namespace_client import models
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -77,7 +79,8 @@ class TableDrops(TableStorages, abstract=True):
     def _folder_of(self, entry: TableEntry) -> TableFolder:
         from ..tables.drop import TableFolder
 
-        return TableFolder(self.storage_of(entry))
+        # What is in the folder is looked at, not what the catalog says of it.
+        return TableFolder(evolve(self.storage_of(entry), managed=False))
 
     def _is_still_listed(self, entry: TableEntry) -> bool:
         """Return whether a removal that failed has had no effect all the same."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from lance_namespace_client.errors import InvalidInputError
+
 from ..core.identifiers import (
     Identifier,
 )
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LANCE",
+    "MANAGED",
     "STORAGE_PREFIX",
     "TABLE_TYPE",
     "ListedTables",
     "TableEntry",
     "is_lance",
+    "managed_choice",
     "own_options",
     "plain_properties",
     "with_lance_type",
@@ -29,6 +33,8 @@ __all__ = [
 
 STORAGE_PREFIX = "storage."
 TABLE_TYPE = "table_type"
+MANAGED = "managed_versioning"
+"""Property that a table is created with, to have its versions kept by the catalog, or not."""
 LANCE = "lance"
 
 
@@ -41,6 +47,8 @@ class TableEntry:
     """Root of the dataset: a path or URI, without a trailing slash."""
     properties: Mapping[str, str]
     """The table's parameters in the catalog, ``storage.*`` among them."""
+    managed: bool = False
+    """Whether the catalog keeps the table's versions, in its `VersionStore`."""
 
 
 class ListedTables(Iterator[str]):
@@ -65,6 +73,25 @@ def is_lance(properties: Mapping[str, str] | None) -> bool:
 def with_lance_type(properties: Mapping[str, str]) -> dict[str, str]:
     """Return table parameters with the mark of a Lance table."""
     return {**properties, TABLE_TYPE: LANCE}
+
+
+def managed_choice(properties: Mapping[str, str], default: bool) -> tuple[dict[str, str], bool]:
+    """Return the properties of a new table without the choice who keeps its versions, and that choice.
+
+    Args:
+        properties: the properties that it is created with.
+        default: whether the catalog keeps the versions where they do not say.
+
+    Raises:
+        InvalidInputError: code 13, the choice is neither true nor false.
+    """
+    left = {key: value for key, value in properties.items() if key != MANAGED}
+    text = properties.get(MANAGED, str(default)).lower()
+    if text not in ("true", "false"):
+        raise InvalidInputError(
+            f"property {MANAGED!r} of a table is 'true' or 'false', not {properties[MANAGED]!r}"
+        )
+    return left, text == "true"
 
 
 def plain_properties(properties: Mapping[str, str]) -> dict[str, str]:

@@ -21,9 +21,11 @@ from ..core.identifiers import (
 from ..core.modes import RegisterMode, parse_mode
 from .changes import changes
 from .entry import (
+    MANAGED,
     TableEntry,
     plain_properties,
 )
+from .managed import ManagedTables
 from .operation import operation
 from .places import NewPlace, TablePlaces
 
@@ -45,32 +47,41 @@ if TYPE_CHECKING:
 __all__ = ["TableLifecycle"]
 
 
-class TableLifecycle(TablePlaces, abstract=True):
+class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
     """A table's entry in the catalog: declare, register, deregister, rename, alter."""
 
     @operation
     def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
         """Add a table without data to the catalog."""
-        identifier = parse_identifier(request.id)
-        if request.location == "":
-            raise InvalidInputError(
-                f"DeclareTable {format_identifier(identifier)}: the location is empty; leave it out"
-            )
-        properties = request.properties or {}
-        self._refuse_outside("DeclareTable", identifier, request.location)
-        self._refuse_properties("DeclareTable", identifier, properties)
-        place = NewPlace(location=request.location)
-        if request.location is None:
-            place = self.place_of(identifier, properties, declaring=True)
-        entry = self.add_table(identifier, place.location, properties)
+        identifier, place = self.place_to_declare(request, "DeclareTable")
+        entry = self.add_table(identifier, place.location, request.properties or {})
         if place.has_remains:
             self.clear_place(entry)
         return models.DeclareTableResponse(
             location=entry.location,
             storage_options=dict(self.storage_of(entry).options) or None,
             properties=plain_properties(entry.properties),
-            managed_versioning=False,
+            managed_versioning=entry.managed,
         )
+
+    def place_to_declare(
+        self, request: DeclareTableRequest, operation: str
+    ) -> tuple[Identifier, NewPlace]:
+        """Return a table that is to be declared and where it goes, if the caller may.
+
+        Raises:
+            InvalidInputError: code 13.
+        """
+        identifier = parse_identifier(request.id)
+        what = f"{operation} {format_identifier(identifier)}"
+        if request.location == "":
+            raise InvalidInputError(f"{what}: the location is empty; leave it out")
+        properties = request.properties or {}
+        self._refuse_outside("DeclareTable", identifier, request.location)
+        self._refuse_properties("DeclareTable", identifier, properties)
+        if request.location is not None:
+            return identifier, NewPlace(location=request.location)
+        return identifier, self.place_of(identifier, properties, declaring=True)
 
     @operation
     def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
@@ -85,7 +96,7 @@ class TableLifecycle(TablePlaces, abstract=True):
         self._refuse_outside("RegisterTable", identifier, request.location)
         self._refuse_properties("RegisterTable", identifier, properties)
         try:
-            entry = self.adopt_table(identifier, request.location, properties)
+            entry = self._adopt(identifier, request.location, properties)
         except TableAlreadyExistsError as taken:
             if mode is RegisterMode.CREATE:
                 raise
@@ -97,6 +108,17 @@ class TableLifecycle(TablePlaces, abstract=True):
             location=entry.location, properties=plain_properties(entry.properties)
         )
 
+    def _adopt(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        entry = self.adopt_table(identifier, location, properties)
+        try:
+            self.adopt_versions(entry)
+        except Exception:
+            self.remove_table(entry)
+            raise
+        return entry
+
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
@@ -104,9 +126,9 @@ class TableLifecycle(TablePlaces, abstract=True):
         old = self.load_table(identifier)
         self.remove_table(old)
         try:
-            return self.adopt_table(identifier, location, properties)
+            return self._adopt(identifier, location, properties)
         except Exception:
-            self.adopt_table(identifier, old.location, old.properties)
+            self._adopt(identifier, old.location, old.properties)
             raise
 
     @operation
@@ -156,6 +178,8 @@ class TableLifecycle(TablePlaces, abstract=True):
         """Set and unset properties of a table."""
         changed, removed = changes(request.set_properties, request.unset_properties)
         identifier = parse_identifier(request.id)
+        if MANAGED in removed:
+            self._refuse_managed("AlterTable", f"AlterTable {format_identifier(identifier)}", "")
         entry = self.find_table(identifier)
         left = {key: value for key, value in entry.properties.items() if key not in removed}
         locations = self.capabilities.location_properties

@@ -10,6 +10,7 @@ from attrs import evolve
 from lance_namespace_client.errors import (
     InvalidInputError,
     PermissionDeniedError,
+    UnsupportedError,
 )
 
 from ..core.config import Config
@@ -22,6 +23,7 @@ from ..core.options import joined_options
 from ..core.storage import TableStorage
 from .base import CatalogBase
 from .entry import (
+    MANAGED,
     TableEntry,
     own_options,
 )
@@ -50,6 +52,7 @@ class TableStorages(CatalogBase, abstract=True):
             options=joined_options(self.config.storage, own, what),
             session=self._lance_session,
             renewed_by=(self, entry.id),
+            managed=entry.managed,
         )
 
     def _bounds(self) -> Confinement | None:
@@ -92,6 +95,19 @@ class TableStorages(CatalogBase, abstract=True):
         if "Table" in operation:
             what = f"{operation} {format_identifier(identifier)}"
             joined_options(self.config.storage, own_options(properties), what)
+            self._refuse_managed(operation, what, properties.get(MANAGED))
+
+    def _refuse_managed(self, operation: str, what: str, choice: str | None) -> None:
+        """Refuse to change who keeps a table's versions (13), and to keep them without a store (0)."""
+        if not self.capabilities.managed_versioning:
+            if (choice or "").lower() == "true" and operation != "AlterTable":
+                reason = self.capabilities.reason("CreateTableVersion")
+                raise UnsupportedError(f"{what}: {MANAGED}=true is not supported: {reason}")
+        elif operation == "AlterTable" and choice is not None:
+            raise InvalidInputError(
+                f"{what}: {MANAGED} is chosen when a table is created and stays; register the table "
+                "under another name to choose again"
+            )
 
     def _refuse_foreign_disk(self, entry: TableEntry, what: str) -> None:
         """Refuse a table that the catalog has on this machine's disk, outside its places (code 15).

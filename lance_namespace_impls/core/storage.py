@@ -28,12 +28,23 @@ class TableStorage:
     renewed_by: tuple[Any, Sequence[str]] | None = field(default=None, eq=False)
     """A namespace and the table's identifier in it, to ask for new options when these expire."""
 
-    def renewal(self) -> dict[str, Any]:
-        """Return pylance's arguments for options that expire; none where they do not say when."""
-        if self.renewed_by is None or EXPIRES_AT_MILLIS not in self.options:
+    managed: bool = False
+    """Whether the namespace of `renewed_by` keeps the table's versions, so that it is asked for the
+    latest one, and for each commit."""
+
+    def of_namespace(self) -> dict[str, Any]:
+        """Return pylance's arguments for asking the namespace.
+
+        They are there where the options expire, and where the namespace keeps the versions.
+        """
+        if self.renewed_by is None or not (self.managed or EXPIRES_AT_MILLIS in self.options):
             return {}
         namespace, identifier = self.renewed_by
-        return {"namespace_client": namespace, "table_id": list(identifier)}
+        return {
+            "namespace_client": namespace,
+            "table_id": list(identifier),
+            "namespace_client_managed_versioning": self.managed,
+        }
 
     def __repr__(self) -> str:
         return f"TableStorage({self.location!r}, {redact(self.options)!r})"

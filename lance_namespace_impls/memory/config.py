@@ -30,6 +30,12 @@ class MemoryConfig(Config):
         "without either each connection has a catalog of its own",
     )
 
+    managed: bool = option(
+        default=False,
+        doc="whether the catalog keeps the versions of new tables, so that only commits through it "
+        "count; a table's property managed_versioning says otherwise for that table",
+    )
+
     def __attrs_post_init__(self) -> None:
         """Name the catalog where no name is given."""
         self.name = self.name or self.root or own_name()

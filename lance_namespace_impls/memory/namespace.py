@@ -10,7 +10,7 @@ import attrs
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
-from ..catalog.entry import TableEntry
+from ..catalog.entry import TableEntry, managed_choice
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -23,29 +23,9 @@ from ..core.identifiers import Identifier
 from ..core.location import default_location
 from ..core.paging import sorted_after
 from .config import MemoryConfig
+from .versions import Catalog, MemoryVersions
 
 __all__ = ["Catalog", "MemoryNamespace", "catalog"]
-
-
-@attrs.define
-class Catalog:
-    """What a catalog holds; None in place of an entry is a table that is not a Lance table."""
-
-    root: str
-    namespaces: dict[Identifier, dict[str, str]] = attrs.Factory(dict)
-    tables: dict[Identifier, TableEntry | None] = attrs.Factory(dict)
-    lock: threading.RLock = attrs.field(factory=threading.RLock, repr=False)
-    folder: TemporaryDirectory[str] | None = attrs.field(default=None, repr=False)
-    """What holds the tables where no root is given; it goes when the process ends."""
-
-    def children(self, parent: Identifier) -> list[Identifier]:
-        """Return the identifiers of everything directly in a namespace."""
-        both = [*self.namespaces, *self.tables]
-        return [identifier for identifier in both if identifier[:-1] == parent]
-
-    def has(self, identifier: Identifier) -> bool:
-        """Return whether a namespace or a table has that identifier."""
-        return identifier in self.namespaces or identifier in self.tables
 
 
 _catalogs: dict[str, Catalog] = {}
@@ -78,12 +58,15 @@ class MemoryNamespace(CatalogNamespace):
 
     config_type = MemoryConfig
     config: MemoryConfig
-    capabilities = Capabilities(namespace_depth=None, cascade=True, rename_across=True)
+    capabilities = Capabilities(
+        namespace_depth=None, cascade=True, rename_across=True, managed_versioning=True
+    )
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
         self._catalog = catalog(config.name, config.root)
         self._root = config.root or self._catalog.root
+        self.version_store = MemoryVersions(self._catalog, self.add_table)
 
     def _require(self, namespace: Identifier) -> None:
         if namespace and namespace not in self._catalog.namespaces:
@@ -125,6 +108,7 @@ class MemoryNamespace(CatalogNamespace):
                     self.remove_namespace(child, cascade)
                 else:
                     del self._catalog.tables[child]
+                    self._catalog.versions.pop(child, None)
             return self._catalog.namespaces.pop(identifier)
 
     def change_namespace(
@@ -156,11 +140,17 @@ class MemoryNamespace(CatalogNamespace):
     def default_location(self, identifier: Identifier) -> str:
         return default_location(self._root, identifier)
 
+    def entry_to_add(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        stored, managed = managed_choice(properties, self.config.managed)
+        return TableEntry(id=identifier, location=location, properties=stored, managed=managed)
+
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         location = (location or self.default_location(identifier)).rstrip("/")
-        entry = TableEntry(id=identifier, location=location, properties=dict(properties))
+        entry = self.entry_to_add(identifier, location, properties)
         with self._catalog.lock:
             self._require_parent(identifier)
             if self._catalog.has(identifier):
@@ -172,6 +162,7 @@ class MemoryNamespace(CatalogNamespace):
         with self._catalog.lock:
             if self._catalog.tables.pop(entry.id, None) is None:
                 raise table_not_found(entry.id)
+            self._catalog.versions.pop(entry.id, None)
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         with self._catalog.lock:
@@ -181,6 +172,7 @@ class MemoryNamespace(CatalogNamespace):
             if self._catalog.tables.pop(entry.id, None) is None:
                 raise table_not_found(entry.id)
             self._catalog.tables[new] = attrs.evolve(entry, id=new)
+            self._catalog.versions[new] = self._catalog.versions.pop(entry.id, {})
 
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]

@@ -51,7 +51,7 @@ def open_dataset(
             storage.location,
             storage_options=options,
             session=storage.session(),
-            **storage.renewal(),
+            **storage.of_namespace(),
         )
     return _at(dataset, version, branch)
 

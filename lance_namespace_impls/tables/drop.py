@@ -25,7 +25,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
 import attrs
 
@@ -40,7 +40,7 @@ from ..core.identifiers import Identifier
 from ..core.storage import TableStorage
 from .dataset import open_dataset
 from .errors import from_lance
-from .files import is_missing, read_small
+from .files import is_missing, local_path, read_small
 from .layout import (
     DATA,
     FOLDERS,
@@ -95,7 +95,7 @@ class TableFolder:
     @cached_property
     def _local(self) -> str | None:
         """The location as a path, where it is on local storage."""
-        return _local_path(self._storage.location)
+        return local_path(self._storage.location)
 
     @cached_property
     def _entries(self) -> tuple[frozenset[str], frozenset[str]]:
@@ -379,10 +379,3 @@ def _raise(error: OSError) -> None:
     """Let a directory that cannot be listed fail, unless it has gone."""
     if not isinstance(error, FileNotFoundError):
         raise error
-
-
-def _local_path(location: str) -> str | None:
-    if "://" not in location:
-        return location
-    parts = urlsplit(location)
-    return unquote(parts.path) if parts.scheme == "file" else None

@@ -36,6 +36,7 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      r"Not found: \S*_versions/\d+\.manifest", TableVersionNotFoundError),
     (r"tag \S+ does not exist", TableTagNotFoundError),
     (r"branch \S+ does not exist", TableBranchNotFoundError),
+    (r"Commit result for version \d+ is unknown|ConcurrentModificationError: ", ConcurrentModificationError),
     (r"[Cc]ommit conflict|[Tt]oo many concurrent writers|Retryable commit conflict|Incompatible transaction",
      ConcurrentModificationError),
     (r"different schema|schema (does not|doesn't|did not) match|fields did not match|"

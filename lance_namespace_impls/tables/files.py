@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-__all__ = ["is_missing", "read_beside", "read_small"]
+__all__ = ["is_missing", "local_path", "read_beside", "read_small"]
 
 
 def read_small(session: Any, name: str) -> bytes | None:
@@ -51,3 +52,11 @@ def read_beside(dataset: Any, name: str) -> bytes | None:
 def is_missing(error: OSError) -> bool:
     """Return whether pylance's file session failed since there is no such file."""
     return "not found" in str(error)
+
+
+def local_path(location: str) -> str | None:
+    """Return a location as a path on this machine; None where it is not on local storage."""
+    if "://" not in location:
+        return location
+    parts = urlsplit(location)
+    return unquote(parts.path) if parts.scheme == "file" else None

@@ -15,16 +15,15 @@ from lance_namespace_client.errors import InvalidInputError, TableVersionNotFoun
 from lance_namespace_client.models import TableVersion
 
 from ..core.stores import open_store, reaches
+from .manifests import version_of
 from .refs import checkout
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import VersionRange
 
-__all__ = ["Manifests", "delete", "describe", "restore"]
+__all__ = ["Manifests", "delete", "describe", "doomed", "restore"]
 
-MANIFEST = ".manifest"
 _NAME = re.compile(r"\d+\.manifest")
-LARGEST = 2**64 - 1
 ALL = -1
 
 
@@ -41,7 +40,7 @@ class Manifests:
     def __init__(self, dataset: Any, branch: str | None) -> None:
         self._folder = "_versions" if branch is None else f"tree/{branch}/_versions"
         self._uri = str(dataset.uri).rstrip("/")
-        self._found = {_number(file.name): file for file in self._listed(dataset)}
+        self._found = {version_of(file.name): file for file in self._listed(dataset)}
 
     def _listed(self, dataset: Any) -> Iterator[_Manifest]:
         options = dataset.latest_storage_options() or {}
@@ -101,12 +100,6 @@ class _Manifest:
     modified: datetime | None = None
 
 
-def _number(name: str) -> int:
-    """Return the version of a manifest's name; the newer naming counts down from the largest."""
-    text = name.removesuffix(MANIFEST)
-    return LARGEST - int(text) if len(text) == 20 else int(text)
-
-
 def _millis(moment: datetime | None) -> int | None:
     return None if moment is None else round(moment.timestamp() * 1000)
 
@@ -129,8 +122,8 @@ def describe(dataset: Any, version: int | None, branch: str | None) -> TableVers
     return found
 
 
-def delete(dataset: Any, ranges: Sequence[VersionRange]) -> int:
-    """Delete versions and the files that only they need; return the number deleted.
+def doomed(dataset: Any, ranges: Sequence[VersionRange]) -> list[int]:
+    """Return the versions in ranges, in order.
 
     Args:
         dataset: the dataset at the latest version of the branch.
@@ -138,11 +131,11 @@ def delete(dataset: Any, ranges: Sequence[VersionRange]) -> int:
             latest.
 
     Raises:
-        InvalidInputError: code 13, a range is empty or would delete the latest version.
+        InvalidInputError: code 13, a range is empty or holds the latest version.
     """
     kept = {ref["version"] for ref in dataset.version_refs()}
     latest = int(dataset.latest_version)
-    doomed: set[int] = set()
+    found: set[int] = set()
     for span in ranges:
         end = latest if span.end_version == ALL else span.end_version
         if end <= span.start_version and span.end_version != ALL:
@@ -150,12 +143,17 @@ def delete(dataset: Any, ranges: Sequence[VersionRange]) -> int:
                 f"versions {span.start_version} to {span.end_version} are no range: "
                 "the end must be after the start"
             )
-        doomed |= {version for version in kept if span.start_version <= version < end}
-    if latest in doomed:
+        found |= {version for version in kept if span.start_version <= version < end}
+    if latest in found:
         raise InvalidInputError(f"version {latest} is the latest and cannot be deleted")
-    if not doomed:
+    return sorted(found)
+
+
+def delete(dataset: Any, versions: Sequence[int]) -> int:
+    """Delete versions and the files that only they need, and return the number deleted."""
+    if not versions:
         return 0
-    return int(dataset.cleanup_old_versions(versions=sorted(doomed)).old_versions)
+    return int(dataset.cleanup_old_versions(versions=list(versions)).old_versions)
 
 
 def restore(dataset: Any, version: int, branch: str | None) -> None:

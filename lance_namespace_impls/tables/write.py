@@ -94,11 +94,13 @@ def create(storage: TableStorage, reader: pa.RecordBatchReader, *, overwrite: bo
 def _overwrite(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
     import lance
 
+    place: dict[str, Any] = {"uri": storage.location}
+    if storage.managed:
+        namespace = storage.of_namespace()
+        place = {name: namespace[name] for name in ("namespace_client", "table_id")}
     options = dict(storage.options) or None
     return int(
-        lance.write_dataset(
-            reader, storage.location, mode="overwrite", storage_options=options
-        ).version
+        lance.write_dataset(reader, mode="overwrite", storage_options=options, **place).version
     )
 
 
@@ -150,6 +152,7 @@ def commit_onto(storage: TableStorage, transaction: Any) -> int:
         transaction,
         storage_options=dict(storage.options) or None,
         max_retries=0,
+        **storage.of_namespace(),
     )
     return int(dataset.version)
 

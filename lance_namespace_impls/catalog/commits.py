@@ -1,0 +1,281 @@
+"""BatchCommitTables and transactions: several tables change at once, or none does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    UnsupportedError,
+)
+
+from ..core.identifiers import Identifier, format_identifier, parse_identifier
+from .entry import TableEntry, plain_properties
+from .errors import table_not_found
+from .history import VersionOperations
+from .lifecycle import TableLifecycle
+from .managed import CommitPlan, Staged, branch_name, shown_version
+from .operation import operation
+from .versions import AddTable, RemoveTable, RemoveVersions, VersionStore
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import (
+        AlterTransactionAction,
+        AlterTransactionRequest,
+        AlterTransactionResponse,
+        BatchCommitTablesRequest,
+        BatchCommitTablesResponse,
+        BatchDeleteTableVersionsRequest,
+        CommitTableOperation,
+        CommitTableResult,
+        CreateTableVersionRequest,
+        DeclareTableRequest,
+        DeregisterTableRequest,
+        DescribeTransactionRequest,
+        DescribeTransactionResponse,
+    )
+
+__all__ = ["CommitOperations"]
+
+_STEPS = {
+    "declare_table": "DeclareTable",
+    "create_table_version": "CreateTableVersion",
+    "delete_table_versions": "BatchDeleteTableVersions",
+    "deregister_table": "DeregisterTable",
+}
+_ACTIONS = {
+    "set_status_action": "setStatusAction",
+    "set_property_action": "setPropertyAction",
+    "unset_property_action": "unsetPropertyAction",
+}
+STATUSES = ("Queued", "Running", "Succeeded", "Failed", "Canceled")
+_ON_PRESENT, _ON_ABSENT = ("overwrite", "fail", "skip"), ("skip", "fail")
+
+
+class CommitOperations(VersionOperations, TableLifecycle, abstract=True):
+    """Changes of several tables in one transaction of the catalog."""
+
+    @operation
+    def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
+        """Declare tables, make and delete versions and deregister tables: all of it or nothing."""
+        with self.committing() as plan:
+            steps = [
+                _Step(self, step, number, plan) for number, step in enumerate(request.operations)
+            ]
+        return models.BatchCommitTablesResponse(
+            transaction_id=plan.transaction, results=[step.result() for step in steps]
+        )
+
+    def _entry_in(self, plan: CommitPlan, identifier: Identifier) -> TableEntry:
+        """Return a table as it is after the changes of a plan so far."""
+        if identifier in plan.added:
+            return plan.added[identifier]
+        if identifier in plan.removed:
+            raise table_not_found(identifier)
+        return self.find_table(identifier)
+
+    # --- transactions
+
+    @operation
+    def describe_transaction(
+        self, request: DescribeTransactionRequest
+    ) -> DescribeTransactionResponse:
+        """Return where a transaction stands."""
+        found = self._store().transaction(_transaction_id(request.id))
+        return models.DescribeTransactionResponse(
+            status=found.status, properties=dict(found.properties)
+        )
+
+    @operation
+    def alter_transaction(self, request: AlterTransactionRequest) -> AlterTransactionResponse:
+        """Change a transaction's properties; one that has ended keeps its status."""
+        identifier = _transaction_id(request.id)
+        if not request.actions:
+            raise InvalidInputError(f"AlterTransaction {identifier}: there is no action")
+        checked = [_checked(action, identifier) for action in request.actions]
+        store = self._store()
+        current = store.transaction(identifier)
+        for action in request.actions:
+            wanted = action.set_status_action and action.set_status_action.status
+            if wanted and wanted.lower() != current.status.lower():
+                raise ConcurrentModificationError(
+                    f"AlterTransaction: transaction {identifier} has ended as {current.status} and "
+                    f"cannot become {wanted}"
+                )
+
+        def change(properties: Mapping[str, str]) -> Mapping[str, str]:
+            for each in checked:
+                properties = each(properties)
+            return properties
+
+        found = store.change_transaction(identifier, change)
+        return models.AlterTransactionResponse(
+            status=found.status, properties=dict(found.properties)
+        )
+
+    def _store(self) -> VersionStore:
+        if self.version_store is None:
+            raise UnsupportedError("this catalog keeps no transactions")
+        return self.version_store
+
+
+class _Step:
+    """One change of a BatchCommitTables, checked and put into the plan."""
+
+    def __init__(
+        self, namespace: CommitOperations, step: CommitTableOperation, number: int, plan: CommitPlan
+    ) -> None:
+        given = [name for name in _STEPS if getattr(step, name) is not None]
+        if len(given) != 1:
+            raise InvalidInputError(
+                f"BatchCommitTables: operation {number} has {' and '.join(given) or 'nothing'}: give "
+                f"exactly one of {', '.join(_STEPS)}"
+            )
+        self._namespace = namespace
+        self._name = given[0]
+        self._plan = plan
+        self.staged: Staged | None = None
+        request = getattr(step, self._name)
+        namespace.check_identifier(_STEPS[self._name], request)
+        getattr(self, f"_{self._name}")(request)
+
+    def _declare_table(self, request: DeclareTableRequest) -> None:
+        identifier, place = self._namespace.place_to_declare(request, "BatchCommitTables")
+        location = place.location or self._namespace.default_location(identifier)
+        if location is None or place.has_remains:
+            raise InvalidInputError(
+                f"BatchCommitTables: table {format_identifier(identifier)} needs a location to be given"
+            )
+        self.entry = self._namespace.entry_to_add(
+            identifier, location.rstrip("/"), request.properties or {}
+        )
+        self._plan.changes.append(
+            AddTable(
+                id=identifier, location=self.entry.location, properties=request.properties or {}
+            )
+        )
+        self._plan.added[identifier] = self.entry
+        self._plan.removed.discard(identifier)
+
+    def _create_table_version(self, request: CreateTableVersionRequest) -> None:
+        self.entry = self._found(request)
+        what = f"BatchCommitTables: {format_identifier(self.entry.id)}"
+        self.staged = self._namespace.stage(self.entry, request, what, self._plan)
+
+    def _delete_table_versions(self, request: BatchDeleteTableVersionsRequest) -> None:
+        from ..tables.dataset import open_dataset
+        from ..tables.versions import doomed
+
+        self.entry = self._found(request)
+        self._namespace.versions_of(self.entry)
+        self._dataset = open_dataset(self._namespace.storage_of(self.entry), branch=request.branch)
+        self._doomed = doomed(self._dataset, request.ranges)
+        self._plan.changes.append(
+            RemoveVersions(
+                table=self.entry, branch=branch_name(request.branch), versions=self._doomed
+            )
+        )
+
+    def _deregister_table(self, request: DeregisterTableRequest) -> None:
+        self.entry = self._found(request)
+        self._plan.changes.append(RemoveTable(table=self.entry))
+        self._plan.added.pop(self.entry.id, None)
+        self._plan.removed.add(self.entry.id)
+
+    def _found(self, request: Any) -> TableEntry:
+        return self._namespace._entry_in(self._plan, parse_identifier(request.id))
+
+    def result(self) -> CommitTableResult:
+        """Do what is left to do in storage, and return the answer."""
+        entry = self.entry
+        answer: Any
+        if self._name == "declare_table":
+            answer = models.DeclareTableResponse(
+                location=entry.location,
+                storage_options=dict(self._namespace.storage_of(entry).options) or None,
+                properties=plain_properties(entry.properties),
+                managed_versioning=entry.managed,
+            )
+        elif self.staged is not None:
+            kept = self._namespace.publish(self.staged)
+            answer = models.CreateTableVersionResponse(version=shown_version(kept))
+        elif self._name == "delete_table_versions":
+            from ..tables.versions import delete
+
+            deleted = delete(self._dataset, self._doomed)
+            answer = models.BatchDeleteTableVersionsResponse(deleted_count=deleted)
+        else:
+            answer = models.DeregisterTableResponse(
+                id=list(entry.id),
+                location=entry.location,
+                properties=plain_properties(entry.properties),
+            )
+        return models.CommitTableResult(**{self._name: answer})
+
+
+def _transaction_id(names: list[str] | None) -> str:
+    if not names or len(names) != 1:
+        raise InvalidInputError(f"{names!r} is no identifier of a transaction, which has one name")
+    return names[0]
+
+
+_Change = Callable[[Mapping[str, str]], Mapping[str, str]]
+
+
+def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
+    """Return what an action does to the properties.
+
+    Raises:
+        InvalidInputError: code 13, it is not one action, or has a mode or status that there is not.
+    """
+    what = f"AlterTransaction {identifier}"
+    given = [shown for name, shown in _ACTIONS.items() if getattr(action, name) is not None]
+    if len(given) != 1:
+        raise InvalidInputError(
+            f"{what}: an action has {' and '.join(given) or 'nothing'}: give exactly one of "
+            f"{', '.join(_ACTIONS.values())}"
+        )
+    if (status := action.set_status_action) is not None:
+        if (status.status or "").lower() not in {each.lower() for each in STATUSES}:
+            raise InvalidInputError(
+                f"{what}: status {status.status!r} is none of {', '.join(STATUSES)}"
+            )
+        return lambda properties: properties
+    setting, unsetting = action.set_property_action, action.unset_property_action
+    key = setting.key if setting is not None else unsetting.key if unsetting is not None else None
+    if not key:
+        raise InvalidInputError(f"{what}: an action names no property")
+    if setting is not None:
+        if setting.value is None:
+            raise InvalidInputError(f"{what}: property {key!r} is to be set to nothing")
+        mode = _mode(setting.mode, _ON_PRESENT, what)
+        value = setting.value
+        return lambda properties: _set(properties, key, value, mode, what)
+    mode = _mode(unsetting.mode if unsetting is not None else None, _ON_ABSENT, what)
+    return lambda properties: _unset(properties, key, mode, what)
+
+
+def _mode(text: str | None, known: tuple[str, ...], what: str) -> str:
+    mode = (text or known[0]).lower()
+    if mode not in known:
+        raise InvalidInputError(f"{what}: mode {text!r} is none of {', '.join(known)}")
+    return mode
+
+
+def _set(
+    properties: Mapping[str, str], key: str, value: str, mode: str, what: str
+) -> Mapping[str, str]:
+    if key in properties and mode == "fail":
+        raise ConcurrentModificationError(f"{what}: property {key!r} is set already")
+    if key in properties and mode == "skip":
+        return properties
+    return {**properties, key: value}
+
+
+def _unset(properties: Mapping[str, str], key: str, mode: str, what: str) -> Mapping[str, str]:
+    if key not in properties and mode == "fail":
+        raise ConcurrentModificationError(f"{what}: property {key!r} is not set")
+    return {name: value for name, value in properties.items() if name != key}

@@ -1,0 +1,331 @@
+"""Implementation-managed tables: what is staged becomes a version, or another writer's did."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+)
+from lance_namespace_client.models import TableVersion
+
+from ..core.identifiers import Identifier, format_identifier
+from .entry import TableEntry
+from .storage import TableStorages
+from .versions import (
+    AddVersion,
+    Change,
+    KeptVersion,
+    RemoveVersions,
+    version_not_found,
+    version_taken,
+)
+
+__all__ = ["CommitPlan", "ManagedTables", "Staged", "branch_name", "shown_version"]
+
+MAIN = "main"
+SCHEMES = ("V1", "V2")
+# More entries than that are compared with one listing of storage instead of one by one.
+_ONE_BY_ONE = 8
+
+
+@frozen(kw_only=True)
+class Staged:
+    """A version that a writer asks for, checked."""
+
+    table: TableEntry
+    branch: str | None
+    version: KeptVersion
+    name: str
+    """File name of the manifest in the table's folder of manifests."""
+    repeated: bool = False
+    """Whether it is a version already, by an earlier request whose answer was lost."""
+
+
+@define
+class CommitPlan:
+    """The changes of one commit, in order, and what the tables will be after those so far."""
+
+    transaction: str | None = None
+    """The transaction, once it is committed; None where there was nothing to do."""
+    changes: list[Change] = field(factory=list)
+    added: dict[Identifier, TableEntry] = field(factory=dict)
+    removed: set[Identifier] = field(factory=set)
+    latest: dict[tuple[Identifier, str | None], int] = field(factory=dict)
+    staged: list[Staged] = field(factory=list)
+
+
+class ManagedTables(TableStorages, abstract=True):
+    """What the operations need of a `VersionStore` and of the manifests in storage."""
+
+    # --- reading
+
+    def latest_version_of(self, entry: TableEntry, branch: str | None) -> KeptVersion | None:
+        """Return the latest version, with its manifest in place; None where there is none.
+
+        What was committed past the catalog since is set aside: pylance commits on top of what it
+        finds in storage.
+        """
+        latest = self.versions_of(entry).latest(entry, branch)
+        folder = self._manifests(entry, branch)
+        if latest is None:
+            if folder.names():
+                self._set_aside(entry, branch)
+            return None
+        from ..tables.manifests import final_name
+
+        latest = self._in_place(entry, branch, latest)
+        if branch is not None and not folder.has(final_name(latest.manifest_path)):
+            return None  # the branch was deleted in storage
+        if folder.has(final_name(latest.manifest_path, latest.version + 1)):
+            self._set_aside(entry, branch)
+        return latest
+
+    def kept_version(self, entry: TableEntry, branch: str | None, number: int) -> KeptVersion:
+        """Return a version, with its manifest in place.
+
+        Raises:
+            TableVersionNotFoundError: code 11, it is not kept, or was cleaned up in storage.
+        """
+        from ..tables.manifests import final_name
+
+        kept = self.versions_of(entry).version(entry, branch, number)
+        if kept is None:
+            raise version_not_found(entry, branch, number)
+        kept = self._in_place(entry, branch, kept)
+        if not self._manifests(entry, branch).has(final_name(kept.manifest_path)):
+            raise version_not_found(entry, branch, number)
+        return kept
+
+    def kept_versions(
+        self, entry: TableEntry, branch: str | None, after: int | None, descending: bool
+    ) -> Iterator[KeptVersion]:
+        """Return the versions in order that are kept, and were not cleaned up in storage."""
+        from ..tables.manifests import final_name
+
+        latest = self.latest_version_of(entry, branch)
+        if latest is None:
+            return
+        folder = self._manifests(entry, branch)
+        names: set[str] | None = None
+        found = self.versions_of(entry).versions(entry, branch, after, descending)
+        for count, kept in enumerate(found):
+            if kept.version == latest.version:
+                yield latest
+                continue
+            if count == _ONE_BY_ONE:
+                names = set(folder.names())
+            name = final_name(kept.manifest_path)
+            if name in names if names is not None else folder.has(name):
+                yield self._in_place(entry, branch, kept)
+
+    # --- committing
+
+    def stage(self, entry: TableEntry, request: Any, what: str, plan: CommitPlan) -> Staged:
+        """Check a version that a writer asks for, and add it to a plan.
+
+        Args:
+            entry: the table.
+            request: a CreateTableVersionRequest, or an entry of a batch.
+            what: the operation and its object, to open a message with.
+            plan: what is to be committed with it.
+
+        Raises:
+            InvalidInputError: code 13, it is no manifest of that version, or is not there.
+            ConcurrentModificationError: code 14, it is not onto the latest version; what was staged
+                is deleted.
+        """
+        from ..tables.manifests import final_name, staged_name
+
+        store = self.versions_of(entry)
+        branch = branch_name(request.branch)
+        name = staged_name(request.manifest_path, request.version, what)
+        if request.naming_scheme is not None and request.naming_scheme.upper() not in SCHEMES:
+            raise InvalidInputError(
+                f"{what}: naming_scheme {request.naming_scheme!r} is neither V1 nor V2"
+            )
+        version = KeptVersion(
+            version=request.version,
+            manifest_path=request.manifest_path,
+            manifest_size=request.manifest_size,
+            e_tag=request.e_tag,
+            timestamp_millis=time.time_ns() // 1_000_000,
+            metadata=dict(request.metadata or {}),
+            origin=name,
+        )
+        staged = Staged(table=entry, branch=branch, version=version, name=name)
+        folder = self._manifests(entry, branch)
+        latest = store.latest(entry, branch)
+        key = (entry.id, branch)
+        onto = plan.latest.get(key, latest.version if latest is not None else None)
+        if branch is not None and latest is not None and key not in plan.latest:
+            last = self._in_place(entry, branch, latest)
+            if not folder.has(final_name(last.manifest_path)):
+                # The branch was deleted in storage, and this is one of the same name.
+                plan.changes.append(RemoveVersions(table=entry, branch=branch, versions=None))
+                onto = None
+        wanted = branch is not None if onto is None else request.version == onto + 1
+        if not (wanted or (onto is None and request.version == 1)):
+            kept = store.version(entry, branch, request.version)
+            if kept is not None and kept.origin == name:
+                return evolve(staged, version=kept, repeated=True)
+            self._drop_staged(staged)
+            if request.version > (onto or 0) + 1:
+                self._set_aside(entry, branch)
+            raise version_taken(entry, branch, request.version, latest)
+        size = folder.size(name)
+        if size is None and not folder.has(name):
+            raise InvalidInputError(f"{what}: the manifest {name} is not there")
+        if None not in (size, request.manifest_size) and size != request.manifest_size:
+            raise InvalidInputError(
+                f"{what}: the manifest {name} has {size} bytes, not {request.manifest_size}"
+            )
+        plan.changes.append(AddVersion(table=entry, branch=branch, version=version, onto=onto))
+        plan.latest[key] = request.version
+        plan.staged.append(staged)
+        return staged
+
+    @contextmanager
+    def committing(self) -> Iterator[CommitPlan]:
+        """Commit all of a plan that the body makes, or nothing.
+
+        Raises:
+            ConcurrentModificationError: code 14, another writer was faster; all that was staged is
+                deleted.
+        """
+        plan = CommitPlan()
+        try:
+            yield plan
+            if plan.changes and self.version_store is not None:
+                plan.transaction = self.version_store.commit(plan.changes)
+        except ConcurrentModificationError:
+            for each in plan.staged:
+                self._drop_staged(each)
+            raise
+
+    def publish(self, staged: Staged) -> KeptVersion:
+        """Give the manifest of a version that was committed its final name."""
+        return self._in_place(staged.table, staged.branch, staged.version, eager=False)
+
+    def adopt_versions(self, entry: TableEntry) -> None:
+        """Keep the versions that the dataset of a table has which was just registered."""
+        if not entry.managed:
+            return
+        from ..tables.dataset import open_dataset
+        from ..tables.refs import branches
+        from ..tables.versions import Manifests
+
+        try:
+            dataset = open_dataset(evolve(self.storage_of(entry), managed=False))
+        except InvalidTableStateError:
+            return
+        changes: list[Change] = []
+        for branch in (None, *branches(dataset)):
+            manifests = Manifests(dataset, branch)
+            onto: int | None = None
+            for number in manifests.numbers():
+                if (found := manifests.version(number)) is None:
+                    continue
+                version = KeptVersion(
+                    version=number,
+                    manifest_path=found.manifest_path.partition("://")[2].partition("/")[2]
+                    or found.manifest_path.lstrip("/"),
+                    manifest_size=found.manifest_size,
+                    timestamp_millis=found.timestamp_millis or 0,
+                )
+                changes.append(AddVersion(table=entry, branch=branch, version=version, onto=onto))
+                onto = number
+        self.versions_of(entry).commit(changes)
+
+    # --- manifests in storage
+
+    def _manifests(self, entry: TableEntry, branch: str | None) -> Any:
+        from ..tables.manifests import ManifestFolder
+
+        return ManifestFolder(self.storage_of(entry), branch)
+
+    def _in_place(
+        self, entry: TableEntry, branch: str | None, kept: KeptVersion, *, eager: bool = True
+    ) -> KeptVersion:
+        """Return a version whose manifest has its final name; one that was interrupted gets it.
+
+        Args:
+            entry: the table.
+            branch: the branch.
+            kept: the version.
+            eager: whether a failure of storage is one of the caller; else the version stays staged
+                for the next reader, and that is warned about.
+        """
+        from ..tables.manifests import final_name
+
+        folder, _, name = kept.manifest_path.rpartition("/")
+        final = final_name(name)
+        if name == final:
+            return kept
+        manifests = self._manifests(entry, branch)
+        try:
+            manifests.publish(name)
+            moved = evolve(kept, manifest_path=f"{folder}/{final}")
+            self.versions_of(entry).published(entry, branch, moved)
+            manifests.delete(name)
+        except Exception as error:
+            if eager:
+                raise
+            warnings.warn(
+                f"table {format_identifier(entry.id)}: version {kept.version} is committed, and its "
+                f"manifest {name} gets its final name when it is read: "
+                f"{self.translate(error, 'storage').message}",
+                stacklevel=2,
+            )
+            return kept
+        return moved
+
+    def _drop_staged(self, staged: Staged) -> None:
+        from ..tables.manifests import final_name
+
+        if final_name(staged.name) != staged.name:
+            self._manifests(staged.table, staged.branch).delete(staged.name)
+
+    def _set_aside(self, entry: TableEntry, branch: str | None) -> None:
+        """Set aside the manifests in storage that are no version of the table."""
+        from ..tables.manifests import version_of
+
+        store, folder = self.versions_of(entry), self._manifests(entry, branch)
+        with store.exclusively(entry):
+            names = folder.names()  # before the store, which has a version before storage has it
+            latest = store.latest(entry, branch)
+            last = 0 if latest is None else latest.version
+            for name in names:
+                if version_of(name) > last:
+                    folder.set_aside(name)
+                    warnings.warn(
+                        f"table {format_identifier(entry.id)}: version {version_of(name)} in storage "
+                        "was committed past the catalog, which keeps the versions; it is set aside",
+                        stacklevel=2,
+                    )
+
+
+def branch_name(branch: str | None) -> str | None:
+    """Return a branch as a store knows it; None is the main one."""
+    return None if branch in (None, "", MAIN) else branch
+
+
+def shown_version(kept: KeptVersion) -> TableVersion:
+    """Return a version as the protocol has it."""
+    metadata: Mapping[str, str] = kept.metadata
+    return TableVersion(
+        version=kept.version,
+        manifest_path=kept.manifest_path,
+        manifest_size=kept.manifest_size,
+        e_tag=kept.e_tag,
+        timestamp_millis=kept.timestamp_millis,
+        metadata=dict(metadata) or None,
+    )

@@ -1,0 +1,172 @@
+"""A catalog in a dict, and the versions of the tables that it manages."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
+
+import attrs
+
+from ..catalog.entry import TableEntry
+from ..catalog.errors import table_not_found
+from ..catalog.versions import (
+    AddTable,
+    AddVersion,
+    Change,
+    KeptVersion,
+    RemoveTable,
+    TransactionRecord,
+    VersionStore,
+    transaction_not_found,
+    version_taken,
+)
+from ..core.identifiers import Identifier
+
+__all__ = ["Catalog", "MemoryVersions"]
+
+Kept: TypeAlias = dict[str | None, dict[int, KeptVersion]]
+
+
+@attrs.define
+class Catalog:
+    """What a catalog holds; None in place of an entry is a table that is not a Lance table."""
+
+    root: str
+    namespaces: dict[Identifier, dict[str, str]] = attrs.Factory(dict)
+    tables: dict[Identifier, TableEntry | None] = attrs.Factory(dict)
+    versions: dict[Identifier, Kept] = attrs.Factory(dict)
+    """Versions of managed tables by number, for each branch."""
+    transactions: dict[str, TransactionRecord] = attrs.Factory(dict)
+    lock: threading.RLock = attrs.field(factory=threading.RLock, repr=False)
+    folder: TemporaryDirectory[str] | None = attrs.field(default=None, repr=False)
+    """What holds the tables where no root is given; it goes when the process ends."""
+
+    def children(self, parent: Identifier) -> list[Identifier]:
+        """Return the identifiers of everything directly in a namespace."""
+        both = [*self.namespaces, *self.tables]
+        return [identifier for identifier in both if identifier[:-1] == parent]
+
+    def has(self, identifier: Identifier) -> bool:
+        """Return whether a namespace or a table has that identifier."""
+        return identifier in self.namespaces or identifier in self.tables
+
+
+class MemoryVersions(VersionStore):
+    """The versions of a catalog in a dict.
+
+    Args:
+        catalog: the catalog.
+        add: adds a table to it.
+    """
+
+    def __init__(self, catalog: Catalog, add: Callable[..., Any]) -> None:
+        self._catalog = catalog
+        self._add = add
+
+    def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
+        """Return the latest version; None where there is none."""
+        with self._catalog.lock:
+            kept = self._kept(table, branch)
+            return kept[max(kept)] if kept else None
+
+    def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
+        """Return one version; None where there is no such."""
+        with self._catalog.lock:
+            return self._kept(table, branch).get(number)
+
+    def versions(
+        self, table: TableEntry, branch: str | None, after: int | None, descending: bool
+    ) -> Iterator[KeptVersion]:
+        """Return the versions in order, from after `after`."""
+        with self._catalog.lock:
+            kept = dict(self._kept(table, branch))
+        for number in sorted(kept, reverse=descending):
+            if after is None or (number < after if descending else number > after):
+                yield kept[number]
+
+    def commit(self, changes: Sequence[Change]) -> str:
+        """Make all changes at once, or none, and return the transaction's identifier."""
+        catalog = self._catalog
+        with catalog.lock:
+            before = (
+                dict(catalog.tables),
+                {
+                    table: {branch: dict(kept) for branch, kept in branches.items()}
+                    for table, branches in catalog.versions.items()
+                },
+            )
+            try:
+                for change in changes:
+                    self._apply(change)
+            except BaseException:
+                catalog.tables, catalog.versions = before
+                raise
+            name = str(uuid.uuid4())
+            catalog.transactions[name] = TransactionRecord(
+                id=name, status="Succeeded", properties={}
+            )
+            return name
+
+    def _apply(self, change: Change) -> None:
+        if isinstance(change, AddTable):
+            self._add(change.id, change.location, change.properties)
+            return
+        self._require(change.table)
+        if isinstance(change, RemoveTable):
+            del self._catalog.tables[change.table.id]
+            self._catalog.versions.pop(change.table.id, None)
+            return
+        branches = self._catalog.versions.setdefault(change.table.id, {})
+        kept = branches.setdefault(change.branch, {})
+        if isinstance(change, AddVersion):
+            if max(kept, default=None) != change.onto:
+                latest = kept[max(kept)] if kept else None
+                raise version_taken(change.table, change.branch, change.version.version, latest)
+            kept[change.version.version] = change.version
+            return
+        for number in list(kept) if change.versions is None else change.versions:
+            kept.pop(number, None)
+
+    def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
+        """Note the final path of a version's manifest."""
+        with self._catalog.lock:
+            kept = self._kept(table, branch)
+            if version.version in kept:
+                kept[version.version] = version
+
+    def exclusively(self, table: TableEntry) -> AbstractContextManager[Any]:
+        """Return what keeps others from committing."""
+        return self._catalog.lock
+
+    def transaction(self, identifier: str) -> TransactionRecord:
+        """Return a transaction."""
+        with self._catalog.lock:
+            found = self._catalog.transactions.get(identifier)
+        if found is None:
+            raise transaction_not_found(identifier)
+        return found
+
+    def change_transaction(
+        self, identifier: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]
+    ) -> TransactionRecord:
+        """Change a transaction's properties and return it as it then is."""
+        with self._catalog.lock:
+            found = self.transaction(identifier)
+            found = attrs.evolve(found, properties=dict(change(found.properties)))
+            self._catalog.transactions[identifier] = found
+            return found
+
+    def _kept(self, table: TableEntry, branch: str | None) -> dict[int, KeptVersion]:
+        found = self._catalog.tables.get(table.id)
+        if found is None or found.location != table.location:
+            return {}
+        return self._catalog.versions.get(table.id, {}).get(branch, {})
+
+    def _require(self, table: TableEntry) -> None:
+        found = self._catalog.tables.get(table.id)
+        if found is None or found.location != table.location:
+            raise table_not_found(table.id)

@@ -1,0 +1,411 @@
+"""Tables whose versions the catalog keeps: only what is committed through it counts."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    TableNotFoundError,
+    TableVersionNotFoundError,
+    TransactionNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+
+ROWS = pa.table({"a": [1, 2, 3]})
+PAST = "committed past the catalog"
+
+
+@pytest.fixture
+def managed(tmp_path: Path) -> Iterator[Namespace]:
+    """A catalog that keeps the versions of its tables."""
+    with connect("memory", {"root": str(tmp_path / "tables"), "managed": "true"}) as found:
+        yield found
+
+
+def count(namespace: Namespace, *table: str) -> int:
+    return int(namespace.count_table_rows({"id": list(table)}).count)
+
+
+def numbers(namespace: Namespace, *table: str, **more: Any) -> list[int]:
+    found = namespace.list_table_versions({"id": list(table), **more}).versions
+    return [each.version for each in found]
+
+
+def location(namespace: Namespace, *table: str) -> Path:
+    return Path(str(namespace.describe_table({"id": list(table)}).location))
+
+
+def stage(namespace: Namespace, table: str, rows: pa.Table = ROWS) -> dict[str, Any]:
+    """Write a commit as a client does, up to its staged manifest, and return how it is asked for."""
+    where = location(namespace, table)
+    before = numbers(namespace, table)
+    beside = where.with_name(f"{where.name}-beside")
+    if beside.exists():
+        import shutil
+
+        shutil.rmtree(beside)
+    import shutil
+
+    shutil.copytree(where, beside)
+    dataset = (
+        lance.dataset(str(beside)).insert(rows, mode="append")
+        if before
+        else lance.write_dataset(rows, str(beside))
+    )
+    del dataset
+    version = (before[-1] if before else 0) + 1
+    for folder in ("data", "_transactions"):
+        for file in (beside / folder).iterdir():
+            target = where / folder / file.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists():
+                file.rename(target)
+    name = f"{2**64 - 1 - version:020d}.manifest"
+    staged = where / "_versions" / f"{name}-{os.urandom(4).hex()}"
+    staged.parent.mkdir(parents=True, exist_ok=True)
+    (beside / "_versions" / name).rename(staged)
+    shutil.rmtree(beside)
+    path = str(staged).lstrip("/")
+    return {"id": [table], "version": version, "manifest_path": path, "naming_scheme": "V2"}
+
+
+def test_a_managed_table_says_so(managed: Namespace) -> None:
+    assert managed.declare_table({"id": ["d"]}).managed_versioning is True
+    managed.create_table({"id": ["t"]}, ROWS)
+    assert managed.describe_table({"id": ["t"]}).managed_versioning is True
+    assert {"CreateTableVersion", "BatchCommitTables", "AlterTransaction"} <= set(
+        managed.list_operations({}).operations
+    )
+
+
+def test_a_table_can_choose_who_keeps_its_versions(managed: Namespace, tmp_path: Path) -> None:
+    choice = {"managed_versioning": "false"}
+    answer = managed.create_table({"id": ["t"], "properties": choice}, ROWS)
+    assert answer.properties == {}
+    assert managed.describe_table({"id": ["t"]}).managed_versioning is False
+    lance.dataset(answer.location).insert(ROWS, mode="append")
+    assert count(managed, "t") == 6
+    with pytest.raises(InvalidTableStateError, match="table t is managed by storage"):
+        managed.create_table_version(
+            {"id": ["t"], "version": 3, "manifest_path": "t/_versions/3.manifest"}
+        )
+    with pytest.raises(InvalidInputError, match="'true' or 'false', not 'maybe'"):
+        managed.declare_table({"id": ["u"], "properties": {"managed_versioning": "maybe"}})
+    for change in ({"set_properties": choice}, {"unset_properties": ["managed_versioning"]}):
+        with pytest.raises(InvalidInputError, match="chosen when a table is created"):
+            managed.alter_table({"id": ["t"], **change})
+
+
+def test_a_catalog_without_a_store_refuses_to_manage(tmp_path: Path) -> None:
+    with (
+        connect("dir", {"path": str(tmp_path)}) as flat,
+        pytest.raises(UnsupportedError, match="managed_versioning=true is not supported: "),
+    ):
+        flat.create_table({"id": ["t"], "properties": {"managed_versioning": "true"}}, ROWS)
+
+
+def test_every_change_of_ours_is_a_version_of_the_catalog(managed: Namespace) -> None:
+    table = {"id": ["t"]}
+    managed.create_table(table, ROWS)
+    managed.insert_into_table(table, ROWS)
+    managed.create_table({**table, "mode": "Overwrite"}, ROWS)
+    managed.update_table({**table, "updates": [["a", "a + 1"]]})
+    managed.delete_from_table({**table, "predicate": "a = 2"})
+    managed.merge_insert_into_table({**table, "on": "a", "when_not_matched_insert_all": True}, ROWS)
+    managed.alter_table_add_columns(
+        {**table, "new_columns": [{"name": "b", "expression": "a + 1"}]}
+    )
+    managed.update_table({**table, "updates": [["a", "b"], ["b", "a"]]})
+    managed.create_table_scalar_index({**table, "column": "a", "index_type": "BTREE"})
+    managed.restore_table({**table, "version": 2})
+    assert numbers(managed, "t") == list(range(1, 11))
+    assert numbers(managed, "t", descending=True, limit=3) == [10, 9, 8]
+    assert count(managed, "t") == 6
+    assert managed.describe_table_version({**table}).version.version == 10
+    assert managed.count_table_rows({**table, "version": 1}).count == 3
+    assert sorted(f.name for f in (location(managed, "t") / "_versions").glob("*.manifest-*")) == []
+
+
+def test_branches_have_versions_of_their_own(managed: Namespace) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    for _ in range(2):  # a second branch of the name is another one
+        managed.create_table_branch({"id": ["t"], "name": "b"})
+        managed.insert_into_table({"id": ["t"], "branch": "b"}, ROWS)
+        assert numbers(managed, "t", branch="b") == [1, 2]
+        assert managed.count_table_rows({"id": ["t"], "branch": "b"}).count == 6
+        assert numbers(managed, "t") == [1]
+        managed.delete_table_branch({"id": ["t"], "name": "b"})
+        assert numbers(managed, "t", branch="b") == []
+    managed.create_table_branch({"id": ["t"], "name": "b"})
+    managed.open_table(["t"]).branches.delete("b")  # past the catalog
+    managed.create_table_branch({"id": ["t"], "name": "b"})
+    managed.insert_into_table({"id": ["t"], "branch": "b"}, ROWS)
+    assert numbers(managed, "t", branch="b") == [1, 2]
+
+
+@pytest.mark.parametrize("name", ["t", "d"])
+def test_a_commit_past_the_catalog_does_not_show(managed: Namespace, name: str) -> None:
+    if name == "t":
+        managed.create_table({"id": [name]}, ROWS)
+    else:
+        managed.declare_table({"id": [name]})
+    place = str(location(managed, name))
+    before = 3 if name == "t" else 0
+    lance.write_dataset(pa.table({"a": [7]}), place, mode="append")
+    with pytest.warns(UserWarning, match=PAST):
+        managed.insert_into_table({"id": [name]}, ROWS)
+    assert count(managed, name) == before + 3
+    lance.dataset(place).insert(pa.table({"a": [7]}), mode="append")
+    with pytest.warns(UserWarning, match=PAST):
+        assert count(managed, name) == before + 3
+    assert len(managed.open_table([name]).versions()) == len(numbers(managed, name))
+    managed.insert_into_table({"id": [name]}, ROWS)
+    assert count(managed, name) == before + 6
+
+
+def test_what_was_built_on_a_commit_past_the_catalog_is_refused(managed: Namespace) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    handle = managed.open_table(["t"])
+    lance.dataset(str(location(managed, "t"))).insert(pa.table({"a": [7]}), mode="append")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(OSError, match="Commit result for version 3 is unknown"):
+            handle.insert(ROWS, mode="append")
+    assert numbers(managed, "t") == [1]
+    handle.insert(ROWS, mode="append")
+    assert numbers(managed, "t") == [1, 2]
+    assert count(managed, "t") == 6
+
+
+def test_a_commit_that_lost_names_the_winner_and_leaves_nothing(managed: Namespace) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    first, second = stage(managed, "t"), stage(managed, "t")
+    answer = managed.create_table_version(first)
+    assert answer.version.version == 2
+    assert answer.version.manifest_path.endswith("/_versions/18446744073709551613.manifest")
+    winner = first["manifest_path"].rpartition("/")[2]
+    with pytest.raises(ConcurrentModificationError, match=f"version 2 is the latest.* by {winner}"):
+        managed.create_table_version(second)
+    assert not Path("/" + second["manifest_path"]).exists()
+    assert numbers(managed, "t") == [1, 2] and count(managed, "t") == 6
+    assert managed.create_table_version(first).version == answer.version  # its answer was lost
+    assert numbers(managed, "t") == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"version": 9}, "is one of version 2, not 9"),
+        ({"manifest_path": "elsewhere/2.manifest"}, "is no place of a manifest"),
+        ({"manifest_path": "t/_versions/../../x/_versions/x"}, "is no place of a manifest"),
+        ({"manifest_path": "t/_versions/18446744073709551613.manifest-0"}, "is not there"),
+        ({"naming_scheme": "V3"}, "neither V1 nor V2"),
+        ({"manifest_size": 1}, "bytes, not 1"),
+    ],
+)
+def test_what_is_no_commit_is_refused(
+    managed: Namespace, change: dict[str, Any], said: str
+) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    request = stage(managed, "t")
+    with pytest.raises(InvalidInputError, match=said):
+        managed.create_table_version({**request, **change})
+    assert numbers(managed, "t") == [1]
+    managed.create_table_version(request)
+    assert numbers(managed, "t") == [1, 2]
+
+
+def test_an_interrupted_commit_is_finished_by_the_next_reader(
+    managed: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lance_namespace_impls.tables.manifests import ManifestFolder
+
+    managed.create_table({"id": ["t"]}, ROWS)
+    request = stage(managed, "t")
+    with monkeypatch.context() as patched:
+
+        def broken(self: ManifestFolder, staged: str) -> None:
+            raise OSError("no space left on device")
+
+        patched.setattr(ManifestFolder, "publish", broken)
+        with pytest.warns(UserWarning, match="version 2 is committed, and its manifest .* final"):
+            managed.create_table_version(request)
+    assert Path("/" + request["manifest_path"]).exists()
+    assert count(managed, "t") == 6
+    assert not Path("/" + request["manifest_path"]).exists()
+    assert (
+        managed.describe_table_version({"id": ["t"], "version": 2}).version.manifest_path[-1] == "t"
+    )
+
+
+def test_versions_that_are_deleted_are_forgotten(managed: Namespace) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    for _ in range(4):
+        managed.insert_into_table({"id": ["t"]}, ROWS)
+    spans = [{"start_version": 2, "end_version": 4}]
+    assert managed.batch_delete_table_versions({"id": ["t"], "ranges": spans}).deleted_count == 2
+    assert numbers(managed, "t") == [1, 4, 5]
+    managed.open_table(["t"]).cleanup_old_versions(versions=[4])  # past the catalog
+    assert numbers(managed, "t") == [1, 5]
+    with pytest.raises(TableVersionNotFoundError, match="table t has no version 4"):
+        managed.describe_table_version({"id": ["t"], "version": 4})
+    with pytest.raises(InvalidInputError, match="is the latest"):
+        managed.batch_delete_table_versions(
+            {"id": ["t"], "ranges": [{"start_version": 5, "end_version": 6}]}
+        )
+
+
+def test_a_registered_table_brings_its_versions(managed: Namespace, tmp_path: Path) -> None:
+    place = str(tmp_path / "data")
+    for _ in range(3):
+        lance.write_dataset(ROWS, place, mode="append")
+    managed.register_table({"id": ["r"], "location": place})
+    assert numbers(managed, "r") == [1, 2, 3]
+    assert managed.count_table_rows({"id": ["r"], "version": 2}).count == 6
+    managed.insert_into_table({"id": ["r"]}, ROWS)
+    managed.rename_table({"id": ["r"], "new_table_name": "s"})
+    assert numbers(managed, "s") == [1, 2, 3, 4]
+    managed.deregister_table({"id": ["s"]})
+    assert lance.dataset(place).count_rows() == 12
+
+
+def test_many_writers_lose_nothing(managed: Namespace) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    failures: list[Exception] = []
+
+    def write() -> None:
+        try:
+            for _ in range(5):
+                managed.insert_into_table({"id": ["t"]}, ROWS)
+        except Exception as error:  # noqa: BLE001 whatever it is
+            failures.append(error)
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for each in writers:
+        each.start()
+    for each in writers:
+        each.join()
+    assert failures == []
+    assert count(managed, "t") == 63
+    assert numbers(managed, "t") == list(range(1, 22))
+
+
+# --- several tables at once
+
+
+def test_a_batch_of_versions_is_made_or_none_is(managed: Namespace) -> None:
+    for name in ("s", "t"):
+        managed.create_table({"id": [name]}, ROWS)
+    entries = [stage(managed, "s"), stage(managed, "t")]
+    managed.insert_into_table({"id": ["t"]}, ROWS)
+    with pytest.raises(ConcurrentModificationError, match="table t: version 2"):
+        managed.batch_create_table_versions({"entries": entries})
+    assert not any(Path("/" + entry["manifest_path"]).exists() for entry in entries)
+    assert numbers(managed, "s") == [1]
+    entries = [stage(managed, "s"), stage(managed, "t")]
+    answer = managed.batch_create_table_versions({"entries": entries})
+    assert [each.version for each in answer.versions] == [2, 3]
+    assert managed.describe_transaction({"id": [answer.transaction_id]}).status == "Succeeded"
+    with pytest.raises(InvalidInputError, match="table s is named twice"):
+        managed.batch_create_table_versions({"entries": [entries[0], entries[0]]})
+
+
+def test_a_commit_of_several_tables_is_made_whole(managed: Namespace) -> None:
+    managed.create_namespace({"id": ["ns"]})
+    managed.create_table({"id": ["t"]}, ROWS)
+    managed.insert_into_table({"id": ["t"]}, ROWS)
+    managed.create_table({"id": ["old"]}, ROWS)
+    answer = managed.batch_commit_tables(
+        {
+            "operations": [
+                {"create_table_version": stage(managed, "t")},
+                {
+                    "delete_table_versions": {
+                        "id": ["t"],
+                        "ranges": [{"start_version": 1, "end_version": 2}],
+                    }
+                },
+                {"deregister_table": {"id": ["old"]}},
+                {"declare_table": {"id": ["ns", "new"], "properties": {"k": "v"}}},
+            ]
+        }
+    )
+    results = answer.results
+    assert results[0].create_table_version.version.version == 3
+    assert results[1].delete_table_versions.deleted_count == 1
+    assert results[2].deregister_table.id == ["old"]
+    assert results[3].declare_table.managed_versioning is True
+    assert numbers(managed, "t") == [2, 3]
+    assert list(managed.iter_tables()) == ["t"] and list(managed.iter_tables(["ns"])) == ["new"]
+    assert managed.describe_table({"id": ["ns", "new"]}).properties == {"k": "v"}
+
+
+@pytest.mark.parametrize(
+    ("last", "error"),
+    [
+        ({"deregister_table": {"id": ["missing"]}}, TableNotFoundError),
+        ({"create_table_version": {"id": ["s"], "version": 2, "manifest_path": "x"}}, InvalidInputError),
+        ({"declare_table": {"id": ["no", "t"]}}, Exception),
+        ({}, InvalidInputError),
+    ],
+)  # fmt: skip
+def test_a_commit_of_several_tables_that_fails_changes_nothing(
+    managed: Namespace, last: dict[str, Any], error: type[Exception]
+) -> None:
+    managed.create_table({"id": ["s"]}, ROWS)
+    managed.create_table({"id": ["t"]}, ROWS)
+    first = [
+        {"create_table_version": stage(managed, "s")},
+        {"declare_table": {"id": ["new"]}},
+        {"deregister_table": {"id": ["t"]}},
+    ]
+    with pytest.raises(error):
+        managed.batch_commit_tables({"operations": [*first, last]})
+    assert list(managed.iter_tables()) == ["s", "t"]
+    assert numbers(managed, "s") == [1]
+    managed.batch_commit_tables({"operations": first})
+    assert list(managed.iter_tables()) == ["new", "s"]
+    assert numbers(managed, "s") == [1, 2]
+
+
+def test_a_transaction_has_properties(managed: Namespace) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    name = managed.create_table_version(stage(managed, "t")).transaction_id
+    set_owner = {"setPropertyAction": {"key": "owner", "value": "a"}}
+    both = {"id": [name], "actions": [set_owner, {"setStatusAction": {"status": "succeeded"}}]}
+    assert managed.alter_transaction(both).properties == {"owner": "a"}
+    fail = {"setPropertyAction": {"key": "owner", "value": "b", "mode": "Fail"}}
+    more = {"setPropertyAction": {"key": "more", "value": "b"}}
+    with pytest.raises(ConcurrentModificationError, match="'owner' is set already"):
+        managed.alter_transaction({"id": [name], "actions": [more, fail]})
+    with pytest.raises(ConcurrentModificationError, match="has ended as Succeeded"):
+        managed.alter_transaction(
+            {"id": [name], "actions": [{"setStatusAction": {"status": "Failed"}}]}
+        )
+    for wrong in (
+        [],
+        [{}],
+        [{"setStatusAction": {"status": "Odd"}}],
+        [{"setPropertyAction": {}}],
+    ):
+        with pytest.raises(InvalidInputError):
+            managed.alter_transaction({"id": [name], "actions": wrong})
+    assert managed.describe_transaction({"id": [name]}).properties == {"owner": "a"}
+    gone = {"unsetPropertyAction": {"key": "owner"}}
+    assert managed.alter_transaction({"id": [name], "actions": [gone]}).properties == {}
+    with pytest.raises(TransactionNotFoundError, match="transaction no does not exist"):
+        managed.describe_transaction({"id": ["no"]})
