@@ -14,6 +14,7 @@ from attrs import evolve
 
 from lance_namespace_client.errors import (
     InvalidInputError,
+    InvalidTableStateError,
     LanceNamespaceError,
     UnsupportedError,
 )
