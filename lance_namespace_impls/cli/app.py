@@ -133,6 +133,12 @@ _add(
     "lance-ns inventory --profile prod --json | jq '[.tables[] | select(.small_fragments > 100)]'",
 )
 _add(
+    catalogs.sync,
+    with_session,
+    "lance-ns sync --profile hive --to-profile unity --into main --dry-run",
+    "lance-ns sync sales --profile prod --to-impl dir -P path=/backup --copy-data",
+)
+_add(
     jobs.serve,
     with_session,
     "lance-ns serve --impl dir -p path=/data/lance --port 2333",

@@ -1,21 +1,22 @@
-"""The commands that go over whole catalogs: inventory."""
+"""The commands that go over whole catalogs: inventory and sync."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .failures import UsageError
+from .failures import Status, UsageError
 from .output import Cell, Styled, progress
-from .session import Session
+from .session import Session, other_session
 
 if TYPE_CHECKING:
-    from ..spark.jobs import Rows, Selection, TableRow
+    from ..spark.jobs import Rows, Selection, SyncRow, TableRow
 
-__all__ = ["inventory"]
+__all__ = ["inventory", "sync"]
 
 Under = Annotated[
     str | None,
@@ -139,6 +140,132 @@ def _inventory_summary(rows: Rows[TableRow]) -> dict[str, int]:
         "bytes": sum(row.bytes or 0 for row in rows),
         "small_fragments": sum(row.small_fragments or 0 for row in rows),
     }
+
+
+def sync(
+    session: Session,
+    id: Under = None,
+    to_impl: Annotated[
+        str | None,
+        typer.Option("--to-impl", metavar="NAME", help="Implementation of the other catalog."),
+    ] = None,
+    to_property: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--to-property",
+            "-P",
+            metavar="KEY=VALUE",
+            help="A property of the other catalog; give it again for each.",
+        ),
+    ] = None,
+    to_profile: Annotated[
+        str | None,
+        typer.Option("--to-profile", metavar="NAME", help="Profile of the other catalog."),
+    ] = None,
+    into: Annotated[
+        str | None,
+        typer.Option(
+            "--into",
+            metavar="ID",
+            help="The other catalog's namespace that the tables go into; its root unless given.",
+        ),
+    ] = None,
+    tables: Tables = None,
+    flatten: Annotated[
+        str | None,
+        typer.Option(
+            "--flatten",
+            metavar="TEXT",
+            help="Join names with this text where the other catalog has fewer levels.",
+        ),
+    ] = None,
+    copy_data: Annotated[
+        bool,
+        typer.Option(
+            "--copy-data",
+            help="Copy the latest version of tables with data to where the other catalog puts them.",
+        ),
+    ] = False,
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            help="Deregister the other catalog's tables that this one has not; their data stays.",
+        ),
+    ] = False,
+    accept_losses: Annotated[
+        bool,
+        typer.Option(
+            "--accept-losses", help="Go on where levels, casing or properties would be lost."
+        ),
+    ] = False,
+    output: Saved = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Make another catalog have the tables of this one.
+
+    The difference comes first, with what would be lost; without --copy-data no data is touched. At
+    the end both are compared again, each way.
+    """
+    from ..spark.jobs import Mirror
+    from ..spark.jobs import sync as run_sync
+
+    other = other_session(session, to_impl, to_property, to_profile, "--to")
+    mirror = Mirror(
+        selection=_selection(session, id, tables),
+        into=session.identifier(into),
+        flatten=flatten,
+        copy_data=copy_data,
+        prune=prune,
+    )
+    _check_output(output)
+    with session.connect() as source, other.connect() as target, progress("sync") as bar:
+        rows = run_sync(
+            source,
+            target,
+            mirror,
+            accept_losses=accept_losses,
+            dry_run=dry_run,
+            progress=lambda done, total: bar.update(done, total, f"{done:,} of {total:,} steps"),
+        )
+    _save(output, rows)
+    _show_sync(session, rows, dry_run)
+    if any(row.problem is not None for row in rows):
+        raise typer.Exit(Status.NOT_DONE)
+
+
+def _show_sync(session: Session, rows: Rows[SyncRow], dry_run: bool) -> None:
+    steps = Counter(row.step for row in rows)
+    summary = {
+        "as_it_should_be": steps["none"],
+        "only_at_target": steps["only_at_target"],
+        "done": sum(row.done for row in rows),
+        "to_do": sum(row.step not in ("none", "only_at_target", "refuse") for row in rows)
+        if dry_run
+        else 0,
+        "problems": sum(row.problem is not None for row in rows),
+    }
+    if session.output.as_json:
+        session.output.listing(steps=iter(rows.to_dicts()), summary=summary)
+        return
+    shown = [row for row in rows if row.step != "none" or row.problem]
+    if shown:
+        session.output.table(
+            ["STEP", "ID", "FROM", "LOST", "RESULT"],
+            [_sync_cells(session, row, dry_run) for row in shown],
+            nowrap=2,
+        )
+    text = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in summary.items())
+    session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)
+
+
+def _sync_cells(session: Session, row: SyncRow, dry_run: bool) -> list[Cell]:
+    result: Cell = Styled("done", "green") if row.done else "-" if dry_run else "kept"
+    if row.problem is not None:
+        result = Styled(f"{row.code}: {row.problem}", "red")
+    source = "" if row.source is None else session.written(row.source)
+    lost = Styled("; ".join(row.lost), "yellow")
+    return [row.step, session.written(row.id), source, lost, result]
 
 
 def _selection(session: Session, id: str | None, patterns: list[str] | None) -> Selection:

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
 
-__all__ = ["Session", "key_values", "with_output", "with_session"]
+__all__ = ["Session", "key_values", "other_session", "with_output", "with_session"]
 
 CONNECTION = "Connection"
 GENERAL = "General"
@@ -101,6 +101,8 @@ class Session:
     delimiter: str
     output: Output
     report: Report
+    config_file: Path
+    """Where the profiles are."""
 
     def connect(self) -> Namespace:
         """Connect to the namespace; a context manager.
@@ -114,7 +116,7 @@ class Session:
         if ":" in self.impl and os.getcwd() not in sys.path:
             # As with `python -m`, what lies in the current folder is found; behind all else.
             sys.path.append(os.getcwd())
-        self.report.secrets = secrets_among(self.impl, self.properties)
+        self.report.secrets |= secrets_among(self.impl, self.properties)
         namespace = connect(self.impl, self.properties)
         self.report.secrets |= namespace.config.secrets()
         return namespace
@@ -188,7 +190,38 @@ def _open(
 ) -> Session:
     chosen = _choose(impl, profile, config) | key_values(property, "--property")
     name = chosen.pop("impl")
-    return Session(str(name), chosen, delimiter, Output(as_json=as_json), report)
+    return Session(
+        str(name), chosen, delimiter, Output(as_json=as_json), report, _config_path(config)
+    )
+
+
+def other_session(
+    session: Session,
+    impl: str | None,
+    properties: list[str] | None,
+    profile: str | None,
+    option: str,
+) -> Session:
+    """Return a second namespace of a command, which is given by options of its own.
+
+    Args:
+        session: the first.
+        impl: its implementation, or None.
+        properties: its properties as ``KEY=VALUE``.
+        profile: its profile in the configuration file of the first, or None.
+        option: what its options begin with, such as ``--to``.
+
+    Raises:
+        UsageError: none is named, or two are.
+    """
+    if (impl is None) == (profile is None):
+        raise UsageError(f"name the other namespace: give {option}-impl NAME or {option}-profile")
+    chosen: dict[str, Any] = {"impl": impl}
+    if profile is not None:
+        chosen = read_profile(session.config_file, profile) or {}
+    chosen |= key_values(properties, f"{option}-property")
+    name = chosen.pop("impl")
+    return replace(session, impl=str(name), properties=chosen)
 
 
 def _choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:
@@ -205,13 +238,18 @@ def _choose(impl: str | None, profile: str | None, config: Path | None) -> dict[
     if profile is None and environment.get("LANCE_NS_IMPL"):
         return {"impl": environment["LANCE_NS_IMPL"]} | _environment_properties()
     named = config or environment.get("LANCE_NS_CONFIG")
-    path = Path(named) if named else default_path()
+    path = _config_path(config)
     found = read_profile(path, profile) if named or profile or path.exists() else None
     if found is None:
         raise UsageError(
             "no namespace is named: give --impl NAME or --profile NAME, or set LANCE_NS_IMPL"
         )
     return found
+
+
+def _config_path(config: Path | None) -> Path:
+    named = config or os.environ.get("LANCE_NS_CONFIG")
+    return Path(named) if named else default_path()
 
 
 def _environment_properties() -> dict[str, str]:

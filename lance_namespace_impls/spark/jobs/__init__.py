@@ -11,5 +11,15 @@ from __future__ import annotations
 from .inventory import IndexRow, TableRow, inventory
 from .results import Rows
 from .selection import Selection
+from .sync import Mirror, SyncRow, sync
 
-__all__ = ["IndexRow", "Rows", "Selection", "TableRow", "inventory"]
+__all__ = [
+    "IndexRow",
+    "Mirror",
+    "Rows",
+    "Selection",
+    "SyncRow",
+    "TableRow",
+    "inventory",
+    "sync",
+]

@@ -32,11 +32,6 @@ TEN = pa.table({"a": range(10), "s": ["x"] * 10})
 ALWAYS = timedelta(0)
 
 
-@pytest.fixture(autouse=True)
-def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
 @pytest.fixture
 def catalog(tmp_path: Path) -> Namespace:
     """Return a catalog with a plain, a worn, a declared and a damaged table."""
