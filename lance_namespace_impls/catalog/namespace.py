@@ -29,6 +29,8 @@ class Namespace(LanceNamespace):
     """
 
     config_type: ClassVar[type[Config]] = Config
+    in_process: ClassVar[bool] = False
+    """Whether what it holds is in this process alone."""
     capabilities: Capabilities
     """What the backend can do, or this connection of it."""
 

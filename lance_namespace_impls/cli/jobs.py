@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
@@ -336,6 +337,12 @@ def serve(
             "nothing for the root; may be repeated. Any other name is a namespace below the root.",
         ),
     ] = None,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers", metavar="NUMBER", min=1, help="Processes that serve on the one port."
+        ),
+    ] = 1,
     open_metrics: Annotated[
         bool,
         typer.Option("--open-metrics", help="Let everybody read /metrics, not only callers."),
@@ -373,7 +380,6 @@ def serve(
             Tls,
             TokenFile,
             find_policy,
-            log_requests,
         )
         from ..server import serve as run_server
     if (tls_cert is None) != (tls_key is None) or (tls_client_ca and tls_cert is None):
@@ -407,9 +413,8 @@ def serve(
             for name, identifier in key_values(lancedb_database, "--lancedb-database").items()
         },
     )
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
-    if request_log:
-        log_requests()
+    set_up_logs = partial(_set_up_logs, request_log=request_log)
+    set_up_logs()
     if not _is_loopback(host) and not options.sources:
         if insecure:
             sys.stderr.write(
@@ -433,7 +438,23 @@ def serve(
             )
         sys.stdout.flush()
 
-    run_server(namespace, host, port, options=options, announce=announce)
+    run_server(
+        namespace,
+        host,
+        port,
+        options=options,
+        announce=announce,
+        workers=workers,
+        on_worker_start=set_up_logs,
+    )
+
+
+def _set_up_logs(request_log: bool) -> None:
+    from ..server import log_requests
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
+    if request_log:
+        log_requests()
 
 
 def _shown(session: Session, namespace: Namespace) -> str:

@@ -57,6 +57,7 @@ class MemoryNamespace(CatalogNamespace):
     """
 
     config_type = MemoryConfig
+    in_process = True
     config: MemoryConfig
     capabilities = Capabilities(
         namespace_depth=None, cascade=True, rename_across=True, managed_versioning=True

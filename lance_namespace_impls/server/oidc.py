@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import httpx
@@ -74,6 +75,10 @@ class OidcIssuer:
         self._keys: dict[str | None, Any] = {}
         self._fetched = -KEEP_SECONDS
         self._tried = -MIN_SECONDS
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        claims = {"name_claim": self._name_claim, "groups_claim": self._groups_claim}
+        return partial(OidcIssuer, **claims), (self._issuer, self._audience)
 
     def find(self, credentials: Credentials) -> Caller | None:
         """Return whose token it is; None where it is none of the issuer's, or no good any more.

@@ -22,6 +22,7 @@ from .access import is_loopback, is_wildcard
 from .app import create_app
 from .connections import bounded_protocol
 from .options import ServerOptions
+from .workers import Job, Supervisor, check_workers
 
 __all__ = ["serve", "serving"]
 
@@ -38,6 +39,8 @@ def serve(
     *,
     options: ServerOptions | None = None,
     announce: Callable[[str], None] | None = None,
+    workers: int = 1,
+    on_worker_start: Callable[[], None] | None = None,
 ) -> None:
     """Serve a namespace until SIGINT or SIGTERM, then close it.
 
@@ -51,23 +54,46 @@ def serve(
             is every address.
         announce: is told the server's address once it listens; one line on standard output
             unless given.
+        workers: processes that take connections from one port; with more than one, a program calls
+            this below ``if __name__ == "__main__"``, as `multiprocessing` needs it.
+        on_worker_start: called first in each of several workers, such as to set up logging; a
+            function of a module.
 
     Raises:
         InvalidInputError: code 13, it cannot listen on that address, or would beyond this machine
-            without asking who calls.
+            without asking who calls; or several processes cannot serve it.
+        ServiceUnavailableError: code 17, the workers do not start.
     """
     options = options or ServerOptions()
     _check_safe(host, options)
     say = announce if announce is not None else _print_address
+    options = _named(options, host)
+    job = Job(namespace, options, _run, on_worker_start)
+    if workers != 1:
+        check_workers(job, workers)
     try:
-        with _listen(host, port) as listener, _signals_stop_quietly():
-            options = _named(options, host)
-            secure = options.tls is not None
-            server = _Server(namespace, options, lambda: say(_address(listener, secure)))
-            server.run([listener])
+        with _listen(host, port) as listener:
+
+            def started() -> None:
+                say(_address(listener, options.tls is not None))
+
+            if workers == 1:
+                _run(namespace, options, listener, started)
+            else:
+                Supervisor(job, listener, workers).run(started)
     finally:
         if isinstance(namespace, Namespace):
             namespace.close()
+
+
+def _run(
+    namespace: LanceNamespace,
+    options: ServerOptions,
+    listener: socket.socket,
+    on_started: Callable[[], None],
+) -> None:
+    with _signals_stop_quietly():
+        _Server(namespace, options, on_started).run([listener])
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
@@ -45,6 +45,9 @@ class Watched(Generic[T]):
         self._seen = self._mark()
         self._value = self._load()
         self._next = time.monotonic() + POLL_SECONDS
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Watched, (self._path, self._read, self._what)
 
     def get(self) -> T:
         """Return what the file holds now."""

@@ -1,0 +1,215 @@
+"""Several processes on one port."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pyarrow as pa
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import OidcIssuer, ServerOptions, TokenFile, new_token, serve
+from tests.servers.echo import EchoNamespace
+from tests.servers.http_client import http_client
+
+PATIENCE = 120.0
+
+
+@contextlib.contextmanager
+def running(path, *more, workers=2):
+    code = "from lance_namespace_impls.cli import main; main()"
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-c", code, "serve", "--impl", "dir", "-p", f"path={path}"),
+            *("--port", "0", "--workers", str(workers), *more),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        line = process.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, line
+        yield process, found[0]
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(timeout=60)
+        process.stdout.close()
+
+
+def children(process):
+    """Return the ids of the workers: the children that were started as `multiprocessing` does."""
+    found = []
+    with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
+        for pid in map(int, file.read().split()):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as line:
+                if b"spawn_main" in line.read():
+                    found.append(pid)
+    return sorted(found)
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.05)
+
+
+def table(path):
+    with connect("dir", {"path": str(path)}) as namespace:
+        namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))
+
+
+def describe(uri):
+    with http_client(uri, timeout=PATIENCE) as client:
+        return client.post("/v1/table/t/describe", json={}).status_code
+
+
+def test_workers_share_the_port_and_count_together(tmp_path):
+    table(tmp_path)
+    with running(tmp_path, workers=3) as (process, uri):
+        assert len(children(process)) == 3
+        with ThreadPoolExecutor(16) as threads:
+            assert set(threads.map(describe, [uri] * 60)) == {200}
+
+        def count():
+            text = httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
+            samples = [s for f in text_string_to_metric_families(text) for s in f.samples]
+            # Prometheus's own names and labels: no worker's id among them.
+            assert not any("pid" in sample.labels for sample in samples)
+            return sum(
+                s.value
+                for s in samples
+                if s.name == "lance_ns_requests_total" and s.labels["code"] == "ok"
+            )
+
+        for _ in range(6):
+            wait_until(lambda: count() == 60)
+
+
+def test_a_worker_that_dies_is_replaced_and_the_figures_stay(tmp_path):
+    table(tmp_path)
+    with running(tmp_path) as (process, uri):
+        for _ in range(10):
+            assert describe(uri) == 200
+        before = children(process)
+        os.kill(before[0], signal.SIGKILL)
+        for _ in range(20):
+            assert describe(uri) == 200, "the others take its connections"
+        wait_until(lambda: len(children(process)) == 2 and before[0] not in children(process))
+        wait_until(
+            lambda: (
+                'lance_ns_requests_total{code="ok",operation="DescribeTable"} 30.0'
+                in httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
+            )
+        )
+
+
+def test_all_killed_at_once_come_back(tmp_path):
+    table(tmp_path)
+    with running(tmp_path) as (process, uri):
+        before = children(process)
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        assert describe(uri) == 200, "a connection waits for a worker"
+        assert not set(before) & set(children(process))
+
+
+def test_hangup_replaces_each_worker_and_no_call_fails(tmp_path):
+    table(tmp_path)
+    with running(tmp_path) as (process, uri):
+        before = children(process)
+        stop, statuses = threading.Event(), []
+
+        def call():
+            while not stop.is_set():
+                statuses.append(describe(uri))
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        try:
+            process.send_signal(signal.SIGHUP)
+            wait_until(
+                lambda: not set(before) & set(children(process)) and len(children(process)) == 2
+            )
+        finally:
+            stop.set()
+            thread.join()
+        assert set(statuses) == {200}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_all_of_them_in_order(number, tmp_path):
+    with running(tmp_path) as (process, uri):
+        workers = children(process)
+        assert httpx.get(f"{uri}/healthz").status_code == 200
+        process.send_signal(number)
+        assert process.wait(timeout=60) == 0
+    for pid in workers:
+        wait_until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
+
+
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    with running(tmp_path) as (process, _):
+        workers = children(process)
+        process.kill()
+        process.wait()
+    for pid in workers:
+        wait_until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
+
+
+def test_callers_are_known_in_every_worker(tmp_path):
+    table(tmp_path)
+    made = new_token("ana")
+    file = tmp_path / "tokens.toml"
+    file.write_text(made.entry)
+    with (
+        running(tmp_path, "--tokens", str(file)) as (_, uri),
+        http_client(uri, timeout=PATIENCE) as client,
+    ):
+        assert client.post("/v1/table/t/describe", json={}).status_code == 401
+        bearer = {"authorization": f"Bearer {made.token}"}
+        assert client.post("/v1/table/t/describe", json={}, headers=bearer).status_code == 200
+
+
+def test_what_cannot_go_to_other_processes_is_refused_before_anything_starts(tmp_path):
+    with pytest.raises(InvalidInputError, match="memory is in one process alone"):
+        serve(connect("memory"), port=0, workers=2)
+    with pytest.raises(InvalidInputError, match="cannot go to other processes"):
+        serve(EchoNamespace(), port=0, workers=2)
+    namespace = connect("dir", {"path": str(tmp_path)})
+
+    class Local:
+        waits = False
+
+        def find(self, credentials):
+            return None
+
+    with pytest.raises(InvalidInputError, match="cannot go to other processes"):
+        serve(namespace, port=0, workers=2, options=ServerOptions(callers=[Local()]))
+    with pytest.raises(InvalidInputError, match="at least one worker"):
+        serve(namespace, port=0, workers=0)
+
+
+def test_what_knows_callers_travels(tmp_path):
+    import pickle
+
+    made = new_token("ana")
+    file = tmp_path / "tokens.toml"
+    file.write_text(made.entry)
+    options = ServerOptions(callers=[TokenFile(file), OidcIssuer("https://issuer.example", "me")])
+    tokens, issuer = pickle.loads(pickle.dumps(options)).callers
+    assert isinstance(tokens, TokenFile) and isinstance(issuer, OidcIssuer)
