@@ -1,0 +1,207 @@
+"""Our server beside pylance's `RestAdapter`: calls a second and their times, in turns.
+
+Both serve one folder, each from processes of its own, and are asked by one load generator (wrk)
+over kept connections: describe, count, a query of 10 rows, a vector query of 10 rows by an index,
+and a list of 100 tables. Each round asks all servers one after the other; the median of the rounds
+counts. Our server runs as ``lance-ns serve`` does, once with one worker and once with as many as
+there are cores. Exit status 1 where a bound is missed.
+
+wrk is Debian's package of that name; ``--wrk PATH`` names another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from lance_namespace_impls import connect
+
+DIMENSION = 64
+TABLES = 100
+PYLANCE = """
+import sys
+from lance.namespace import RestAdapter
+with RestAdapter("dir", {"root": sys.argv[1]}, host="127.0.0.1", port=0) as server:
+    print(f"http://127.0.0.1:{server.port}", flush=True)
+    sys.stdin.read()
+"""
+OURS = "from lance_namespace_impls.cli import main; main()"
+QUERY = {"k": 10, "filter": "id >= 10", "vector": {}, "columns": {"column_names": ["id", "text"]}}
+VECTOR = {
+    "k": 10,
+    "vector": {"single_vector": [0.5] * DIMENSION},
+    "columns": {"column_names": ["id", "text"]},
+}
+CALLS = {
+    "describe": ("POST", "/v1/table/t/describe", {}),
+    "count": ("POST", "/v1/table/t/count_rows", {}),
+    "query": ("POST", "/v1/table/t/query", QUERY),
+    "vector": ("POST", "/v1/table/t/query", VECTOR),
+    "list": ("GET", "/v1/namespace/$/table/list", None),
+}
+# Least throughput beside pylance's server: of one worker, and of as many as there are cores.
+ONE = {"describe": 0.6, "count": 0.6, "query": 0.6, "vector": 0.6, "list": 1.0}
+ALL = dict.fromkeys(ONE, 1.0)
+P99 = {64: 1.0, 512: 1.0}
+"""Longest p99 of describe beside pylance's, by clients; of as many workers as cores."""
+
+
+def make_tables(path: str, rows: int) -> None:
+    rng = np.random.default_rng(7)
+    vectors = pa.array(rng.random(rows * DIMENSION, dtype=np.float32))
+    data = pa.table(
+        {
+            "id": pa.array(range(rows)),
+            "text": pa.array([f"row {number}" for number in range(rows)]),
+            "vector": pa.FixedSizeListArray.from_arrays(vectors, DIMENSION),
+        }
+    )
+    with connect("dir", {"path": path}) as namespace:
+        namespace.create_table({"id": ["t"]}, data)
+        namespace.create_table_index(
+            {"id": ["t"], "column": "vector", "index_type": "IVF_SQ", "num_partitions": 16}
+        )
+        for number in range(TABLES - 1):
+            namespace.create_table({"id": [f"other{number:03}"]}, data.slice(0, 1))
+
+
+@contextlib.contextmanager
+def running(command: list[str]) -> Iterator[str]:
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://[\w.:]+", process.stdout.readline())
+        assert found, "the server did not start"
+        yield found[0]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def ours(path: str, workers: int, *more: str) -> list[str]:
+    return [
+        *(sys.executable, "-c", OURS, "serve", "--impl", "dir", "-p", f"path={path}"),
+        *("--port", "0", "--workers", str(workers), *more),
+    ]
+
+
+def check(uri: str, name: str) -> int:
+    """Ask once, so that no server is measured that fails; return the size of the answer."""
+    method, path, body = CALLS[name]
+    request = urllib.request.Request(
+        uri + path,
+        None if body is None else json.dumps(body).encode(),
+        {"content-type": "application/json"},
+        method=method,
+    )
+    with urllib.request.urlopen(request) as answer:
+        return len(answer.read())
+
+
+def load(wrk: str, folder: Path, uri: str, name: str, clients: int, seconds: float) -> tuple:
+    """Return calls a second and the 99th percentile in milliseconds."""
+    method, path, body = CALLS[name]
+    script = folder / f"{name}.lua"
+    quoted = json.dumps("" if body is None else json.dumps(body))
+    script.write_text(
+        f'wrk.method = "{method}"\n'
+        + (
+            ""
+            if body is None
+            else f'wrk.body = {quoted}\nwrk.headers["content-type"] = "application/json"\n'
+        )
+        + "done = function(s, l, r)\n"
+        'io.write(string.format("RESULT %d %d %d %d\\n", s.requests, s.duration,'
+        " l:percentile(99), s.errors.status + s.errors.connect + s.errors.read + s.errors.timeout))\n"
+        "end\n"
+    )
+    run = subprocess.run(
+        [
+            *(wrk, "-t1", f"-c{clients}", f"-d{max(1, round(seconds))}s", "--timeout", "20s"),
+            *("-s", str(script), uri + path),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    requests, micros, p99, errors = map(int, re.search(r"RESULT (.*)", run.stdout)[1].split())
+    if errors:
+        print(f"  {errors} errors of {requests}: {name}, {clients} clients", file=sys.stderr)
+    return requests / micros * 1e6, p99 / 1e3
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--wrk", default="wrk", help="the load generator")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=1, help="of each measurement")
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--clients", type=int, nargs="*", default=[4, 64, 512])
+    parser.add_argument("--calls", nargs="*", default=list(CALLS), choices=list(CALLS))
+    parser.add_argument("--option", action="append", default=[], help="of lance-ns serve")
+    options = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    failed = False
+    with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as stack:
+        data, scripts = os.path.join(home, "data"), Path(home)
+        make_tables(data, options.rows)
+        servers = {
+            "pylance": stack.enter_context(running([sys.executable, "-c", PYLANCE, data])),
+            "1 worker": stack.enter_context(running(ours(data, 1, *options.option))),
+            f"{cores} workers": stack.enter_context(running(ours(data, cores, *options.option))),
+        }
+        print(
+            f"{cores} cores, {options.rounds} rounds of {options.seconds:g} s, calls/s (p99 ms)\n"
+        )
+        print(f"{'call':10}{'clients':>8}" + "".join(f"{name:>28}" for name in servers))
+        for clients in options.clients:
+            for name in options.calls:
+                for uri in servers.values():
+                    check(uri, name)
+                found = {server: [] for server in servers}
+                for _ in range(options.rounds):
+                    for server, uri in servers.items():
+                        found[server].append(
+                            load(options.wrk, scripts, uri, name, clients, options.seconds)
+                        )
+                middle = {
+                    server: tuple(map(statistics.median, zip(*rows, strict=True)))
+                    for server, rows in found.items()
+                }
+                base = middle["pylance"]
+                shown = ""
+                for (speed, p99), bounds in zip(middle.values(), (None, ONE, ALL), strict=True):
+                    ratio = speed / base[0]
+                    missed = bounds is not None and ratio < bounds[name]
+                    if bounds is ALL and name == "describe" and clients in P99:
+                        missed |= p99 > base[1] * P99[clients]
+                    failed |= missed
+                    shown += (
+                        f"{speed:9.0f} ({p99:6.1f}) {ratio:5.2f}{'*' if missed else ' '}".rjust(28)
+                    )
+                print(f"{name:10}{clients:8}{shown}", flush=True)
+        print("\n* below the bound")
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
