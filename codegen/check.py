@@ -127,7 +127,7 @@ def missing_parts(document: Document) -> list[Problem]:
     ] + [
         document.problem(place, f"{_named(place)} has no value")
         for place, value in _values(document.data, ())
-        if value is None
+        if value is None and place[-1] != "x-client-default"
     ]
 
 
@@ -277,6 +277,10 @@ def _schema(place: Place, schema: dict[str, Any]) -> Iterator[tuple[Place, str]]
         yield ("format",), f"the format {schema['format']} of {_sole(kinds)} cannot be generated"
     if "default" in schema and not _fits(schema["default"], _sole(kinds), schema):
         yield ("default",), f"{schema['default']!r} cannot be a default of type {_sole(kinds)}"
+    if (wanted := schema.get("x-client-default")) is not None and not _fits(
+        wanted, _sole(kinds), schema
+    ):
+        yield ("x-client-default",), f"{wanted!r} cannot be a default of type {_sole(kinds)}"
     if "properties" in schema:
         if len(place) > 3:
             yield (), "an object with fields needs a schema of its own under components"

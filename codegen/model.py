@@ -84,6 +84,8 @@ class Field:
     description: str
     required: bool
     default: Any = None
+    may_be_left_out: bool = False
+    """Whether it is required on the wire, and the client writes the default for its callers."""
 
     @property
     def attribute(self) -> str:
@@ -173,6 +175,8 @@ class Operation:
     def arguments(self) -> str:
         """What the method takes after ``self``."""
         request = f"request: models.{self.request} | RequestLike"
+        if self.http_method == "GET":  # a listing; the root's unless it names another
+            request += " | None = None"
         return f"{request}, data: ArrowData" if self.body == "ARROW" else request
 
     @property

@@ -61,7 +61,8 @@ class SchemaReader:
                     type=self._type(properties[key], raw, where),
                     description=self._prose(raw, where, f"{name}.{key}"),
                     required=properties[key].required,
-                    default=raw.get("default"),
+                    default=raw.get("x-client-default", raw.get("default")),
+                    may_be_left_out="x-client-default" in raw,
                 )
             )
         return Model(name=name, description=self._prose(schema, place, name), fields=fields)

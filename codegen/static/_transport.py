@@ -66,7 +66,7 @@ class Transport:
         return self._client.send(request, stream=stream)
 
     def _call(
-        self, operation: Operation[Request, Response], request: Request | RequestLike
+        self, operation: Operation[Request, Response], request: Request | RequestLike | None
     ) -> Response:
         return self._exchange(operation, operation.request_type.coerce(request), None)
 

@@ -181,6 +181,8 @@ class Wire(NamedTuple):
     default: Any = None
     required: bool = False
     nullable: bool = False
+    may_be_left_out: bool = False
+    """Whether callers may leave out what is required; the default is sent for them."""
 
 
 def _encode(value: Any) -> Any:
@@ -213,7 +215,7 @@ class Model:
         Fields that are absent or at their default are left out; a required field is always there.
         """
         out: dict[str, Any] = {}
-        for attribute, key, _, default, required, _ in self._wire:
+        for attribute, key, _, default, required, *_ in self._wire:
             value = getattr(self, attribute)
             if required or (value is not None and value != default):
                 out[key] = _encode(value)
@@ -250,11 +252,11 @@ class Model:
         if not isinstance(data, Mapping):
             raise _invalid(where, "an object", data)
         values: dict[str, Any] = {}
-        for attribute, key, decode, default, required, null_ok in cls._wire:
+        for attribute, key, decode, default, required, null_ok, may_be_left_out in cls._wire:
             value = data.get(key)
             if value is not None:
                 values[attribute] = decode(value, f"{where}.{key}")
-            elif not required:
+            elif not required or may_be_left_out:
                 values[attribute] = default
             elif null_ok and key in data:
                 values[attribute] = None

@@ -64,7 +64,7 @@ class LanceNamespace:
         raise self._unsupported("CreateNamespace")
 
     def list_namespaces(
-        self, request: models.ListNamespacesRequest | RequestLike
+        self, request: models.ListNamespacesRequest | RequestLike | None = None
     ) -> models.ListNamespacesResponse:
         """List the direct children of a namespace.
 
@@ -167,7 +167,7 @@ class LanceNamespace:
         raise self._unsupported("NamespaceExists")
 
     def list_tables(
-        self, request: models.ListTablesRequest | RequestLike
+        self, request: models.ListTablesRequest | RequestLike | None = None
     ) -> models.ListTablesResponse:
         """List the tables of a namespace.
 
@@ -195,7 +195,7 @@ class LanceNamespace:
         raise self._unsupported("ListTables")
 
     def list_all_tables(
-        self, request: models.ListTablesRequest | RequestLike
+        self, request: models.ListTablesRequest | RequestLike | None = None
     ) -> models.ListTablesResponse:
         """List the tables of every namespace.
 
@@ -1578,7 +1578,7 @@ class LanceNamespace:
         raise self._unsupported("AlterTransaction")
 
     def list_operations(
-        self, request: models.ListOperationsRequest | RequestLike
+        self, request: models.ListOperationsRequest | RequestLike | None = None
     ) -> models.ListOperationsResponse:
         """List the operations this server supports.
 

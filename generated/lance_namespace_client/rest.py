@@ -33,7 +33,7 @@ class RestNamespace(Transport, LanceNamespace):
         return self._call(operations.CREATE_NAMESPACE, request)
 
     def list_namespaces(
-        self, request: models.ListNamespacesRequest | RequestLike
+        self, request: models.ListNamespacesRequest | RequestLike | None = None
     ) -> models.ListNamespacesResponse:
         """List the direct children of a namespace: ``GET /v1/namespace/{id}/list``."""
         return self._call(operations.LIST_NAMESPACES, request)
@@ -57,13 +57,13 @@ class RestNamespace(Transport, LanceNamespace):
         return self._call(operations.NAMESPACE_EXISTS, request)
 
     def list_tables(
-        self, request: models.ListTablesRequest | RequestLike
+        self, request: models.ListTablesRequest | RequestLike | None = None
     ) -> models.ListTablesResponse:
         """List the tables of a namespace: ``GET /v1/namespace/{id}/table/list``."""
         return self._call(operations.LIST_TABLES, request)
 
     def list_all_tables(
-        self, request: models.ListTablesRequest | RequestLike
+        self, request: models.ListTablesRequest | RequestLike | None = None
     ) -> models.ListTablesResponse:
         """List the tables of every namespace: ``GET /v1/table``."""
         return self._call(operations.LIST_ALL_TABLES, request)
@@ -370,7 +370,7 @@ class RestNamespace(Transport, LanceNamespace):
         return self._call(operations.ALTER_TRANSACTION, request)
 
     def list_operations(
-        self, request: models.ListOperationsRequest | RequestLike
+        self, request: models.ListOperationsRequest | RequestLike | None = None
     ) -> models.ListOperationsResponse:
         """List the operations this server supports: ``GET /v1/operations``."""
         return self._call(operations.LIST_OPERATIONS, request)

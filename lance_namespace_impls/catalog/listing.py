@@ -28,7 +28,7 @@ from ..core.paging import page_of
 from .entry import (
     TableEntry,
 )
-from .operation import operation
+from .operation import listing
 from .storage import TableStorages
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ __all__ = ["TableListings"]
 class TableListings(TableStorages, abstract=True):
     """Listing tables, of one namespace or of the whole catalog, page by page."""
 
-    @operation
+    @listing
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the Lance tables of a namespace, in order, page by page."""
         parent = parse_identifier(request.id)
@@ -59,7 +59,7 @@ class TableListings(TableStorages, abstract=True):
         )
         return models.ListTablesResponse(tables=page, page_token=token)
 
-    @operation
+    @listing
     def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the Lance tables of the whole catalog as string identifiers.
 

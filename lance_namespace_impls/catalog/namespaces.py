@@ -21,7 +21,7 @@ from ..core.identifiers import (
 from ..core.modes import CreateMode, DropBehavior, DropMode, parse_mode
 from ..core.paging import page_of
 from .changes import changes
-from .operation import operation
+from .operation import listing, operation
 from .storage import TableStorages
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ __all__ = ["NamespaceOperations"]
 class NamespaceOperations(TableStorages, abstract=True):
     """Operations on namespaces: create, list, describe, alter, drop."""
 
-    @operation
+    @listing
     def list_operations(self, request: ListOperationsRequest) -> ListOperationsResponse:
         """List the operations that this namespace supports."""
         return models.ListOperationsResponse(
@@ -60,7 +60,7 @@ class NamespaceOperations(TableStorages, abstract=True):
             ]
         )
 
-    @operation
+    @listing
     def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
         """List the direct child namespaces, in order, page by page."""
         parent = parse_identifier(request.id)

@@ -21,7 +21,7 @@ from ..core.identifiers import SHOWN_DELIMITER, format_identifier, parse_identif
 if TYPE_CHECKING:
     from .capabilities import Capabilities
 
-__all__ = ["operation"]
+__all__ = ["listing", "operation"]
 
 
 class Implementation(Protocol):
@@ -39,6 +39,8 @@ Self_ = TypeVar("Self_", bound=Implementation)
 Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
 Rest = ParamSpec("Rest")
+Request_contra = TypeVar("Request_contra", bound=Model, contravariant=True)
+Response_co = TypeVar("Response_co", covariant=True)
 
 # What an operation without the code says instead: a tag or branch that is not there is a missing
 # version, a missing version a missing table, a column or schema that does not fit wrong input.
@@ -65,9 +67,7 @@ def operation(
     row = _BY_METHOD[method.__name__]
 
     @functools.wraps(method)
-    def call(
-        self: Self_, request: Request | RequestLike, *args: Rest.args, **kwargs: Rest.kwargs
-    ) -> Response:
+    def call(self: Self_, request: Any = None, *args: Rest.args, **kwargs: Rest.kwargs) -> Response:
         coerced: Any = row.request_type.coerce(request)
         before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
         try:
@@ -93,6 +93,27 @@ def operation(
             SHOWN_DELIMITER.reset(before)
 
     return cast("Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]", call)
+
+
+class BoundListing(Protocol[Request_contra, Response_co]):
+    """A listing as its caller sees it: no request is the root's first page."""
+
+    def __call__(self, request: Request_contra | RequestLike | None = None) -> Response_co: ...
+
+
+class Listing(Protocol[Request_contra, Response_co]):
+    """A listing as it stands in its class."""
+
+    def __get__(
+        self, instance: Any, owner: type | None = None
+    ) -> BoundListing[Request_contra, Response_co]: ...
+
+
+def listing(
+    method: Callable[[Self_, Request], Response],
+) -> Listing[Request, Response]:
+    """Return a method as the listing of its name: an `operation` that needs no request."""
+    return cast("Listing[Request, Response]", operation(method))
 
 
 def _what(row: Operation[Any, Any], request: Any) -> str:

@@ -93,7 +93,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
             raise
 
     def _call(
-        self, operation: Operation[Request, Response], request: Request | RequestLike
+        self, operation: Operation[Request, Response], request: Request | RequestLike | None
     ) -> Response:
         return self._in_known_case(operation, request, super()._call)
 
@@ -114,7 +114,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
     def _in_known_case(
         self,
         operation: Operation[Request, Response],
-        request: Request | RequestLike,
+        request: Request | RequestLike | None,
         call: Callable[[Operation[Request, Response], Request], Response],
         *,
         may_repeat: bool = True,

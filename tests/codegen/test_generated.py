@@ -119,8 +119,9 @@ def test_a_model_is_a_plain_attrs_class(model: type) -> None:
     assert list(wire) == list(fields)
     for name, field in fields.items():
         assert field.kw_only
-        assert (field.default is attrs.NOTHING) == wire[name].required
-        if not wire[name].required:
+        must_be_given = wire[name].required and not wire[name].may_be_left_out
+        assert (field.default is attrs.NOTHING) == must_be_given
+        if not must_be_given:
             assert field.default == wire[name].default
     assert model.__doc__
 

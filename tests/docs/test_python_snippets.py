@@ -107,6 +107,7 @@ def rest(folder: Path) -> Iterator[Around]:
 def glue(folder: Path) -> Iterator[Around]:
     running = GlueServer.running  # of other tests in this process
     server = running or GlueServer().start()
+    server.reset()
     try:
         yield Around(
             before=ROWS,

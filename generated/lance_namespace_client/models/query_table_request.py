@@ -72,7 +72,7 @@ class QueryTableRequest(Model):
     null. The columns searched need a full-text index.
     """
 
-    k: int
+    k: int = 10
     """Highest number of rows to return: the nearest ones in a vector search, the best scored
     ones in a full-text search, the first ones otherwise. 0 is no limit there, and code 13
     in a search.
@@ -109,7 +109,7 @@ class QueryTableRequest(Model):
     `distance_type`; no bound by default. Only used in a vector search.
     """
 
-    vector: QueryTableRequestVector | None
+    vector: QueryTableRequestVector | None = None
     """Query vector or vectors; null means no vector search. Vectors of another dimension than
     the column's are InvalidInput (13).
     """
@@ -157,14 +157,21 @@ QueryTableRequest._wire = (
     Wire("fast_search", "fast_search", boolean),
     Wire("filter", "filter", string),
     Wire("full_text_query", "full_text_query", model("QueryTableRequestFullTextQuery")),
-    Wire("k", "k", integer(0), required=True),
+    Wire("k", "k", integer(0), default=10, required=True, may_be_left_out=True),
     Wire("lower_bound", "lower_bound", number),
     Wire("nprobes", "nprobes", integer(0)),
     Wire("offset", "offset", integer(0)),
     Wire("prefilter", "prefilter", boolean),
     Wire("refine_factor", "refine_factor", integer(0)),
     Wire("upper_bound", "upper_bound", number),
-    Wire("vector", "vector", model("QueryTableRequestVector"), required=True, nullable=True),
+    Wire(
+        "vector",
+        "vector",
+        model("QueryTableRequestVector"),
+        required=True,
+        nullable=True,
+        may_be_left_out=True,
+    ),
     Wire("vector_column", "vector_column", string),
     Wire("version", "version", integer(0)),
     Wire("with_row_id", "with_row_id", boolean),
