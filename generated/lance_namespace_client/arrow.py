@@ -35,7 +35,8 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
 
     Args:
         data: a ``pyarrow.RecordBatchReader``, ``Table`` or ``RecordBatch``; anything that exports
-            an Arrow C stream (polars, duckdb, pandas 2.2+); or an Arrow IPC stream as bytes or
+            an Arrow C stream (polars, duckdb); a pandas frame, a lazy polars frame, a list of
+            dicts or a dict of columns, numpy arrays included; or an Arrow IPC stream as bytes or
             as a binary file object.
         max_batch_bytes: size in bytes of the largest batch of an IPC stream that is decoded;
             unbounded unless given.
@@ -47,6 +48,7 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
 
     from .errors import InvalidInputError
     from .ipc import open_checked, validated
+    from .rows import to_table
 
     if isinstance(data, pa.RecordBatchStreamReader):
         return pa.RecordBatchReader.from_batches(data.schema, validated(data))
@@ -63,10 +65,13 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
             raise InvalidInputError(
                 f"the data is not an Arrow IPC stream: {_line(error)}"
             ) from error
+    if (table := to_table(data)) is not None:
+        return table.to_reader()
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     raise InvalidInputError(
-        f"rows must be a pyarrow reader or table, or an Arrow IPC stream, not {type(data).__name__}"
+        "rows must be an Arrow table, reader or IPC stream, a frame, a list of dicts or a dict of "
+        f"columns, not {type(data).__name__}"
     )
 
 

@@ -174,25 +174,22 @@ class DataOperations(TableCreation, abstract=True):
         self, request: ExplainTableQueryPlanRequest
     ) -> ExplainTableQueryPlanResponse:
         """Show how a query would run."""
-        from ..tables.query import scanner
+        from ..tables.query import explain
 
         query = request.query
         branch = request.branch or query.branch
         dataset = self._open(request.id, version=query.version, branch=branch)
-        plan = scanner(dataset, query).explain_plan(request.verbose)
-        return models.ExplainTableQueryPlanResponse(plan=plan)
+        return models.ExplainTableQueryPlanResponse(plan=explain(dataset, query, request.verbose))
 
     @operation
     def analyze_table_query_plan(
         self, request: AnalyzeTableQueryPlanRequest
     ) -> AnalyzeTableQueryPlanResponse:
         """Run a query and show how it ran."""
-        from ..tables.query import scanner
+        from ..tables.query import analyze
 
         dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return models.AnalyzeTableQueryPlanResponse(
-            analysis=scanner(dataset, request).analyze_plan()
-        )
+        return models.AnalyzeTableQueryPlanResponse(analysis=analyze(dataset, request))
 
     @operation
     def get_table_stats(self, request: GetTableStatsRequest) -> GetTableStatsResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,12 +12,16 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..core.config import Config
 from ..core.errors import from_system_failure
-from ..core.identifiers import format_identifier, parse_identifier
+from ..core.identifiers import format_identifier, parse_identifier, split_identifier
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
+    from .table import Table
 
 __all__ = ["Namespace"]
+
+SHOWN = 20
+"""Names of a kind that a notebook shows."""
 
 
 class Namespace(LanceNamespace):
@@ -113,6 +118,24 @@ class Namespace(LanceNamespace):
             if not (token := page.page_token):
                 return
 
+    def table(self, id: str | Sequence[str], *, branch: str | None = None) -> Table:
+        """Return a table as an object; nothing is asked before one of its methods.
+
+        Args:
+            id: the names joined by dots, or a list of them where a name has a dot of its own.
+            branch: branch that is read and written; the main one unless given.
+
+        Raises:
+            InvalidInputError: code 13, it is the root, or a name is empty.
+
+        Examples:
+            >>> namespace.table("db.events").head().to_pandas()  # doctest: +SKIP
+        """
+        from .table import Table
+
+        names = split_identifier(id, ".") if isinstance(id, str) else parse_identifier(id)
+        return Table(self, names, branch=branch)
+
     def open_table(self, id: Sequence[str], *, version: int | str | None = None) -> Any:
         """Open a table as a ``lance.LanceDataset``.
 
@@ -153,6 +176,14 @@ class Namespace(LanceNamespace):
 
     def __repr__(self) -> str:
         return f"<{self.namespace_id()}>"
+
+    def _repr_html_(self) -> str:
+        """Return what the root holds as HTML, for notebooks; at most `SHOWN` names of a kind."""
+        from .html import as_html
+
+        rows = [["namespace", name] for name in islice(self.iter_namespaces(), SHOWN)]
+        rows += [["table", name] for name in islice(self.iter_tables(), SHOWN)]
+        return as_html(["kind", "name"], rows, self.namespace_id())
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_reconnect, (type(self), self.properties))

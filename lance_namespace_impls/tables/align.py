@@ -50,4 +50,9 @@ def _is_wide(kind: Any) -> bool:
         return _is_wide(kind.value_type)
     if is_.is_nested(kind):
         return any(_is_wide(kind.field(index).type) for index in range(kind.num_fields))
-    return bool(is_.is_decimal128(kind) or is_.is_decimal256(kind))
+    return bool(
+        is_.is_decimal128(kind)
+        or is_.is_decimal256(kind)
+        or is_.is_string_view(kind)
+        or is_.is_binary_view(kind)
+    )

@@ -6,9 +6,12 @@ import json
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import attrs
+
 from lance_namespace_client.errors import InvalidInputError
 
 from .context import ORDER_BY
+from .hybrid import fused, is_hybrid
 from .sql import check_sql
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
     Query: TypeAlias = QueryTableRequest | AnalyzeTableQueryPlanRequest
 
-__all__ = ["scan", "scanner"]
+__all__ = ["analyze", "explain", "scan"]
 
 # pylance reads up to 2 GiB ahead by default; a server answers many clients at once.
 READ_AHEAD_BYTES = 32 << 20
@@ -29,7 +32,7 @@ MAX_QUERY_DEPTH = 32
 
 
 def scanner(dataset: Any, request: Query) -> Any:
-    """Build the ``lance.LanceScanner`` of a query.
+    """Build the ``lance.LanceScanner`` of a query with at most one kind of search.
 
     Raises:
         InvalidInputError: code 13, the parts of the request do not fit together, or Lance could not
@@ -64,6 +67,26 @@ def scanner(dataset: Any, request: Query) -> Any:
     return dataset.scanner(**{key: value for key, value in wanted.items() if value is not None})
 
 
+def explain(dataset: Any, request: Query, verbose: bool | None) -> str:
+    """Return how a query would run; of a hybrid one, both searches."""
+    return _each_search(request, lambda part: scanner(dataset, part).explain_plan(verbose))
+
+
+def analyze(dataset: Any, request: Query) -> str:
+    """Run a query and return how it ran; of a hybrid one, both searches."""
+    return _each_search(request, lambda part: scanner(dataset, part).analyze_plan())
+
+
+def _each_search(request: Query, describe: Callable[[Query], Any]) -> str:
+    if not is_hybrid(request, _vector(request)):
+        return str(describe(request))
+    parts = {
+        "vector search": attrs.evolve(request, full_text_query=None),
+        "full-text search": attrs.evolve(request, vector=None),
+    }
+    return "\n".join(f"{title}:\n{describe(part)}" for title, part in parts.items())
+
+
 def scan(
     dataset: Any, request: Query, translate: Callable[[Exception], Exception]
 ) -> pa.RecordBatchReader:
@@ -76,6 +99,8 @@ def scan(
     """
     import pyarrow as pa
 
+    if is_hybrid(request, _vector(request)):
+        return fused(request, lambda part: scanner(dataset, part).to_table()).to_reader()
     reader = scanner(dataset, request).to_reader()
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -165,6 +190,7 @@ def _vector(request: Query) -> list[Any] | None:
 
 def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
     column = request.vector_column or _only_vector_column(dataset.schema)
+    _refuse_plain_list(dataset.schema, column)
     bounds = (request.lower_bound, request.upper_bound)
     nearest: dict[str, Any] = {
         "column": column,
@@ -186,11 +212,30 @@ def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
 
 def _only_vector_column(schema: pa.Schema) -> str:
     found = [field.name for field in schema if hasattr(field.type, "list_size")]
+    if not found:
+        for field in schema:
+            _refuse_plain_list(schema, field.name)
     if len(found) != 1:
         raise InvalidInputError(
             f"QueryTable: say which vector_column to search; the table has {len(found)}"
         )
     return str(found[0])
+
+
+def _refuse_plain_list(schema: pa.Schema, column: str) -> None:
+    """Refuse to search lists that may differ in length; Lance's own words do not say the way out."""
+    import pyarrow as pa
+
+    if column not in schema.names:
+        return
+    kind = schema.field(column).type
+    if (pa.types.is_list(kind) or pa.types.is_large_list(kind)) and pa.types.is_floating(
+        kind.value_type
+    ):
+        raise InvalidInputError(
+            f"QueryTable: column {column!r} is a {kind}, and a vector search needs a fixed-size list: "
+            "write it as pyarrow.list_(pyarrow.float32(), dimension), or from numpy arrays"
+        )
 
 
 def _full_text(request: Query) -> Any:

@@ -26,6 +26,8 @@ COLUMNS: dict[str, pa.Array] = {
     "dictionary": pa.array([Decimal("1.50"), None], DECIMAL).dictionary_encode(),
     "whole": pa.array([2**64 - 1, None], pa.uint64()),
     "text": pa.array(["x", None]),
+    "string_view": pa.array(["longer than the twelve bytes of a view", None], pa.string_view()),
+    "binary_view": pa.array([b"longer than the twelve bytes of a view", None], pa.binary_view()),
 }  # fmt: skip
 
 
@@ -55,7 +57,7 @@ def test_each_column_ends_up_aligned_with_the_same_values(name: str, address: in
         assert aligned(found) is found
 
 
-@pytest.mark.parametrize("name", ["decimal", "list", "struct", "whole", "text"])
+@pytest.mark.parametrize("name", ["decimal", "list", "struct", "whole", "text", "string_view"])
 def test_rows_of_any_alignment_are_written(tmp_path: Any, name: str) -> None:
     rows = pa.table({"s": ["x", "y"], name: COLUMNS[name]})
     with connect("dir", {"path": str(tmp_path)}) as namespace:

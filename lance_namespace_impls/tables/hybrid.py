@@ -1,0 +1,64 @@
+"""Hybrid search: the nearest vectors and the best words, in one order.
+
+Both searches run with the same conditions; a row's place in each gives it a share of its score, by
+reciprocal rank fusion, as LanceDB's hybrid queries do by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .query import Query
+
+__all__ = ["RELEVANCE", "fused", "is_hybrid"]
+
+RELEVANCE = "_relevance_score"
+"""Column of the fused score, the highest first."""
+# The constant of the method: the larger, the less the first places count beside the next ones.
+SMOOTHING = 60
+ROW_ID = "_rowid"
+
+
+def is_hybrid(request: Query, vector: list[Any] | None) -> bool:
+    """Return whether a query asks for vectors and for words."""
+    return vector is not None and request.full_text_query is not None
+
+
+def fused(request: Query, search: Callable[[Query], pa.Table]) -> pa.Table:
+    """Run both searches of a query and return their rows in one order.
+
+    The answer has the columns asked for, `RELEVANCE`, and the row id where it was asked for.
+
+    Args:
+        request: a query with a vector and a full-text query.
+        search: runs a query that has one of them.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    offset = request.offset or 0
+    # Either search has to reach as deep as the fused order can.
+    whole = attrs.evolve(request, k=request.k + offset, offset=None, with_row_id=True)
+    nearest = search(attrs.evolve(whole, full_text_query=None))
+    worded = search(attrs.evolve(whole, vector=None))
+    scores: dict[int, float] = {}
+    for found in (nearest, worded):
+        for place, row in enumerate(found[ROW_ID].to_pylist()):
+            scores[row] = scores.get(row, 0.0) + 1 / (place + SMOOTHING)
+    shared = [name for name in nearest.column_names if name in worded.column_names]
+    rows = pa.concat_tables([nearest.select(shared), worded.select(shared)])
+    places: dict[int, int] = {}
+    for place, row in enumerate(rows[ROW_ID].to_pylist()):
+        places.setdefault(row, place)
+    rows = rows.take(pa.array(list(places.values()), pa.int64()))
+    relevance = pa.array([scores[row] for row in places], pa.float32())
+    rows = rows.append_column(RELEVANCE, relevance)
+    order = pc.sort_indices(rows, [(RELEVANCE, "descending")])
+    rows = rows.take(order).slice(offset, request.k)
+    return rows if request.with_row_id else rows.drop_columns([ROW_ID])
