@@ -34,7 +34,10 @@ def _aligned(column: Any) -> Any:
     import pyarrow as pa
 
     unit = _WIDE if _is_wide(column.type) else _LEAST
-    if all(buffer is None or buffer.address % unit == 0 for buffer in column.buffers()):
+    buffers = column.buffers()
+    if _is_view(column.type):
+        buffers = buffers[:2]  # behind the views there is text, a byte at a time
+    if all(buffer is None or buffer.address % unit == 0 for buffer in buffers):
         return column
     return pa.concat_arrays([column])
 
@@ -50,9 +53,10 @@ def _is_wide(kind: Any) -> bool:
         return _is_wide(kind.value_type)
     if is_.is_nested(kind):
         return any(_is_wide(kind.field(index).type) for index in range(kind.num_fields))
-    return bool(
-        is_.is_decimal128(kind)
-        or is_.is_decimal256(kind)
-        or is_.is_string_view(kind)
-        or is_.is_binary_view(kind)
-    )
+    return bool(is_.is_decimal128(kind) or is_.is_decimal256(kind) or _is_view(kind))
+
+
+def _is_view(kind: Any) -> bool:
+    from pyarrow import types as is_
+
+    return bool(is_.is_string_view(kind) or is_.is_binary_view(kind))

@@ -53,6 +53,8 @@ def test_each_column_ends_up_aligned_with_the_same_values(name: str, address: in
         assert found.schema == rows.schema
         unit = 8 if name in ("whole", "text") else 16
         buffers = [buffer for buffer in found[name].buffers() if buffer is not None]
+        if name.endswith("view"):
+            buffers = [buffer for buffer in found[name].buffers()[:2] if buffer is not None]
         assert {buffer.address % unit for buffer in buffers} == {0}
         assert aligned(found) is found
 
