@@ -132,7 +132,7 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
     def create_table_version(
         self, request: CreateTableVersionRequest
     ) -> CreateTableVersionResponse:
-        """Make a manifest that the caller has staged the next version of a managed table."""
+        """Publish a manifest that the caller has staged as the next version of a managed table."""
         entry = self.find_table(parse_identifier(request.id))
         what = f"CreateTableVersion {format_identifier(entry.id)}"
         with self.committing() as plan:
@@ -145,7 +145,7 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
     def batch_create_table_versions(
         self, request: BatchCreateTableVersionsRequest
     ) -> BatchCreateTableVersionsResponse:
-        """Make manifests that the caller has staged versions of several tables, all or none."""
+        """Publish manifests that the caller has staged as versions of several tables, all or none."""
         keys = [(parse_identifier(e.id), branch_name(e.branch)) for e in request.entries]
         for identifier, branch in keys:
             if keys.count((identifier, branch)) > 1:

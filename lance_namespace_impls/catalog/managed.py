@@ -212,7 +212,7 @@ class ManagedTables(TableStorages, abstract=True):
             raise
 
     def publish(self, staged: Staged) -> KeptVersion:
-        """Give the manifest of a version that was committed its final name."""
+        """Rename the manifest of a version that was committed to its final name."""
         return self._in_place(staged.table, staged.branch, staged.version, eager=False)
 
     def adopt_versions(self, entry: TableEntry) -> None:

@@ -132,7 +132,7 @@ class VersionStore(ABC):
 
     @abstractmethod
     def commit(self, changes: Sequence[Change]) -> str:
-        """Make all changes at once, or none, and return the transaction's identifier.
+        """Commit all changes at once, or none, and return the transaction's identifier.
 
         Raises:
             ConcurrentModificationError: code 14, a version is not onto the latest; the message is

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import browse, catalogs, change, jobs
+from . import browse, catalogs, change, jobs, serving
 from .conformance import conformance
 from .failures import Report, Status, one_line
 from .session import with_output, with_session
@@ -139,13 +139,13 @@ _add(
     "lance-ns sync sales --profile prod --to-impl dir -P path=/backup --copy-data",
 )
 _add(
-    jobs.serve,
+    serving.serve,
     with_session,
     "lance-ns serve --impl dir -p path=/data/lance --port 2333",
     "lance-ns serve --profile prod --host 0.0.0.0 --tokens tokens.toml --tls-cert c.pem --tls-key k.pem",
 )
 _add(
-    jobs.token,
+    serving.token,
     with_output,
     "lance-ns token new ana --group writers --days 90 >> tokens.toml",
 )

@@ -202,7 +202,7 @@ def sync(
     output: Saved = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Make another catalog have the tables of this one.
+    """Bring the tables of this catalog into another.
 
     The difference comes first, with what would be lost; without --copy-data no data is touched. At
     the end both are compared again, each way.

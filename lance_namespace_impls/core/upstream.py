@@ -42,7 +42,7 @@ UPSTREAM_OBSERVER: ContextVar[UpstreamObserver | None] = ContextVar(
 
 @contextmanager
 def upstream_call(system: str, name: str) -> Iterator[UpstreamCall]:
-    """Make one call of a catalog in this context; the arguments are those of the observer."""
+    """Run one call of a catalog in this context; the arguments are those of the observer."""
     observer = UPSTREAM_OBSERVER.get()
     if observer is None:
         yield UpstreamCall()

@@ -89,7 +89,7 @@ class MemoryVersions(VersionStore):
                 yield kept[number]
 
     def commit(self, changes: Sequence[Change]) -> str:
-        """Make all changes at once, or none, and return the transaction's identifier."""
+        """Commit all changes at once, or none, and return the transaction's identifier."""
         catalog = self._catalog
         with catalog.lock:
             before = (

@@ -63,13 +63,13 @@ class Tracing:
 
     @contextmanager
     def catalog(self, name: str) -> Iterator[None]:
-        """Make the span of a method of the namespace."""
+        """Open the span of a method of the namespace."""
         with self._tracer.start_as_current_span(f"namespace.{name}"):
             yield
 
     @contextmanager
     def upstream(self, system: str, name: str, call: UpstreamCall) -> Iterator[None]:
-        """Make the span of a call of the catalog, and let the catalog know of the trace."""
+        """Open the span of a call of the catalog, and let the catalog know of the trace."""
         with self._tracer.start_as_current_span(
             f"{system} {name}",
             kind=self.trace.SpanKind.CLIENT,

@@ -153,7 +153,7 @@ class Supervisor:
 
     @contextlib.contextmanager
     def _counting_together(self) -> Iterator[None]:
-        """Give the workers a folder to keep their figures in, in which each can read all."""
+        """Create a folder for the workers to keep their figures in, in which each can read all."""
         with TemporaryDirectory(prefix="lance-ns-metrics-") as folder:
             before = os.environ.get(MULTIPROCESS_FOLDER)
             os.environ[MULTIPROCESS_FOLDER] = folder

@@ -125,7 +125,7 @@ class ManifestFolder:
         return [name for name in found if re.fullmatch(r"\d+\.manifest", name)]
 
     def publish(self, staged: str) -> None:
-        """Give a staged manifest its final name, in the place of whatever has that name.
+        """Rename a staged manifest to its final name, in the place of whatever has that name.
 
         Nothing happens where somebody else did it already.
 

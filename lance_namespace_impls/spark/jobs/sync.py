@@ -58,7 +58,7 @@ def sync(
     max_concurrency: int = MAX_CONCURRENCY,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rows[SyncRow]:
-    """Make a catalog have the tables of another, and return what was done about each.
+    """Bring the tables of one catalog into another, and return what was done about each.
 
     The difference is found first, and nothing is done where something of it would be lost, unless
     that is accepted. Then both are compared again, each way. A table that fails has a row that says
