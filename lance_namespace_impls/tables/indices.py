@@ -108,7 +108,10 @@ def _with_defaults(
         while hasattr(column, "value_type") and not hasattr(column, "list_size"):
             column = column.value_type  # a list of vectors
         size = getattr(column, "list_size", 1)
-        options["num_sub_vectors"] = next((size // n for n in (16, 8) if size % n == 0), 1)
+        chosen = next((size // n for n in (16, 8) if size % n == 0), 1)
+        # Codes of four bits go in pairs.
+        in_pairs = options.get("num_bits") == 4 and chosen % 2 and size % (2 * chosen) == 0
+        options["num_sub_vectors"] = 2 * chosen if in_pairs else chosen
     return options
 
 
@@ -122,7 +125,15 @@ def _free_name(dataset: Any, request: CreateTableIndexRequest) -> str:
     return name
 
 
-def find_table(dataset: Any, name: str | None) -> Any:
+def find_index(dataset: Any, name: str | None) -> Any:
+    """Return the description of an index.
+
+    Raises:
+        InvalidInputError: code 13, no name is given.
+        TableIndexNotFoundError: code 6.
+    """
+    if name is None:
+        raise InvalidInputError("say which index: index_name is missing")
     for index in dataset.describe_indices():
         if index.name == name:
             return index
@@ -159,7 +170,7 @@ def statistics(dataset: Any, name: str | None) -> DescribeTableIndexStatsRespons
     Raises:
         TableIndexNotFoundError: code 6.
     """
-    find_table(dataset, name)
+    find_index(dataset, name)
     stats = dataset.stats.index_stats(name)
     parts = stats.get("indices") or [{}]
     return DescribeTableIndexStatsResponse(
@@ -177,5 +188,5 @@ def drop(dataset: Any, name: str | None) -> None:
     Raises:
         TableIndexNotFoundError: code 6.
     """
-    find_table(dataset, name)
+    find_index(dataset, name)
     dataset.drop_index(name)
