@@ -215,7 +215,7 @@ def _query_body(given: Json) -> None:
     elif isinstance(columns, dict) and not columns.keys() & {"column_names", "column_aliases"}:
         given["columns"] = {"column_aliases": columns}
     _full_text(given)
-    _counts(given, searches=bool(vector))
+    _counts(given)
     ordering = given.pop("order_by", None)
     if ordering:
         given["context"] = {**(given.get("context") or {}), ORDER_BY: json.dumps(ordering)}
@@ -268,12 +268,10 @@ def _clauses(query: Any) -> Any:
     return found
 
 
-def _counts(given: Json, *, searches: bool) -> None:
-    """Let `k` count from the offset on, as LanceDB does, and stand for all rows where it does."""
+def _counts(given: Json) -> None:
+    """Let `k` stand for all rows where it does with LanceDB."""
     if isinstance(given.get("k"), int) and given["k"] >= ALL_ROWS:
         given["k"] = 0 if not given.get("full_text_query") else MAX_FOUND
-    if searches and isinstance(given.get("offset"), int) and isinstance(given.get("k"), int):
-        given["k"] += given["offset"]
     if given.get("maximum_nprobes") == 0:
         del given["maximum_nprobes"]
     if given.get("minimum_nprobes") is not None:

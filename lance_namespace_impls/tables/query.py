@@ -11,6 +11,7 @@ import attrs
 from lance_namespace_client.errors import InvalidInputError
 
 from .context import ORDER_BY
+from .full_text import full_text_query
 from .hybrid import fused, is_hybrid
 from .sql import check_sql
 
@@ -27,8 +28,6 @@ __all__ = ["analyze", "explain", "scan"]
 READ_AHEAD_BYTES = 32 << 20
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 << 20
-# Lance works through a full-text query by recursion, on a stack that ends the process.
-MAX_QUERY_DEPTH = 32
 
 
 def scanner(dataset: Any, request: Query) -> Any:
@@ -54,11 +53,15 @@ def scanner(dataset: Any, request: Query) -> Any:
         raise InvalidInputError("QueryTable: k is 0; a search needs the number of rows to find")
     if vector is not None:
         wanted["nearest"] = _nearest(dataset, request, vector)
+        # The rows that are skipped do not count; the search has to find them as well.
+        wanted["nearest"]["k"] += request.offset or 0
+        if request.vector is not None and not request.vector.multi_vector:
+            wanted["limit"] = request.k
     elif request.k:
         # None at all stands for all rows, as with pylance's own namespaces.
         wanted["limit"] = request.k
     if request.full_text_query is not None:
-        wanted["full_text_query"] = _full_text(request)
+        wanted["full_text_query"] = _full_text(dataset, request)
         wanted["limit"] = request.k
     if vector is None and request.full_text_query is None:
         wanted["batch_size"] = _batch_rows(dataset.schema)
@@ -238,7 +241,7 @@ def _refuse_plain_list(schema: pa.Schema, column: str) -> None:
         )
 
 
-def _full_text(request: Query) -> Any:
+def _full_text(dataset: Any, request: Query) -> Any:
     query = request.full_text_query
     assert query is not None
     if query.string_query is not None and query.structured_query is None:
@@ -247,83 +250,5 @@ def _full_text(request: Query) -> Any:
             text["columns"] = query.string_query.columns
         return text
     if query.structured_query is not None and query.string_query is None:
-        return _structured(query.structured_query.query)
+        return full_text_query(dataset, query.structured_query.query)
     raise InvalidInputError("QueryTable: give one of string_query and structured_query")
-
-
-def _structured(query: Any, depth: int = 1) -> Any:
-    """Build pylance's query object for one node of a structured full-text query."""
-    if depth > MAX_QUERY_DEPTH:
-        raise InvalidInputError(
-            f"QueryTable: a full-text query has at most {MAX_QUERY_DEPTH} levels; take some out"
-        )
-    from lance.query import (
-        BooleanQuery,
-        BoostQuery,
-        MatchQuery,
-        MultiMatchQuery,
-        Occur,
-        PhraseQuery,
-    )
-
-    given = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
-    if len(given) != 1:
-        raise InvalidInputError(
-            f"QueryTable: a full-text query is one of match, phrase, boost, multi_match and boolean, "
-            f"not {len(given)} of them"
-        )
-    node = getattr(query, given[0])
-    match given[0]:
-        case "match":
-            return _match(MatchQuery, node)
-        case "phrase":
-            return PhraseQuery(node.terms, _needs(node, "column"), slop=node.slop or 0)
-        case "boost":
-            return BoostQuery(
-                _structured(node.positive, depth + 1),
-                _structured(node.negative, depth + 1),
-                negative_boost=node.negative_boost,
-            )
-        case "multi_match":
-            parts = node.match_queries
-            if len({part.terms for part in parts}) != 1:
-                raise InvalidInputError(
-                    "QueryTable: multi_match needs the same terms in every part"
-                )
-            return MultiMatchQuery(parts[0].terms, [_needs(part, "column") for part in parts])
-        case _:
-            clauses = [(Occur.MUST, part) for part in node.must]
-            clauses += [(Occur.MUST_NOT, part) for part in node.must_not]
-            clauses += [(Occur.SHOULD, part) for part in node.should]
-            return BooleanQuery([(occur, _structured(part, depth + 1)) for occur, part in clauses])
-
-
-def _match(match_query: Any, node: Any) -> Any:
-    more = {
-        "boost": node.boost,
-        "fuzziness": node.fuzziness,
-        "max_expansions": node.max_expansions,
-        "operator": _operator(node.operator),
-        "prefix_length": node.prefix_length,
-    }
-    return match_query(
-        node.terms, _needs(node, "column"), **{k: v for k, v in more.items() if v is not None}
-    )
-
-
-def _operator(text: str | None) -> Any:
-    from lance.query import FullTextOperator
-
-    if text is None:
-        return None
-    try:
-        return FullTextOperator[text.upper()]
-    except KeyError:
-        raise InvalidInputError(f"QueryTable: operator {text!r} is neither And nor Or") from None
-
-
-def _needs(node: Any, field: str) -> Any:
-    value = getattr(node, field)
-    if value is None:
-        raise InvalidInputError(f"QueryTable: a full-text query needs its {field}")
-    return value

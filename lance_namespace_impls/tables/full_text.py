@@ -1,0 +1,145 @@
+"""Structured full-text queries: from the protocol's nodes to pylance's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace_client.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import FtsQuery, MatchQuery
+
+__all__ = ["full_text_query"]
+
+# Lance works through a full-text query by recursion, on a stack that ends the process.
+MAX_QUERY_DEPTH = 32
+# Of a search of several columns pylance takes these of a match as they are by default, and no others.
+_FUZZY = {"fuzziness": 0, "max_expansions": 50, "prefix_length": 0}
+
+
+def full_text_query(dataset: Any, query: FtsQuery) -> Any:
+    """Build pylance's query object of a structured full-text query.
+
+    Args:
+        dataset: a ``lance.LanceDataset``, whose full-text indices say what is searched where the
+            query names no column.
+        query: the root of the query.
+
+    Raises:
+        InvalidInputError: code 13, the parts do not fit together, lie too many levels deep, or are
+            more than Lance can search with.
+    """
+    return _node(dataset, query, 1)
+
+
+def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
+    if depth > MAX_QUERY_DEPTH:
+        raise InvalidInputError(
+            f"QueryTable: a full-text query has at most {MAX_QUERY_DEPTH} levels; take some out"
+        )
+    from lance.query import BooleanQuery, BoostQuery, Occur, PhraseQuery
+
+    given = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
+    if len(given) != 1:
+        raise InvalidInputError(
+            f"QueryTable: a full-text query is one of match, phrase, boost, multi_match and boolean, "
+            f"not {len(given)} of them"
+        )
+    node: Any = getattr(query, given[0])
+    match given[0]:
+        case "match":
+            columns = [node.column] if node.column is not None else _searchable(dataset)
+            if len(columns) == 1:
+                return _match(node, columns[0])
+            return _multi_match(node.terms, [(node, column) for column in columns])
+        case "phrase":
+            columns = [node.column] if node.column is not None else _searchable(dataset)
+            phrases = [PhraseQuery(node.terms, column, slop=node.slop or 0) for column in columns]
+            if len(phrases) == 1:
+                return phrases[0]
+            return BooleanQuery([(Occur.SHOULD, phrase) for phrase in phrases])
+        case "boost":
+            return BoostQuery(
+                _node(dataset, node.positive, depth + 1),
+                _node(dataset, node.negative, depth + 1),
+                negative_boost=node.negative_boost,
+            )
+        case "multi_match":
+            parts = node.match_queries
+            if len({part.terms for part in parts}) != 1:
+                raise InvalidInputError(
+                    "QueryTable: multi_match needs the same terms in every part"
+                )
+            return _multi_match(
+                parts[0].terms,
+                [
+                    (part, column)
+                    for part in parts
+                    for column in (
+                        [part.column] if part.column is not None else _searchable(dataset)
+                    )
+                ],
+            )
+        case _:
+            clauses = [(Occur.MUST, part) for part in node.must]
+            clauses += [(Occur.MUST_NOT, part) for part in node.must_not]
+            clauses += [(Occur.SHOULD, part) for part in node.should]
+            return BooleanQuery(
+                [(occur, _node(dataset, part, depth + 1)) for occur, part in clauses]
+            )
+
+
+def _match(node: MatchQuery, column: str) -> Any:
+    from lance.query import MatchQuery as Match
+
+    more = {
+        "boost": node.boost,
+        "fuzziness": node.fuzziness,
+        "max_expansions": node.max_expansions,
+        "operator": _operator(node.operator),
+        "prefix_length": node.prefix_length,
+    }
+    return Match(node.terms, column, **{k: v for k, v in more.items() if v is not None})
+
+
+def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
+    """Build the query that gives each row the best score that it has in one of the columns."""
+    from lance.query import MultiMatchQuery
+
+    for part, column in parts:
+        for field, usual in _FUZZY.items():
+            if getattr(part, field) not in (None, usual):
+                raise InvalidInputError(
+                    f"QueryTable: {field} of column {column!r} is for a match of one column; Lance "
+                    "searches several columns for exact terms alone"
+                )
+    operators = {_operator(part.operator or "Or") for part, _ in parts}
+    if len(operators) != 1:
+        raise InvalidInputError("QueryTable: multi_match needs the same operator in every part")
+    boosts = [1.0 if part.boost is None else float(part.boost) for part, _ in parts]
+    return MultiMatchQuery(
+        terms, [column for _, column in parts], boosts=boosts, operator=operators.pop()
+    )
+
+
+def _searchable(dataset: Any) -> list[str]:
+    """Return the columns that have a full-text index, in the order of their names."""
+    indices = [each for each in dataset.describe_indices() if each.index_type == "Inverted"]
+    columns = sorted({name for index in indices for name in index.field_names})
+    if not columns:
+        raise InvalidInputError(
+            "QueryTable: no column has a full-text index; create one, or name the column"
+        )
+    return columns
+
+
+def _operator(text: str | None) -> Any:
+    from lance.query import FullTextOperator
+
+    if text is None:
+        return None
+    try:
+        return FullTextOperator[text.upper()]
+    except KeyError:
+        raise InvalidInputError(f"QueryTable: operator {text!r} is neither And nor Or") from None
