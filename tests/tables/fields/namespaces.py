@@ -1,0 +1,348 @@
+"""Fields of the operations on namespaces and listings."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from .row import Code, Row, Stage
+
+_at = {"id": lambda s: [*s.home, "a"]}
+_GONE = [f"n{'0' * 12}", "gone"]
+
+
+def _child(stage: Stage) -> dict[str, Any]:
+    return {"id": [*stage.home, "a"]}
+
+
+def _children(stage: Stage) -> list[str]:
+    return stage.direct.list_namespaces({"id": stage.home}).namespaces
+
+
+def _created(stage: Stage, request: dict[str, Any]) -> Any:
+    stage.call("CreateNamespace", request)
+    return _children(stage)
+
+
+def _created_again(stage: Stage, request: dict[str, Any]) -> Any:
+    stage.direct.create_namespace({**_child(stage), "properties": {"old": "1"}})
+    return stage.call("CreateNamespace", request).properties
+
+
+def _properties(stage: Stage, request: dict[str, Any]) -> Any:
+    stage.call("CreateNamespace", request)
+    return stage.direct.describe_namespace(_child(stage)).properties
+
+
+def _altered(stage: Stage, request: dict[str, Any]) -> Any:
+    stage.direct.create_namespace({**_child(stage), "properties": {"old": "1", "kept": "2"}})
+    stage.call("AlterNamespace", request)
+    return stage.direct.describe_namespace(_child(stage)).properties
+
+
+def _altered_at(stage: Stage, request: dict[str, Any]) -> Any:
+    stage.call("AlterNamespace", request)
+    return stage.direct.describe_namespace({"id": stage.home}).properties
+
+
+def _dropped(stage: Stage, request: dict[str, Any]) -> Any:
+    stage.call("DropNamespace", request)
+    return _children(stage)
+
+
+def _dropped_with_a_child(stage: Stage, request: dict[str, Any]) -> Any:
+    stage.direct.create_namespace(_child(stage))
+    stage.direct.create_namespace({"id": [*stage.home, "a", "b"]})
+    return _dropped(stage, request)
+
+
+def _dropped_home(stage: Stage, request: dict[str, Any]) -> Any:
+    stage.call("DropNamespace", request)
+    return stage.home[0] in stage.direct.list_namespaces({}).namespaces
+
+
+def _exists(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
+    stage.call(of, request)
+    return "found"
+
+
+def _make_children(stage: Stage) -> None:
+    for name in "abc":
+        stage.direct.create_namespace({"id": [*stage.home, name]})
+
+
+def _make_tables(stage: Stage) -> None:
+    for name in "ab":
+        stage.table(name=name)
+    stage.direct.declare_table({"id": [*stage.home, "c"]})
+
+
+def _listed(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
+    if of == "ListNamespaces":
+        _make_children(stage)
+        return stage.call(of, request).namespaces
+    _make_tables(stage)
+    found = stage.call(of, request).tables
+    # Of all tables those of the other tests are among them.
+    return [name.removeprefix(f"{stage.home[0]}$") for name in found]
+
+
+def _own(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
+    return [name for name in _listed(stage, request, of=of) if len(name) == 1]
+
+
+def _token(of: str, **more: Any) -> Any:
+    """Return a function that makes the token of a page of one entry of another stage's listing."""
+
+    def make(stage: Stage) -> str:
+        other = Stage(stage.namespace, stage.direct) if more.get("elsewhere") else stage
+        _make_children(other) if of == "ListNamespaces" else _make_tables(other)
+        request = {"id": other.home, "limit": 1, **more.get("request", {})}
+        return str(stage.call(of, request).page_token)
+
+    return make
+
+
+def _paged(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
+    """List what the token's listing has made already."""
+    if "page_token" not in request:
+        return _listed(stage, request, of=of)
+    answer = stage.call(of, request)
+    return answer.namespaces if of == "ListNamespaces" else answer.tables
+
+
+def _paged_all(stage: Stage, request: dict[str, Any]) -> Any:
+    """Take the second page of all tables; the first one has one entry."""
+    _make_tables(stage)
+    if request.pop("page_token", None) is None:
+        return "a whole listing" if stage.call("ListAllTables", request).page_token is None else ""
+    first = stage.call("ListAllTables", {"limit": 1})
+    rest = stage.call("ListAllTables", {"page_token": first.page_token}).tables
+    everything = stage.call("ListAllTables", {}).tables
+    return "the rest" if [*first.tables, *rest] == everything else [first.tables, rest]
+
+
+def _home(stage: Stage) -> dict[str, Any]:
+    return {"id": stage.home}
+
+
+def _listing(of: str, whole: list[str], rest: list[str], other: str) -> list[Row]:
+    row = partial(Row, operation=of, given=_home)
+    return [
+        row(field="limit", value=2, look=partial(_listed, of=of), without=whole, having=whole[:2]),
+        row(
+            field="limit",
+            value=0,
+            look=partial(_listed, of=of),
+            without=whole,
+            having=Code(13, "limit must be 1 or more"),
+        ),
+        row(
+            field="page_token",
+            value=_token(of),
+            look=partial(_paged, of=of),
+            without=whole,
+            having=rest,
+        ),
+        row(
+            field="page_token",
+            value=_token(of, elsewhere=True),
+            look=partial(_paged, of=of),
+            without=whole,
+            having=Code(13, "another listing"),
+        ),
+        row(
+            field="page_token",
+            value=_token(other),
+            look=partial(_paged, of=of),
+            without=whole,
+            having=Code(13, "another listing"),
+        ),
+        row(
+            field="page_token",
+            value="a",
+            look=partial(_listed, of=of),
+            without=whole,
+            having=rest,
+        ),
+    ]
+
+
+NAMESPACE_ROWS = [
+    Row(
+        operation="CreateNamespace",
+        field="id",
+        value=_at["id"],
+        look=_created,
+        without=Code(13),
+        having=["a"],
+    ),
+    Row(
+        operation="CreateNamespace",
+        field="mode",
+        given=_child,
+        value="ExistOk",
+        look=_created_again,
+        without=Code(2),
+        having={"old": "1"},
+    ),
+    Row(
+        operation="CreateNamespace",
+        field="mode",
+        given=_child,
+        value="overwrite",
+        look=_created_again,
+        without=Code(2),
+        having={},
+    ),
+    Row(
+        operation="CreateNamespace",
+        field="properties",
+        given=_child,
+        value={"k": "v"},
+        look=_properties,
+        without={},
+        having={"k": "v"},
+    ),
+    Row(
+        operation="ListNamespaces",
+        field="id",
+        value=lambda s: s.home,
+        look=lambda s, request: s.home[0] in _listed(s, request, of="ListNamespaces"),
+        without=True,
+        having=False,
+    ),
+    *_listing("ListNamespaces", ["a", "b", "c"], ["b", "c"], "ListTables"),
+    *(
+        Row(
+            operation=name,
+            field="id",
+            value=_GONE,
+            look=partial(_exists, of=name),
+            without="found",
+            having=Code(1, "gone"),
+        )
+        for name in ("DescribeNamespace", "NamespaceExists")
+    ),
+    Row(
+        operation="DropNamespace",
+        field="id",
+        value=lambda s: s.home,
+        look=_dropped_home,
+        without=Code(13),
+        having=False,
+    ),
+    Row(
+        operation="DropNamespace",
+        field="mode",
+        given=_child,
+        value="Skip",
+        look=_dropped,
+        without=Code(1),
+        having=[],
+    ),
+    Row(
+        operation="DropNamespace",
+        field="behavior",
+        given=_child,
+        value="Cascade",
+        look=_dropped_with_a_child,
+        without=Code(3),
+        having=[],
+    ),
+    Row(
+        operation="AlterNamespace",
+        field="id",
+        given={"set_properties": {"k": "v"}},
+        value=lambda s: s.home,
+        look=_altered_at,
+        without=Code(13),
+        having={"k": "v"},
+    ),
+    Row(
+        operation="AlterNamespace",
+        field="set_properties",
+        given=lambda s: {**_child(s), "unset_properties": ["none"]},
+        value={"new": "3"},
+        look=_altered,
+        without={"old": "1", "kept": "2"},
+        having={"old": "1", "kept": "2", "new": "3"},
+    ),
+    Row(
+        operation="AlterNamespace",
+        field="unset_properties",
+        given=lambda s: {**_child(s), "set_properties": {"new": "3"}},
+        value=["old"],
+        look=_altered,
+        without={"old": "1", "kept": "2", "new": "3"},
+        having={"kept": "2", "new": "3"},
+    ),
+    Row(
+        operation="ListTables",
+        field="id",
+        value=lambda s: s.home,
+        look=partial(_own, of="ListTables"),
+        without=[],
+        having=["a", "b", "c"],
+    ),
+    *_listing("ListTables", ["a", "b", "c"], ["b", "c"], "ListNamespaces"),
+    Row(
+        operation="ListTables",
+        field="page_token",
+        given=lambda s: {**_home(s), "include_declared": False},
+        value=_token("ListTables"),
+        look=partial(_paged, of="ListTables"),
+        without=["a", "b"],
+        having=Code(13, "another listing"),
+    ),
+    Row(
+        operation="ListTables",
+        field="include_declared",
+        given=_home,
+        value=False,
+        look=partial(_listed, of="ListTables"),
+        without=["a", "b", "c"],
+        having=["a", "b"],
+    ),
+    Row(
+        operation="ListAllTables",
+        field="id",
+        value=lambda s: s.home,
+        look=partial(_own, of="ListAllTables"),
+        without=["a", "b", "c"],
+        having=["a", "b", "c"],
+        why="its route names no namespace: it lists the whole catalog",
+    ),
+    Row(
+        operation="ListAllTables",
+        field="limit",
+        value=2,
+        look=lambda s, request: len(_listed(s, request, of="ListAllTables")) == 2,
+        without=False,
+        having=True,
+    ),
+    Row(
+        operation="ListAllTables",
+        field="page_token",
+        value=True,
+        look=_paged_all,
+        without="a whole listing",
+        having="the rest",
+    ),
+    Row(
+        operation="ListAllTables",
+        field="page_token",
+        value=_token("ListTables"),
+        look=lambda s, request: bool(s.call("ListAllTables", request)),
+        without=True,
+        having=Code(13, "another listing"),
+    ),
+    Row(
+        operation="ListAllTables",
+        field="include_declared",
+        value=False,
+        look=partial(_own, of="ListAllTables"),
+        without=["a", "b", "c"],
+        having=["a", "b"],
+    ),
+]

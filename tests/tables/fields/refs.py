@@ -1,0 +1,204 @@
+"""Fields of the operations on versions, tags and branches."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from .entries import elsewhere
+from .row import ROWS, Code, Row, Stage, nested
+
+
+def prepare(stage: Stage) -> None:
+    """Make a table of three versions, a branch of it, tags of it."""
+    stage.table()
+    stage.branch()
+    stage.direct.insert_into_table({"id": stage.id}, ROWS.slice(0, 1))
+    stage.direct.insert_into_table({"id": stage.id}, ROWS.slice(0, 1))
+    for name, version in (("a", 1), ("b", 2), ("c", 3)):
+        stage.direct.create_table_tag({"id": stage.id, "tag": name, "version": version})
+        stage.direct.create_table_branch({"id": stage.id, "name": f"line-{name}"})
+
+
+def _restored(stage: Stage, request: dict[str, Any]) -> Any:
+    prepare(stage)
+    stage.call("RestoreTable", request)
+    return [stage.x(), stage.x(branch="dev")]
+
+
+_WHOLE = {
+    "ListTableVersions": [1, 2, 3],
+    "ListTableTags": ["a", "b", "c"],
+    "ListTableBranches": ["dev", "line-a", "line-b", "line-c"],
+}
+
+
+def _page(answer: Any, of: str) -> list[Any]:
+    if of == "ListTableVersions":
+        return [each.version for each in answer.versions]
+    return list(answer.tags if of == "ListTableTags" else answer.branches)
+
+
+def _listed(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
+    if "page_token" not in request or len(request["page_token"]) < 10:
+        prepare(stage)
+    return _page(stage.call(of, request), of)
+
+
+def _token(stage: Stage, *, of: str, **request: Any) -> str:
+    """Return the token of the second page of a listing."""
+    prepare(stage)
+    return str(stage.call(of, {"limit": 1, **request}).page_token)
+
+
+def _listing(of: str) -> list[Row]:
+    whole = _WHOLE[of]
+    other = "ListTableTags" if of != "ListTableTags" else "ListTableBranches"
+    row = partial(Row, operation=of, look=partial(_listed, of=of), without=whole)
+    return [
+        row(field="id", value=elsewhere, having=Code(4, "none")),
+        row(field="limit", value=2, having=whole[:2]),
+        row(field="limit", value=0, having=Code(13, "1 or more")),
+        row(field="page_token", value=partial(_token, of=of), having=whole[1:]),
+        row(
+            field="page_token",
+            value=partial(_token, of=other),
+            having=Code(13, "another listing"),
+        ),
+    ]
+
+
+def _version(stage: Stage, request: dict[str, Any]) -> Any:
+    prepare(stage)
+    return stage.call("DescribeTableVersion", request).version.version
+
+
+def _deleted(stage: Stage, request: dict[str, Any]) -> Any:
+    prepare(stage)
+    for name in "abc":
+        stage.direct.delete_table_tag({"id": stage.id, "tag": name})
+        stage.direct.delete_table_branch({"id": stage.id, "name": f"line-{name}"})
+    stage.direct.insert_into_table({"id": stage.id}, ROWS.slice(0, 1))
+    stage.call("BatchDeleteTableVersions", request)
+    of = "ListTableVersions"
+    return [
+        _page(stage.call(of, {}), of),
+        _page(stage.call(of, {"branch": "dev"}), of),
+    ]
+
+
+def _tag(stage: Stage, request: dict[str, Any]) -> Any:
+    prepare(stage)
+    return stage.call("GetTableTagVersion", request).version
+
+
+def _tags(stage: Stage, request: dict[str, Any], *, of: str) -> Any:
+    prepare(stage)
+    stage.call(of, request)
+    tags = stage.direct.list_table_tags({"id": stage.id}).tags
+    return [(name, tag.version, tag.branch) for name, tag in tags.items()]
+
+
+def _branched(stage: Stage, request: dict[str, Any]) -> Any:
+    prepare(stage)
+    stage.call("CreateTableBranch", request)
+    return stage.x(branch=request.get("name"))
+
+
+def _branches(stage: Stage, request: dict[str, Any]) -> Any:
+    prepare(stage)
+    stage.call("DeleteTableBranch", request)
+    return list(stage.direct.list_table_branches({"id": stage.id}).branches)
+
+
+_TAGS = [("a", 1, None), ("b", 2, None), ("c", 3, None)]
+_range = nested("BatchDeleteTableVersions", "VersionRange", lambda node: {"ranges": [node]})
+_restore = partial(Row, operation="RestoreTable", look=_restored)
+_delete = partial(Row, operation="BatchDeleteTableVersions", look=_deleted)
+_create = partial(Row, operation="CreateTableTag", look=partial(_tags, of="CreateTableTag"))
+_update = partial(Row, operation="UpdateTableTag", look=partial(_tags, of="UpdateTableTag"))
+_branch = partial(Row, operation="CreateTableBranch", look=_branched)
+
+REF_ROWS = [
+    _restore(field="id", given={"version": 1}, value=elsewhere,
+             without=[[1, 2, 3], [1, 1, 2, 3]], having=Code(4, "none")),
+    _restore(field="version", value=2, instead=1, without=[[1, 2, 3], [1, 1, 2, 3]],
+             having=[[1, 1, 2, 3], [1, 1, 2, 3]]),
+    _restore(field="branch", given={"version": 1}, value="dev",
+             without=[[1, 2, 3], [1, 1, 2, 3]], having=[[1, 1, 1, 2, 3], [1, 2, 3]]),
+    *_listing("ListTableVersions"),
+    *_listing("ListTableTags"),
+    *_listing("ListTableBranches"),
+    Row(operation="ListTableVersions", field="branch", value="none",
+        look=partial(_listed, of="ListTableVersions"), without=[1, 2, 3], having=Code(4, "none")),
+    Row(operation="ListTableVersions", field="branch", value="dev",
+        look=partial(_listed, of="ListTableVersions"), without=[1, 2, 3], having=[1, 2]),
+    Row(operation="ListTableVersions", field="descending", value=True,
+        look=partial(_listed, of="ListTableVersions"), without=[1, 2, 3], having=[3, 2, 1]),
+    Row(operation="ListTableVersions", field="page_token", given={"descending": True},
+        value=partial(_token, of="ListTableVersions"),
+        look=partial(_listed, of="ListTableVersions"), without=[3, 2, 1],
+        having=Code(13, "another listing")),
+    Row(operation="ListTableVersions", field="page_token", given={"descending": True},
+        value=partial(_token, of="ListTableVersions", descending=True),
+        look=partial(_listed, of="ListTableVersions"), without=[3, 2, 1], having=[2, 1]),
+    Row(operation="ListTableVersions", field="page_token", given={"branch": "dev"},
+        value=partial(_token, of="ListTableVersions"),
+        look=partial(_listed, of="ListTableVersions"), without=[1, 2],
+        having=Code(13, "another listing")),
+    Row(operation="DescribeTableVersion", field="id", value=elsewhere, look=_version, without=3,
+        having=Code(4, "none")),
+    Row(operation="DescribeTableVersion", field="version", value=2, look=_version, without=3,
+        having=2),
+    Row(operation="DescribeTableVersion", field="version", value=9, look=_version, without=3,
+        having=Code(11, "9")),
+    Row(operation="DescribeTableVersion", field="branch", value="dev", look=_version, without=3,
+        having=2),
+    _delete(field="id", given={"ranges": [{"start_version": 2, "end_version": 3}]},
+            value=elsewhere, without=[[1, 3, 4], [1, 2]], having=Code(4, "none")),
+    _delete(field="ranges", value=[{"start_version": 2, "end_version": 3}], instead=[],
+            without=[[1, 2, 3, 4], [1, 2]], having=[[1, 3, 4], [1, 2]]),
+    _delete(field="branch", given={"ranges": [{"start_version": 2, "end_version": 3}]},
+            value="none", without=[[1, 3, 4], [1, 2]], having=Code(4, "none")),
+    _range("start_version", given={"end_version": 4}, value=2, instead=3, look=_deleted,
+           without=[[1, 2, 4], [1, 2]], having=[[1, 4], [1, 2]]),
+    _range("end_version", given={"start_version": 2}, value=3, instead=4, look=_deleted,
+           without=[[1, 4], [1, 2]], having=[[1, 3, 4], [1, 2]]),
+    Row(operation="GetTableTagVersion", field="id", given={"tag": "b"}, value=elsewhere, look=_tag,
+        without=2, having=Code(4, "none")),
+    Row(operation="GetTableTagVersion", field="tag", value="b", instead="c", look=_tag, without=3,
+        having=2),
+    _create(field="id", given={"tag": "d", "version": 1}, value=elsewhere,
+            without=[*_TAGS, ("d", 1, None)], having=Code(4, "none")),
+    _create(field="tag", given={"version": 1}, value="e", instead="d",
+            without=[*_TAGS, ("d", 1, None)], having=[*_TAGS, ("e", 1, None)]),
+    _create(field="version", given={"tag": "d"}, value=2, instead=1,
+            without=[*_TAGS, ("d", 1, None)], having=[*_TAGS, ("d", 2, None)]),
+    _create(field="branch", given={"tag": "d", "version": 2}, value="dev",
+            without=[*_TAGS, ("d", 2, None)], having=[*_TAGS, ("d", 2, "dev")]),
+    _update(field="id", given={"tag": "a", "version": 2}, value=elsewhere,
+            without=[("a", 2, None), *_TAGS[1:]], having=Code(4, "none")),
+    _update(field="tag", given={"version": 3}, value="b", instead="a",
+            without=[("a", 3, None), *_TAGS[1:]], having=[_TAGS[0], ("b", 3, None), _TAGS[2]]),
+    _update(field="version", given={"tag": "a"}, value=3, instead=2,
+            without=[("a", 2, None), *_TAGS[1:]], having=[("a", 3, None), *_TAGS[1:]]),
+    _update(field="branch", given={"tag": "a", "version": 2}, value="dev",
+            without=[("a", 2, None), *_TAGS[1:]], having=[("a", 2, "dev"), *_TAGS[1:]]),
+    Row(operation="DeleteTableTag", field="id", given={"tag": "a"}, value=elsewhere,
+        look=partial(_tags, of="DeleteTableTag"), without=_TAGS[1:], having=Code(4, "none")),
+    Row(operation="DeleteTableTag", field="tag", value="b", instead="a",
+        look=partial(_tags, of="DeleteTableTag"), without=_TAGS[1:], having=[_TAGS[0], _TAGS[2]]),
+    _branch(field="id", given={"name": "new"}, value=elsewhere, without=[1, 1, 1, 2, 3],
+            having=Code(4, "none")),
+    _branch(field="name", value="new", instead="dev", without=Code(23, "dev"),
+            having=[1, 1, 1, 2, 3]),
+    _branch(field="from_branch", given={"name": "new"}, value="dev", without=[1, 1, 1, 2, 3],
+            having=[1, 1, 2, 3]),
+    _branch(field="from_version", given={"name": "new"}, value=1, without=[1, 1, 1, 2, 3],
+            having=[1, 2, 3]),
+    Row(operation="DeleteTableBranch", field="id", given={"name": "dev"}, value=elsewhere,
+        look=_branches, without=["line-a", "line-b", "line-c"], having=Code(4, "none")),
+    Row(operation="DeleteTableBranch", field="name", value="line-a", instead="dev",
+        look=_branches, without=["line-a", "line-b", "line-c"],
+        having=["dev", "line-b", "line-c"]),
+]  # fmt: skip
