@@ -409,3 +409,23 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
     assert managed.alter_transaction({"id": [name], "actions": [gone]}).properties == {}
     with pytest.raises(TransactionNotFoundError, match="transaction no does not exist"):
         managed.describe_transaction({"id": ["no"]})
+
+
+@pytest.mark.parametrize("way", ["create_table_version", "batch_create_table_versions", "commit"])
+def test_what_a_commit_says_of_its_version_is_kept(managed: Namespace, way: str) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    version = stage(managed, "t") | {"e_tag": "e1", "metadata": {"k": "v"}}
+    if way == "create_table_version":
+        managed.create_table_version(version)
+    elif way == "batch_create_table_versions":
+        managed.batch_create_table_versions({"entries": [version]})
+    else:
+        declared = {"id": ["u"], "vend_credentials": False}
+        steps = [{"create_table_version": version}, {"declare_table": declared}]
+        answer = managed.batch_commit_tables({"operations": steps})
+        assert answer.results[1].declare_table.storage_options is None
+    found = managed.describe_table_version({"id": ["t"], "version": 2}).version
+    assert (found.e_tag, found.metadata["k"]) == ("e1", "v")
+    first = managed.describe_table_version({"id": ["t"], "version": 1}).version
+    assert first.e_tag != "e1"
+    assert "k" not in (first.metadata or {})
