@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import browse, catalogs, change, jobs, serving
+from . import alter, browse, catalogs, change, jobs, look, serving
 from .conformance import conformance
 from .failures import Report, Status, one_line
 from .session import with_output, with_session
@@ -100,6 +100,51 @@ _add(
     "lance-ns describe 'sales$orders' --profile prod --json",
 )
 _add(
+    look.head,
+    with_session,
+    "lance-ns head flights -n 5 --impl dir -p path=/data/lance",
+    "lance-ns head flights --select carrier,delay --csv --profile prod",
+)
+_add(
+    look.schema,
+    with_session,
+    "lance-ns schema flights --impl dir -p path=/data/lance",
+)
+_add(
+    look.count,
+    with_session,
+    "lance-ns count flights --where 'delay > 60' --impl dir -p path=/data/lance",
+)
+_add(
+    look.query,
+    with_session,
+    "lance-ns query flights --where 'delay > 60' --limit 5 --impl dir -p path=/data/lance",
+    "lance-ns query notes --vector '[0.1, 0.2]' --text 'red apple' --json --profile prod",
+    "lance-ns query notes --vector id:'id = 42' --arrow near.arrow --profile prod",
+)
+_add(
+    look.stats,
+    with_session,
+    "lance-ns stats flights --impl dir -p path=/data/lance",
+)
+_add(
+    look.versions,
+    with_session,
+    "lance-ns versions flights --limit 10 --impl dir -p path=/data/lance",
+)
+_add(
+    look.diff,
+    with_session,
+    "lance-ns diff flights 1 --impl dir -p path=/data/lance",
+    "lance-ns diff flights before-import 7 --profile prod",
+)
+_add(
+    look.export,
+    with_session,
+    "lance-ns export flights flights.parquet --impl dir -p path=/data/lance",
+    "lance-ns export flights late.csv --where 'delay > 60' --select carrier,delay --profile prod",
+)
+_add(
     change.create,
     with_session,
     "lance-ns create sales --profile prod --set owner=ana",
@@ -117,6 +162,53 @@ _add(
     with_session,
     "lance-ns drop flights --impl dir -p path=/data/lance",
     "lance-ns drop sales --namespace --behavior cascade --yes --profile prod",
+)
+_add(
+    alter.rename,
+    with_session,
+    "lance-ns rename flights trips --impl dir -p path=/data/lance",
+    "lance-ns rename 'sales$orders' 'archive$orders' --profile prod",
+)
+_add(
+    alter.properties,
+    with_session,
+    "lance-ns properties get sales --profile prod",
+    "lance-ns properties set 'sales$orders' owner=ana tier=gold --profile prod",
+    "lance-ns properties unset 'sales$orders' tier --profile prod",
+)
+_add(
+    alter.tag,
+    with_session,
+    "lance-ns tag list flights --impl dir -p path=/data/lance",
+    "lance-ns tag create flights before-import --version 3 --profile prod",
+)
+_add(
+    alter.branch,
+    with_session,
+    "lance-ns branch create flights trial --impl dir -p path=/data/lance",
+)
+_add(
+    alter.restore,
+    with_session,
+    "lance-ns restore flights 3 --impl dir -p path=/data/lance",
+)
+_add(
+    alter.index,
+    with_session,
+    "lance-ns index list flights --impl dir -p path=/data/lance",
+    "lance-ns index create notes vector --type IVF_PQ --set num_partitions=16 --profile prod",
+    "lance-ns index create notes text --type FTS --profile prod",
+)
+_add(
+    alter.rename,
+    with_session,
+    "lance-ns mv flights trips --impl dir -p path=/data/lance",
+    name="mv",
+)
+_add(
+    alter.cp,
+    with_session,
+    "lance-ns cp flights flights_backup --impl dir -p path=/data/lance",
 )
 _add(
     jobs.import_files,

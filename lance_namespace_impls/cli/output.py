@@ -83,12 +83,12 @@ class Output:
     def table(
         self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, nowrap: int = 1
     ) -> None:
-        """Write a table; no cell is cut.
+        """Write a table; on a narrow terminal cells are cut with an ellipsis, between words only.
 
         Args:
             headers: names of the columns.
             rows: the cells.
-            nowrap: how many columns, from the left, keep their full width on a narrow terminal.
+            nowrap: how many columns, from the left, stay on one line on a narrow terminal.
         """
         if self._console is None:
             _write_columns([headers, *rows])
@@ -98,7 +98,7 @@ class Output:
 
         table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
         for number, header in enumerate(headers):
-            table.add_column(header, overflow="fold", no_wrap=number < nowrap)
+            table.add_column(header, overflow="ellipsis", no_wrap=number < nowrap)
         for row in rows:
             table.add_row(*(self._text(cell) for cell in row))
         self._console.print(table)

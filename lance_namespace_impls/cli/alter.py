@@ -1,0 +1,340 @@
+"""The commands that alter a table: rename, properties, tag, branch, restore, index, cp."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+
+from .failures import UsageError
+from .output import Styled
+from .session import Session, key_values
+
+if TYPE_CHECKING:
+    from ..catalog.namespace import Namespace
+    from ..core.identifiers import Identifier
+
+__all__ = ["branch", "cp", "index", "properties", "rename", "restore", "tag"]
+
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="The table: its names, joined by the delimiter.")
+]
+
+
+class PropertiesAction(StrEnum):
+    """What to do with properties."""
+
+    GET = "get"
+    SET = "set"
+    UNSET = "unset"
+
+
+class Action(StrEnum):
+    """What to do with the tags, branches or indices of a table."""
+
+    LIST = "list"
+    CREATE = "create"
+    DROP = "drop"
+
+
+class IndexAction(StrEnum):
+    """What to do with the indices of a table."""
+
+    LIST = "list"
+    CREATE = "create"
+    DROP = "drop"
+    STATS = "stats"
+
+
+def rename(
+    session: Session,
+    id: Id,
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="Its new ID; a name alone stays where it is.")
+    ],
+) -> None:
+    """Rename a table, or move it to another namespace."""
+    identifier, target = session.identifier(id), session.identifier(new)
+    if not target:
+        raise UsageError("rename: the new ID is empty; give a name")
+    parent = target[:-1] if len(target) > 1 else None
+    with session.connect() as namespace:
+        table = namespace.table(list(identifier))
+        moved = table.rename(target[-1], namespace=parent)
+    if session.output.as_json:
+        session.output.document({"id": list(identifier), "new_id": list(moved.id)})
+    else:
+        session.output.line(
+            f"table {session.written(identifier)} is now {session.written(moved.id)}"
+        )
+
+
+def properties(
+    session: Session,
+    action: Annotated[
+        PropertiesAction, typer.Argument(metavar="get|set|unset", help="What to do.")
+    ],
+    id: Annotated[str, typer.Argument(metavar="ID", help="A table, or else a namespace.")],
+    entries: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE | KEY]...", help="Pairs to set, keys to get or unset."),
+    ] = None,
+) -> None:
+    """Show or change the properties of a table or a namespace in the catalog."""
+    identifier = session.identifier(id)
+    if action is not PropertiesAction.GET and not entries:
+        what = "KEY=VALUE" if action is PropertiesAction.SET else "KEY"
+        raise UsageError(f"properties {action.value}: name at least one {what}")
+    with session.connect() as namespace:
+        kind, found = _properties_of(namespace, identifier)
+        if action is not PropertiesAction.GET:
+            request: dict[str, Any] = {"id": list(identifier)}
+            if action is PropertiesAction.SET:
+                request["set_properties"] = key_values(entries, "properties set")
+            else:
+                request["unset_properties"] = entries
+            getattr(namespace, f"alter_{kind}")(request)
+            _, found = _properties_of(namespace, identifier)
+        elif entries:
+            missing = [key for key in entries if key not in found]
+            if missing:
+                raise InvalidInputError(
+                    f"{kind} {session.written(identifier)} has no property {missing[0]!r}"
+                )
+            found = {key: found[key] for key in entries}
+    if session.output.as_json:
+        session.output.document({"kind": kind, "id": list(identifier), "properties": found})
+    else:
+        session.output.fields(dict(sorted(found.items())))
+
+
+def _properties_of(namespace: Namespace, identifier: Identifier) -> tuple[str, dict[str, str]]:
+    request = {"id": list(identifier)}
+    if identifier:
+        try:
+            return "table", dict(namespace.describe_table(request).properties or {})
+        except (
+            TableNotFoundError,
+            NamespaceNotFoundError,
+            InvalidInputError,
+            UnsupportedError,
+        ) as no:
+            try:
+                return "namespace", dict(namespace.describe_namespace(request).properties or {})
+            except (NamespaceNotFoundError, InvalidInputError, UnsupportedError):
+                raise no from None
+    return "namespace", dict(namespace.describe_namespace(request).properties or {})
+
+
+def tag(
+    session: Session,
+    action: Annotated[Action, typer.Argument(metavar="list|create|drop", help="What to do.")],
+    id: Id,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The tag.")] = None,
+    version: Annotated[
+        int | None,
+        typer.Option("--version", metavar="NUMBER", help="What to name; the latest unless given."),
+    ] = None,
+) -> None:
+    """List the tags of a table, name a version, or remove a tag; a tag that is there is moved."""
+    identifier = session.identifier(id)
+    with session.connect() as namespace:
+        table = namespace.table(list(identifier))
+        if action is Action.LIST:
+            found = {key: value.version for key, value in sorted(table.tags().items())}
+            if session.output.as_json:
+                session.output.document({"id": list(identifier), "tags": found})
+            else:
+                session.output.table(("Tag", "Version"), [(k, str(v)) for k, v in found.items()])
+            return
+        wanted = _needed(name, "tag", action)
+        if action is Action.CREATE:
+            table.tag(wanted, version)
+        else:
+            table.untag(wanted)
+        if session.output.as_json:
+            tags = {key: value.version for key, value in table.tags().items()}
+            session.output.document({"id": list(identifier), "tags": tags})
+        elif action is Action.CREATE:
+            session.output.line(f"tag {wanted} names version {table.tags()[wanted].version}")
+        else:
+            session.output.line(f"tag {wanted} removed")
+
+
+def branch(
+    session: Session,
+    action: Annotated[Action, typer.Argument(metavar="list|create|drop", help="What to do.")],
+    id: Id,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="The branch.")] = None,
+    version: Annotated[
+        int | None,
+        typer.Option(
+            "--version", metavar="NUMBER", help="Where it starts; the latest unless given."
+        ),
+    ] = None,
+) -> None:
+    """List the branches of a table, start one, or remove one."""
+    identifier = session.identifier(id)
+    request: dict[str, Any] = {"id": list(identifier)}
+    with session.connect() as namespace:
+        if action is not Action.LIST:
+            request["name"] = _needed(name, "branch", action)
+            if action is Action.CREATE:
+                namespace.create_table_branch({**request, "from_version": version})
+            else:
+                namespace.delete_table_branch(request)
+            del request["name"]
+        page = namespace.list_table_branches(request)
+        found = dict(page.branches)
+        while page.page_token:
+            page = namespace.list_table_branches({**request, "page_token": page.page_token})
+            found |= page.branches
+    if session.output.as_json:
+        session.output.document({"id": list(identifier), "branches": sorted(found)})
+    elif action is Action.LIST:
+        for each in sorted(found):
+            session.output.line(each)
+    else:
+        session.output.line(f"branch {name} {'created' if action is Action.CREATE else 'removed'}")
+
+
+def restore(
+    session: Session,
+    id: Id,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="Its number, or a tag.")],
+) -> None:
+    """Restore an older version as the latest; the versions between stay."""
+    with session.connect() as namespace:
+        table = namespace.table(list(session.identifier(id)))
+        older = table.checkout(int(version) if version.isdecimal() else version)
+        older.restore()
+        latest = table.describe(details=True).version
+    if session.output.as_json:
+        session.output.document({"restored": older.version, "version": latest})
+    else:
+        session.output.line(f"version {older.version} restored as version {latest}")
+
+
+def index(
+    session: Session,
+    action: Annotated[
+        IndexAction, typer.Argument(metavar="list|create|drop|stats", help="What to do.")
+    ],
+    id: Id,
+    what: Annotated[
+        str | None,
+        typer.Argument(metavar="[COLUMN | NAME]", help="Column to index; else the index."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help="IVF_PQ, IVF_FLAT … for vectors; BTREE, BITMAP, LABEL_LIST; FTS for words.",
+        ),
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the new index.")] = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A further option, such as num_partitions=16; give it again for each.",
+        ),
+    ] = None,
+) -> None:
+    """List the indices of a table, build one, remove one, or show how much one covers."""
+    identifier = session.identifier(id)
+    output = session.output
+    with session.connect() as namespace:
+        table = namespace.table(list(identifier))
+        if action is IndexAction.CREATE:
+            column = _needed(what, "column", action)
+            if kind is None:
+                raise UsageError("index create: say which --type")
+            more = {key: _option(value) for key, value in key_values(options, "--set").items()}
+            table.create_index(column, kind, **more, **({"name": name} if name else {}))
+        elif action is IndexAction.DROP:
+            table.drop_index(_needed(what, "index", action))
+        elif action is IndexAction.STATS:
+            request = {"id": list(identifier), "index_name": _needed(what, "index", action)}
+            found = namespace.describe_table_index_stats(request).to_dict()
+            if output.as_json:
+                output.document(found)
+            else:
+                output.fields({key: str(value) for key, value in found.items()})
+            return
+        indices = table.indices()
+    if output.as_json:
+        output.document({"id": list(identifier), "indices": [each.to_dict() for each in indices]})
+        return
+    output.table(
+        ("Index", "Columns", "Type", "Rows not in it"),
+        [
+            (
+                each.index_name,
+                ", ".join(each.columns),
+                each.index_type or "",
+                _told(each.num_unindexed_rows),
+            )
+            for each in indices
+        ],
+    )
+
+
+def cp(
+    session: Session,
+    id: Id,
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="ID of the copy.")],
+    version: Annotated[
+        str | None,
+        typer.Option(
+            "--version", metavar="VERSION", help="Number or tag; the latest unless given."
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a table that is there.")
+    ] = False,
+) -> None:
+    """Copy the rows of a table to a new table of the same catalog."""
+    identifier = session.identifier(target)
+    with session.connect() as namespace:
+        source = namespace.table(list(session.identifier(id)))
+        if version is not None:
+            source = source.checkout(int(version) if version.isdecimal() else version)
+        copy = namespace.table(list(identifier))
+        with source.to_reader() as rows:
+            copy.create(rows, mode="overwrite" if overwrite else "create")
+        count = copy.count()
+    if session.output.as_json:
+        session.output.document({"id": list(identifier), "rows": count})
+    else:
+        session.output.line(f"{count:,} rows copied to {session.written(identifier)}")
+
+
+def _needed(value: str | None, what: str, action: StrEnum) -> str:
+    if value is None:
+        raise UsageError(f"{action.value}: say which {what}")
+    return value
+
+
+def _option(text: str) -> Any:
+    """Return the value of an option: a number, true or false, else text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _told(number: int | None) -> Any:
+    return Styled("?", "dim") if number is None else str(number)

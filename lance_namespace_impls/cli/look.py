@@ -1,0 +1,477 @@
+"""The commands that look into a table: head, schema, count, query, stats, versions, diff, export."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lance_namespace_client.errors import TableSchemaValidationError
+
+from .failures import UsageError
+from .output import Cell, Styled, progress
+from .session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from ..catalog.search import Search
+    from ..catalog.table import Table
+
+__all__ = ["count", "diff", "export", "head", "query", "schema", "stats", "versions"]
+
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="The table: its names, joined by the delimiter.")
+]
+Version = Annotated[
+    int | None,
+    typer.Option("--version", metavar="NUMBER", help="That version; the latest unless given."),
+]
+Tag = Annotated[str | None, typer.Option("--tag", metavar="NAME", help="The version of that tag.")]
+Branch = Annotated[str | None, typer.Option("--branch", metavar="NAME", help="That branch.")]
+Where = Annotated[
+    str | None,
+    typer.Option("--where", metavar="SQL", help="Only the rows that meet the condition."),
+]
+Select = Annotated[
+    str | None,
+    typer.Option("--select", metavar="NAMES", help="Only these columns, with commas between."),
+]
+Csv = Annotated[bool, typer.Option("--csv", help="Write CSV to stdout.")]
+Arrow = Annotated[
+    Path | None, typer.Option("--arrow", metavar="FILE", help="Write an Arrow file instead.")
+]
+
+LONGEST = 40
+"""Characters of a value on a terminal; --json and files have it whole."""
+
+
+def head(
+    session: Session,
+    id: Id,
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows at most.")] = 10,
+    select: Select = None,
+    version: Version = None,
+    tag: Tag = None,
+    branch: Branch = None,
+    as_csv: Csv = False,
+) -> None:
+    """Show some first rows of a table."""
+    with session.connect() as namespace:
+        table = _chosen(session, namespace, id, version, tag, branch)
+        _write(session, _selected(table.search().limit(rows), select), as_csv, None)
+
+
+def schema(
+    session: Session, id: Id, version: Version = None, tag: Tag = None, branch: Branch = None
+) -> None:
+    """Show the columns of a table."""
+    with session.connect() as namespace:
+        found = _chosen(session, namespace, id, version, tag, branch).schema
+    fields = [(field.name, str(field.type), field.nullable) for field in found]
+    if session.output.as_json:
+        columns = [{"name": n, "type": t, "nullable": yes} for n, t, yes in fields]
+        session.output.document({"id": list(session.identifier(id)), "columns": columns})
+        return
+    session.output.table(
+        ("Column", "Type", "Nullable"),
+        [(name, Styled(kind, "cyan"), "yes" if yes else "no") for name, kind, yes in fields],
+        nowrap=3,
+    )
+
+
+def count(
+    session: Session,
+    id: Id,
+    where: Where = None,
+    version: Version = None,
+    tag: Tag = None,
+    branch: Branch = None,
+) -> None:
+    """Count the rows of a table."""
+    with session.connect() as namespace:
+        found = _chosen(session, namespace, id, version, tag, branch).count(where)
+    if session.output.as_json:
+        session.output.document({"id": list(session.identifier(id)), "count": found})
+    else:
+        session.output.line(str(found))
+
+
+def query(
+    session: Session,
+    id: Id,
+    where: Where = None,
+    select: Select = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, help="How many rows at most; 10 unless given."),
+    ] = None,
+    offset: Annotated[
+        int | None, typer.Option("--offset", min=0, help="Leave so many out.")
+    ] = None,
+    vector: Annotated[
+        str | None,
+        typer.Option(
+            "--vector",
+            metavar="VECTOR",
+            help="Find what is near: [0.1, 0.2], a .json or .npy file, or id:SQL for the vector of "
+            "the row that meets a condition, such as id:'name = 42'.",
+        ),
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", metavar="WORDS", help="Find words; with --vector, both at once."),
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option("--column", metavar="NAME", help="The column to search.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option("--metric", metavar="NAME", help="l2, cosine, dot or hamming.")
+    ] = None,
+    version: Version = None,
+    tag: Tag = None,
+    branch: Branch = None,
+    as_csv: Csv = False,
+    arrow: Arrow = None,
+) -> None:
+    """Read or search the rows of a table."""
+    if (column or metric) and vector is None and text is None:
+        raise UsageError("--column and --metric are about a search: give --vector or --text")
+    with session.connect() as namespace:
+        table = _chosen(session, namespace, id, version, tag, branch)
+        near = None if vector is None else _vector(table, vector, column)
+        search = table.search(near, text=text, column=column)
+        if where is not None:
+            search = search.where(where)
+        if metric is not None:
+            search = search.metric(metric)
+        if offset is not None:
+            search = search.offset(offset)
+        _write(session, _selected(search.limit(limit or 10), select), as_csv, arrow)
+
+
+def stats(session: Session, id: Id) -> None:
+    """Show the size of a table: rows, bytes, fragments and indices."""
+    with session.connect() as namespace:
+        found = namespace.table(list(session.identifier(id))).stats()
+    if session.output.as_json:
+        session.output.document(found.to_dict())
+        return
+    fragments = found.fragment_stats
+    session.output.fields(
+        {
+            "rows": f"{found.num_rows:,}",
+            "bytes": f"{found.total_bytes:,}",
+            "indices": str(found.num_indices),
+            "fragments": f"{fragments.num_fragments:,}",
+            "small fragments": f"{fragments.num_small_fragments:,}",
+        }
+    )
+
+
+def versions(
+    session: Session,
+    id: Id,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=1, help="Only the newest ones.")
+    ] = None,
+    branch: Branch = None,
+) -> None:
+    """Show the versions of a table, the newest first."""
+    identifier = session.identifier(id)
+    with session.connect() as namespace:
+        request: dict[str, Any] = {"id": list(identifier), "descending": True, "limit": limit}
+        page = namespace.list_table_versions({**request, "branch": branch})
+        found = list(page.versions)
+        while page.page_token and (limit is None or len(found) < limit):
+            request["page_token"] = page.page_token
+            page = namespace.list_table_versions({**request, "branch": branch})
+            found += page.versions
+    if session.output.as_json:
+        listed = [version.to_dict() for version in found[:limit]]
+        session.output.document({"id": list(identifier), "versions": listed})
+        return
+    session.output.table(
+        ("Version", "Committed"),
+        [(str(each.version), _moment(each.timestamp_millis)) for each in found[:limit]],
+    )
+
+
+def diff(
+    session: Session,
+    id: Id,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Number or tag of a version.")],
+    new: Annotated[
+        str | None,
+        typer.Argument(metavar="[NEW]", help="Number or tag of another; the latest unless given."),
+    ] = None,
+) -> None:
+    """Compare two versions of a table: columns and number of rows."""
+    with session.connect() as namespace:
+        table = namespace.table(list(session.identifier(id)))
+        before = table.checkout(_version(old))
+        after = table if new is None else table.checkout(_version(new))
+        was, now = (dict(_types(each)) for each in (before, after))
+        rows = before.count(), after.count()
+    changes: list[dict[str, Any]] = [
+        {"column": name, "old": was.get(name), "new": now.get(name)}
+        for name in dict.fromkeys([*was, *now])
+        if was.get(name) != now.get(name)
+    ]
+    if session.output.as_json:
+        session.output.document({"rows": {"old": rows[0], "new": rows[1]}, "columns": changes})
+        return
+    session.output.line(f"rows  {rows[0]:,} -> {rows[1]:,} ({rows[1] - rows[0]:+,})")
+    for each in changes:
+        if each["old"] is None:
+            session.output.line(Styled("+ ", "green"), each["column"], "  ", each["new"])
+        elif each["new"] is None:
+            session.output.line(Styled("- ", "red"), each["column"], "  ", each["old"])
+        else:
+            session.output.line("~ ", each["column"], f"  {each['old']} -> {each['new']}")
+    if not changes:
+        session.output.line("the columns are the same")
+
+
+class FileFormat(StrEnum):
+    """What a file of rows can be written as."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    ARROW = "arrow"
+
+
+def export(
+    session: Session,
+    id: Id,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Where to: a .parquet, .csv or .arrow file.")
+    ],
+    where: Where = None,
+    select: Select = None,
+    format: Annotated[
+        FileFormat | None,
+        typer.Option("--format", help="Format of the file, where its name has no known ending."),
+    ] = None,
+    version: Version = None,
+    tag: Tag = None,
+    branch: Branch = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a file that is there.")
+    ] = False,
+) -> None:
+    """Write the rows of a table to a file."""
+    kind = format or _file_format(file)
+    if file.exists() and not overwrite:
+        raise UsageError(f"{file} is there already: give --overwrite, or another name")
+    with session.connect() as namespace:
+        table = _chosen(session, namespace, id, version, tag, branch)
+        total = table.count(where)
+        search = _selected(table.search() if where is None else table.search().where(where), select)
+        written = 0
+        with progress(f"export {session.written(table.id)}") as bar:
+            for written in _write_file(search, file, kind):
+                bar.update(written, total, f"{written:,} rows")
+    if session.output.as_json:
+        session.output.document({"file": str(file), "rows": written})
+    else:
+        session.output.line(f"{written:,} rows written to {file}")
+
+
+# --- what they share
+
+
+def _chosen(
+    session: Session,
+    namespace: Any,
+    id: str,
+    version: int | None,
+    tag: str | None,
+    branch: str | None,
+) -> Table:
+    if version is not None and tag is not None:
+        raise UsageError("--version and --tag each name a version: give one of them")
+    table: Table = namespace.table(list(session.identifier(id)), branch=branch)
+    if tag is not None:
+        return table.checkout(tag)
+    return table if version is None else table.checkout(version)
+
+
+def _selected(search: Search, columns: str | None) -> Search:
+    if columns is None:
+        return search
+    return search.select([name.strip() for name in columns.split(",")])
+
+
+def _version(text: str) -> int | str:
+    return int(text) if text.isdecimal() else text
+
+
+def _types(table: Table) -> Iterator[tuple[str, str]]:
+    for field in table.schema:
+        yield field.name, f"{field.type}{'' if field.nullable else ' not null'}"
+
+
+def _moment(milliseconds: int | None) -> str:
+    from datetime import UTC, datetime
+
+    if milliseconds is None:
+        return ""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(" ", "seconds")
+
+
+def _vector(table: Table, text: str, column: str | None) -> Any:
+    """Take the vector of a search: its numbers, a file of them, or a row's.
+
+    Raises:
+        UsageError: it is none of these, or the row is not one.
+    """
+    if text.startswith("id:"):
+        return _vector_of_row(table, text[3:], column)
+    path = Path(text)
+    if path.suffix == ".npy":
+        import numpy as np
+
+        try:
+            return np.load(path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"--vector: {path} cannot be read: {error}") from error
+    try:
+        if path.suffix == ".json":
+            text = path.read_text("utf-8")
+        found = json.loads(text)
+    except OSError as error:
+        raise UsageError(f"--vector: {path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError("--vector is a JSON list of numbers, a file, or id:SQL") from error
+    if not isinstance(found, list):
+        raise UsageError("--vector is a JSON list of numbers, a file, or id:SQL")
+    return found
+
+
+def _vector_of_row(table: Table, condition: str, column: str | None) -> Any:
+    schema = table.schema
+    names = [column] if column else [f.name for f in schema if hasattr(f.type, "list_size")]
+    if len(names) != 1:
+        raise UsageError(f"--column has to say which vector is meant: the table has {len(names)}")
+    rows = table.search().where(condition).select(names).limit(2).to_arrow()
+    if rows.num_rows != 1:
+        found = "no row" if not rows.num_rows else "several rows"
+        raise UsageError(f"--vector id:{condition}: {found} of the table fit; one has to")
+    return rows[names[0]][0].as_py()
+
+
+def _write(session: Session, search: Search, as_csv: bool, arrow: Path | None) -> None:
+    """Write rows: to a file, as CSV, as JSON, or as a table for people."""
+    if arrow is not None:
+        written = max(_write_file(search, arrow, FileFormat.ARROW), default=0)
+        session.output.line(f"{written:,} rows written to {arrow}")
+        return
+    if as_csv:
+        with search.to_reader() as reader:
+            _write_csv(reader, sys.stdout.buffer)
+        return
+    with search.to_reader() as reader:
+        if session.output.as_json:
+            rows = (row for batch in reader for row in batch.to_pylist())
+            session.output.listing(
+                columns=list(reader.schema.names), rows=(_json(row) for row in rows)
+            )
+            return
+        cells = [
+            tuple(_cell(value) for value in row.values())
+            for batch in reader
+            for row in batch.to_pylist()
+        ]
+        names = reader.schema.names
+        session.output.table(names, cells, nowrap=len(names))
+
+
+def _cell(value: Any) -> Cell:
+    if value is None:
+        return Styled("null", "dim")
+    if isinstance(value, list) and len(value) > 3:
+        shown = ", ".join(_short(each) for each in value[:3])
+        return f"[{shown}, … {len(value)}]"
+    text = _short(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _json(value: Any) -> Any:
+    """Return a value as JSON can hold it; what has no form of its own there is text."""
+    if isinstance(value, dict):
+        return {str(key): _json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(each) for each in value]
+    if isinstance(value, bytes):
+        import base64
+
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, float) and value - value != 0:
+        return str(value)  # nan and the infinities
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+def _write_csv(reader: pa.RecordBatchReader, sink: Any) -> None:
+    with _writer(sink, reader.schema, FileFormat.CSV) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+
+
+def _file_format(file: Path) -> FileFormat:
+    endings = {".parquet": FileFormat.PARQUET, ".csv": FileFormat.CSV}
+    endings |= dict.fromkeys((".arrow", ".feather", ".ipc"), FileFormat.ARROW)
+    if file.suffix not in endings:
+        raise UsageError(f"{file}: the ending says no format; give --format")
+    return endings[file.suffix]
+
+
+def _write_file(search: Search, file: Path, format: FileFormat) -> Iterator[int]:
+    """Write rows to a file, and walk how many are written; a file that is not whole goes away."""
+    import pyarrow as pa
+
+    partial = file.with_name(f".{file.name}.partial")
+    written = 0
+    try:
+        with search.to_reader() as reader:
+            writer = _writer(partial, reader.schema, format)
+            with writer:
+                for batch in reader:
+                    writer.write_batch(batch)
+                    written += batch.num_rows
+                    yield written
+        partial.replace(file)
+    except (pa.ArrowException, OSError) as error:
+        raise UsageError(f"{file} cannot be written: {error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _writer(sink: Any, schema: pa.Schema, format: FileFormat) -> Any:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    match format:
+        case FileFormat.PARQUET:
+            return pyarrow.parquet.ParquetWriter(sink, schema)
+        case FileFormat.CSV:
+            nested = [field.name for field in schema if pa.types.is_nested(field.type)]
+            if nested:
+                raise TableSchemaValidationError(
+                    f"CSV holds no lists and structs: leave {', '.join(nested)} out with --select, "
+                    "or write Parquet or Arrow"
+                )
+            return pyarrow.csv.CSVWriter(sink, schema)
+        case FileFormat.ARROW:
+            return pa.ipc.new_file(sink, schema)

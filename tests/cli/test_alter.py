@@ -1,0 +1,99 @@
+"""lance-ns rename, mv, properties, tag, branch, restore, index and cp."""
+
+from __future__ import annotations
+
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.cli.failures import Status
+
+from .lakes import Lake
+
+
+@pytest.fixture
+def notes(lake: Lake) -> Lake:
+    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+        table = namespace.table("notes").create({"id": [1, 2, 3], "text": ["a", "b", "c"]})
+        table.delete("id = 3")
+    return lake
+
+
+@pytest.mark.parametrize("command", ["rename", "mv"])
+def test_rename(nested: Lake, rows: object, command: str) -> None:
+    nested.run("create", "a")
+    nested.run("create", "b")
+    nested.run("create", "a$t", "--data", str(rows))
+    assert nested.run(command, "a$t", "u").stdout == "table a$t is now a$u\n"
+    assert nested.json(command, "a$u", "b$v") == {"id": ["a", "u"], "new_id": ["b", "v"]}
+    assert nested.json("count", "b$v")["count"] == 3
+    assert "empty" in nested.error(command, "b$v", "$", status=Status.USAGE)
+
+
+def test_properties(nested: Lake) -> None:
+    nested.run("create", "sales", "--set", "owner=ana")
+    assert nested.run("properties", "get", "sales").stdout == "  owner  ana\n"
+    nested.run("properties", "set", "sales", "owner=bo", "tier=gold=1")
+    assert nested.json("properties", "get", "sales")["properties"] == {
+        "owner": "bo",
+        "tier": "gold=1",
+    }
+    assert nested.json("properties", "unset", "sales", "tier")["properties"] == {"owner": "bo"}
+    assert nested.run("properties", "get", "sales", "owner").stdout == "  owner  bo\n"
+    assert "no property 'x'" in nested.error(
+        "properties", "get", "sales", "x", status=Status.INVALID
+    )
+    assert "KEY=VALUE" in nested.error("properties", "set", "sales", status=Status.USAGE)
+    assert "no property" not in nested.error("properties", "get", "x", status=Status.NOT_FOUND)
+    assert nested.json("properties", "get", "$")["kind"] == "namespace"
+
+
+def test_properties_of_a_table(nested: Lake, rows: object) -> None:
+    nested.run("create", "a")
+    nested.run("create", "a$t", "--data", str(rows))
+    answer = nested.json("properties", "set", "a$t", "owner=ana")
+    assert answer == {"kind": "table", "id": ["a", "t"], "properties": {"owner": "ana"}}
+
+
+def test_tags(notes: Lake) -> None:
+    assert notes.run("tag", "create", "notes", "v").stdout == "tag v names version 2\n"
+    assert notes.json("tag", "create", "notes", "v", "--version", "1")["tags"] == {"v": 1}
+    assert notes.run("tag", "list", "notes").stdout.splitlines()[1].split() == ["v", "1"]
+    assert "say which tag" in notes.error("tag", "drop", "notes", status=Status.USAGE)
+    assert notes.run("tag", "drop", "notes", "v").stdout == "tag v removed\n"
+    assert notes.json("tag", "list", "notes")["tags"] == {}
+    assert "TableTagNotFound" in notes.error("tag", "drop", "notes", "v", status=Status.NOT_FOUND)
+
+
+def test_branches(notes: Lake) -> None:
+    assert notes.run("branch", "create", "notes", "trial").stdout == "branch trial created\n"
+    assert notes.run("branch", "list", "notes").stdout == "trial\n"
+    assert notes.json("count", "notes", "--branch", "trial")["count"] == 2
+    assert notes.json("branch", "drop", "notes", "trial")["branches"] == []
+
+
+def test_restore(notes: Lake) -> None:
+    assert notes.run("restore", "notes", "1").stdout == "version 1 restored as version 3\n"
+    assert notes.json("count", "notes")["count"] == 3
+    notes.run("tag", "create", "notes", "two", "--version", "2")
+    assert notes.json("restore", "notes", "two") == {"restored": 2, "version": 4}
+
+
+def test_indices(notes: Lake) -> None:
+    assert "--type" in notes.error("index", "create", "notes", "id", status=Status.USAGE)
+    said = notes.run("index", "create", "notes", "id", "--type", "BTREE", "--name", "by_id").stdout
+    assert said.splitlines()[1].split()[:2] == ["by_id", "id"]
+    notes.run("index", "create", "notes", "text", "--type", "FTS", "--set", "with_position=true")
+    names = [each["index_name"] for each in notes.json("index", "list", "notes")["indices"]]
+    assert names == ["by_id", "text_idx"]
+    assert notes.json("index", "stats", "notes", "by_id")["num_indexed_rows"] == 2
+    notes.run("index", "drop", "notes", "by_id")
+    assert "IndexNotFound" in notes.error(
+        "index", "drop", "notes", "by_id", status=Status.NOT_FOUND
+    )
+
+
+def test_cp(notes: Lake) -> None:
+    assert notes.run("cp", "notes", "copy").stdout == "2 rows copied to copy\n"
+    assert "AlreadyExists" in notes.error("cp", "notes", "copy", status=Status.EXISTS)
+    answer = notes.json("cp", "notes", "copy", "--version", "1", "--overwrite")
+    assert answer == {"id": ["copy"], "rows": 3}
