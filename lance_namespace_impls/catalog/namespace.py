@@ -71,6 +71,10 @@ class Namespace(LanceNamespace):
             return super()._unsupported(operation)
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
 
+    def local_path(self) -> str | None:
+        """Return the path that all of the catalog is at; None where it is not files of this machine."""
+        return None
+
     def close(self) -> None:
         """Close the connections; the namespace is not used after it."""
 

@@ -89,10 +89,32 @@ def is_within(location: str, place: str) -> bool:
     Symbolic links are followed on local storage. A location that can be read in two ways, with
     ``..`` in it, an empty level, a query or encoded signs of these, is within nothing.
     """
+    if _is_plainly_below(location, place):
+        return True
     inside, outside = _readings(location), _readings(place)
     return bool(inside and outside) and all(
         any(levels[: len(prefix)] == prefix for prefix in outside) for levels in inside
     )
+
+
+def _is_plainly_below(location: str, place: str) -> bool:
+    """Return whether a path continues another without links, wherever that one leads.
+
+    It is the usual case, and takes one look a level.
+    """
+    start = place.rstrip("/") + "/"
+    if not (start.startswith("/") and location.startswith(start)) or "%" in location:
+        return False
+    levels = location[len(start) :].split("/")
+    if "" in levels or not _is_plain(location):
+        return False
+    below = start
+    for level in levels:
+        below += level
+        if os.path.islink(below):
+            return False
+        below += "/"
+    return True
 
 
 def _readings(location: str) -> Collection[tuple[str, ...]]:

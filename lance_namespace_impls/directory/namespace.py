@@ -90,6 +90,9 @@ class DirectoryNamespace(CatalogNamespace):
             known = self.capabilities.unsupported
             self.capabilities = attrs.evolve(self.capabilities, unsupported={**known, **cannot})
 
+    def local_path(self) -> str | None:
+        return self._directory.root if self._directory.is_local else None
+
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
         """Return the protocol error for a failure of the object store; None for another one."""
         kind = store_failure(error)

@@ -8,8 +8,9 @@ Source: the general specification, "Lance REST Namespace".
 """
 
 try:
-    from .access import Access
+    from .access import Access, AccessCheck
     from .app import create_app
+    from .call import CALLER
     from .callers import Caller, CallerSource, Credentials
     from .limits import Limits
     from .observer import log_requests
@@ -20,6 +21,7 @@ try:
     from .run import serve, serving
     from .tls import Tls
     from .tokens import TokenFile, new_token
+    from .vending import AssumeRole
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
     if package not in ("httptools", "joserfc", "prometheus_client", "starlette", "uvicorn"):
@@ -29,7 +31,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 __all__ = [
-    "Access", "Caller", "CallerSource", "Credentials", "Limits", "OidcIssuer", "Policy",
-    "PolicyFile", "ReadOnly", "Reach", "ServerOptions", "Tls", "TokenFile", "create_app",
-    "find_policy", "log_requests", "new_token", "serve", "serving",
+    "CALLER", "Access", "AccessCheck", "AssumeRole", "Caller", "CallerSource", "Credentials",
+    "Limits", "OidcIssuer", "Policy", "PolicyFile", "ReadOnly", "Reach", "ServerOptions", "Tls", "TokenFile",
+    "create_app", "find_policy", "log_requests", "new_token", "serve", "serving",
 ]  # fmt: skip

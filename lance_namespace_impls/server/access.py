@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import attrs
@@ -21,7 +23,7 @@ from lance_namespace_client.wire import STREAM_TYPE
 from .requests import JSON_TYPE, Headers
 from .routes import Endpoint
 
-__all__ = ["ANY_HOST", "Access", "check_content_type", "is_loopback", "is_wildcard"]
+__all__ = ["ANY_HOST", "Access", "AccessCheck", "check_content_type", "is_loopback", "is_wildcard"]
 
 ANY_HOST = "*"
 # What a page may send anywhere without asking; no client of the protocol does.
@@ -30,6 +32,20 @@ FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-dat
 
 def _names(hosts: Iterable[str]) -> frozenset[str]:
     return frozenset(_plain(host) for host in hosts)
+
+
+class AccessCheck(Protocol):
+    """Decides which requests are looked at."""
+
+    def check(self, headers: Headers) -> None:
+        """Return where a request may be looked at; it is called on the event loop and must not wait.
+
+        Args:
+            headers: its headers by lower-case name.
+
+        Raises:
+            LanceNamespaceError: it is refused.
+        """
 
 
 @attrs.frozen(kw_only=True)
@@ -79,6 +95,7 @@ class Access:
         return name in self.allow_hosts or is_loopback(name)
 
 
+@lru_cache(1024)
 def is_loopback(host: str) -> bool:
     """Return whether a host's name or address is one of this machine alone."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from lance_namespace_client.arrow import file_chunks, to_reader
@@ -38,13 +38,17 @@ class Reply(NamedTuple):
     """The protocol's code of a failure."""
 
 
-def reply(operation: Operation[Any, Any], answer: Any, *, vend_secrets: bool) -> Reply:
+Vend = Callable[[str | None, dict[str, str]], dict[str, str]]
+
+
+def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> Reply:
     """Write the answer of an operation.
 
     Args:
         operation: the operation.
         answer: its response model, or a ``pyarrow.RecordBatchReader``.
-        vend_secrets: whether storage options may carry credentials.
+        vend: makes of a table's location and storage options those that its caller gets; without
+            it they carry no credentials.
 
     Raises:
         LanceNamespaceError: the first rows cannot be read.
@@ -62,7 +66,9 @@ def reply(operation: Operation[Any, Any], answer: Any, *, vend_secrets: bool) ->
         data.pop("context", None)
         if context:
             data["context"] = context
-        if "storage_options" in data and not vend_secrets:
+        if vend is not None:
+            _vend(data, vend)
+        elif "storage_options" in data:
             _withhold_secrets(data)
     return json_reply(operation.status, data, headers)
 
@@ -119,6 +125,14 @@ def _split_context(context: dict[str, str] | None) -> tuple[RawHeaders, dict[str
         elif name not in OWN_HEADERS and HEADER_NAME.fullmatch(name) is not None:
             headers.append((name.encode("ascii"), value.encode("ascii")))
     return headers, stays
+
+
+def _vend(data: dict[str, Any], vend: Vend) -> None:
+    given = data.pop("storage_options", None)
+    if given is not None or data.get("location"):
+        found = vend(data.get("location"), given or {})
+        if found:
+            data["storage_options"] = found
 
 
 def _withhold_secrets(data: dict[str, Any]) -> None:

@@ -36,7 +36,8 @@ def create_app(
 ) -> Starlette:
     """Create the server of a namespace.
 
-    Under another server than `serve` starts, the bounds on connections and headers are that one's.
+    It runs under any ASGI server, by itself or mounted in an application of yours, with the same
+    protections. Deadlines for headers, and connections without a request, are the server's.
 
     Args:
         namespace: any namespace; it is not closed with the application.
@@ -54,7 +55,8 @@ def create_app(
         service.close()
 
     health = _Health(service, namespace, options)
-    app = Starlette(
+    app = _App(
+        service,
         routes=[
             _Operations(service),
             Route("/healthz", health.healthz),
@@ -62,11 +64,28 @@ def create_app(
             Route("/metrics", health.metrics),
             Route("/openapi.json", _openapi),
         ],
+        middleware=list(options.middleware),
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
     app.router.default = service.unknown
     return app
+
+
+class _App(Starlette):
+    """Starlette, with a way to the operations that leads past what only other routes need."""
+
+    def __init__(self, service: Service, **options: Any) -> None:
+        super().__init__(**options)
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and not self.user_middleware:
+            found = self._service.routes.find(raw_path(scope))
+            if found is not None:
+                await self._service.handle(found, scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
 
 
 async def _openapi(request: Request) -> Response:

@@ -22,13 +22,15 @@ from .requests import Headers
 from .routes import Endpoint
 from .tracing import Span
 
-__all__ = ["ABORT", "CERTIFICATE", "Call"]
+__all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call"]
 
 T = TypeVar("T")
 
 # What the server puts into a request's scope.
 ABORT = "lance_namespace.abort"
 CERTIFICATE = "lance_namespace.certificate"
+# What middleware puts there that has found out who calls.
+CALLER = "lance_namespace.caller"
 MAX_REQUEST_ID_LENGTH = 128
 
 
@@ -50,7 +52,7 @@ class Call:
         self.started = asyncio.get_running_loop().time()
         self.address: str = (scope.get("client") or ("",))[0]
         self.certificate: Any = scope.get(CERTIFICATE)
-        self.caller: Caller | None = None
+        self.caller: Caller | None = scope.get(CALLER)
         self.identifier: Sequence[str] | None = None
         """What it is about, once it has been read."""
         self.span: Span | None = None
@@ -58,6 +60,11 @@ class Call:
         self._id: str | None = None
         self._pool: Pool | None = None
         self._work: Future[Any] | None = None
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the server that it came through keeps to the limits on connections and headers."""
+        return self._abort is not None
 
     @property
     def may_name_caller(self) -> bool:

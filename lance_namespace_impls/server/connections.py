@@ -12,13 +12,9 @@ from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
 from .answers import Reply, error_reply
 from .call import ABORT, CERTIFICATE
-from .limits import RETRY_SECONDS, Limits
+from .limits import RETRY_SECONDS, HeadersTooLargeError, Limits
 
 __all__ = ["bounded_protocol"]
-
-
-class _HeadersTooLargeError(InvalidInputError):
-    http_status = 431
 
 
 class _HeadersTooLateError(InvalidInputError):
@@ -63,7 +59,7 @@ class _Protocol(HttpToolsProtocol):
             self._unread_bytes += len(data)
             if self._unread_bytes > self.limits.header_bytes and not self.transport.is_closing():
                 self._refuse(
-                    _HeadersTooLargeError(
+                    HeadersTooLargeError(
                         f"the headers are larger than {self.limits.header_bytes} bytes"
                     )
                 )

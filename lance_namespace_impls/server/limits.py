@@ -20,7 +20,17 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.operations import Body, Operation
 
-__all__ = ["Limits", "Meter", "Pool", "Pools", "TooSlowError", "out_of_time"]
+__all__ = [
+    "RETRY_SECONDS",
+    "HeadersTooLargeError",
+    "Limits",
+    "Meter",
+    "Pool",
+    "Pools",
+    "TooSlowError",
+    "contained",
+    "out_of_time",
+]
 
 T = TypeVar("T")
 
@@ -104,6 +114,12 @@ class TooSlowError(InvalidInputError, TimeoutError):
     http_status = 408
 
 
+class HeadersTooLargeError(InvalidInputError):
+    """The headers of a request are larger than the server reads (code 13, HTTP status 431)."""
+
+    http_status = 431
+
+
 class Meter:
     """Judges the speed of a client by the time that it is waited for.
 
@@ -168,8 +184,8 @@ class _Uncounted:
     dec = inc
 
 
-def _contained(function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function of which nothing but an exception comes out.
+def contained(function: Callable[..., T], *arguments: Any) -> T:
+    """Return what a function returns; nothing but an exception comes out of it.
 
     A panic in Rust code, and a `SystemExit` of a namespace's, would end more than the call.
     """
@@ -231,7 +247,7 @@ class Pool:
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
         """Run a function in one of the threads; its failures are exceptions whatever it raises."""
-        return self.threads.submit(_contained, function, *arguments)
+        return self.threads.submit(contained, function, *arguments)
 
     def _full(self) -> ThrottlingError:
         return ThrottlingError(

@@ -108,7 +108,7 @@ class Observer:
         call = UpstreamCall()
         started = time.perf_counter()
         try:
-            if self._tracing is None:
+            if self._tracing is None or not self._tracing.is_on():
                 yield call
             else:
                 with self._tracing.upstream(system, name, call):

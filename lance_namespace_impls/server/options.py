@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import attrs
+from starlette.middleware import Middleware
 
-from .access import Access
+from .access import Access, AccessCheck
 from .callers import CallerSource, Certificates
 from .limits import Limits
 from .policy import Policies, Policy, ReadOnly
 from .reach import Reach
 from .tls import Tls
+from .vending import AssumeRole
 
 __all__ = ["ServerOptions"]
 
 
 def _sources(given: Iterable[CallerSource]) -> tuple[CallerSource, ...]:
+    return tuple(given)
+
+
+def _tuple(given: Iterable[Middleware]) -> tuple[Middleware, ...]:
     return tuple(given)
 
 
@@ -36,7 +42,12 @@ class ServerOptions:
         policy: what callers may do, such as `PolicyFile`; everything unless given.
         read_only: whether callers may only call what changes nothing.
         vend_storage_options: whether answers carry the secrets among the storage options.
-        access: which requests are taken.
+        vend_role: a role whose credentials answers carry instead, for one table and what its caller
+            may do with it.
+        access: which requests are taken at all; `Access`, or an object of your own with its
+            ``check(headers)``, which raises what a request is refused with.
+        middleware: what requests to the application go through first, of Starlette or any ASGI
+            middleware; the first is the outermost.
         reach: which storage options and locations callers may name.
         limits: how much of the server callers can use.
         open_metrics: whether everybody may read ``/metrics``; only those that may call unless given.
@@ -51,7 +62,9 @@ class ServerOptions:
     policy: Policy | None = None
     read_only: bool = False
     vend_storage_options: bool = False
-    access: Access = attrs.field(factory=Access)
+    vend_role: AssumeRole | None = None
+    access: AccessCheck = attrs.field(factory=Access)
+    middleware: tuple[Middleware, ...] = attrs.field(default=(), converter=_tuple)
     reach: Reach = attrs.field(factory=Reach)
     limits: Limits = attrs.field(factory=Limits)
     open_metrics: bool = False

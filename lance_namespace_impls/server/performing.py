@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, BinaryIO
 
 from lance_namespace_client.arrow import to_reader
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
-from lance_namespace_client.operations import Operation
+from lance_namespace_client.operations import Action, Operation
 
+from ..core.identifiers import Identifier, parse_identifier
 from ..tables.write import RowCount
-from .answers import Reply, reply
+from .answers import Reply, Vend, reply
 from .call import Call
 from .callers import Authentication, Caller, Credentials
 from .guard import Guard
@@ -19,6 +21,7 @@ from .lancedb import Databases
 from .options import ServerOptions
 from .requests import Headers, read_request
 from .routes import Endpoint
+from .vending import AssumeRole, Rights
 
 __all__ = ["Performer"]
 
@@ -84,7 +87,9 @@ class Performer:
         if dialect is None:
             request = self._read(call, body)
             self._check(operation, request, caller)
-            return self._reply(operation, request, self._do(operation, request, rows, caller))
+            return self._reply(
+                operation, request, self._do(operation, request, rows, caller), caller
+            )
         try:
             body = dialect.read_body(operation, headers, body)
             operation, request = dialect.place(operation, self._read(call, body))
@@ -93,7 +98,7 @@ class Performer:
             dialect.require_database()
             answer = self._do(operation, request, rows, caller)
             found = dialect.reply(operation, request, answer, self._namespace)
-            return dialect.signed(found or self._reply(operation, request, answer))
+            return dialect.signed(found or self._reply(operation, request, answer, caller))
         except LanceNamespaceError as error:
             if error.http_status >= 500:
                 raise
@@ -129,12 +134,43 @@ class Performer:
                 return method(request)
             return _with_rows(method, request, rows, self._options.limits.batch_bytes)
 
-    def _reply(self, operation: Operation[Any, Any], request: Any, answer: Any) -> Reply:
-        vend = (
-            self._options.vend_storage_options
-            and getattr(request, "vend_credentials", None) is not False
-        )
-        return reply(operation, answer, vend_secrets=vend)
+    def _reply(
+        self, operation: Operation[Any, Any], request: Any, answer: Any, caller: Caller | None
+    ) -> Reply:
+        vend: Vend | None = None
+        if getattr(request, "vend_credentials", None) is not False:
+            if self._options.vend_role is not None:
+                vend = partial(self._vend, self._options.vend_role, request, caller)
+            elif self._options.vend_storage_options:
+                vend = _as_they_are
+        return reply(operation, answer, vend=vend)
+
+    def _vend(
+        self,
+        role: AssumeRole,
+        request: Any,
+        caller: Caller | None,
+        location: str | None,
+        options: dict[str, str],
+    ) -> dict[str, str]:
+        """Return storage options with credentials for what the caller may do with one table."""
+        name = getattr(request, "id", None)
+        rights = self._rights(caller, parse_identifier(name)) if name else None
+        if location is None or rights is None:
+            return role.harmless(options)
+        return role.vend(location, options, rights, "anyone" if caller is None else caller.name)
+
+    def _rights(self, caller: Caller | None, identifier: Identifier) -> Rights | None:
+        policy = self._options.policies
+        if policy is None or policy.allows(caller, Action.WRITE, identifier):
+            # Whoever writes a table reads its manifests, and may read what it has written.
+            readable = policy is None or policy.allows(caller, Action.READ, identifier)
+            return "write" if readable else None
+        return "read" if policy.allows(caller, Action.READ, identifier) else None
+
+
+def _as_they_are(location: str | None, options: dict[str, str]) -> dict[str, str]:
+    return options
 
 
 def _with_rows(

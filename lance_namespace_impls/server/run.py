@@ -18,7 +18,7 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import first_line
-from .access import is_loopback, is_wildcard
+from .access import Access, is_loopback, is_wildcard
 from .app import create_app
 from .connections import bounded_protocol
 from .options import ServerOptions
@@ -169,9 +169,9 @@ class _Server(uvicorn.Server):
 
 def _named(options: ServerOptions, host: str) -> ServerOptions:
     """Let callers use the name that the server listens by."""
-    if is_wildcard(host):
-        return options
     access = options.access
+    if is_wildcard(host) or not isinstance(access, Access):
+        return options
     own = attrs.evolve(access, allow_hosts=access.allow_hosts | {host})
     return attrs.evolve(options, access=own)
 

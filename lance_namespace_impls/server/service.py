@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+import time
 import traceback
 from concurrent.futures import Future
 from typing import Any, BinaryIO, TypeVar
@@ -18,6 +19,7 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     LanceNamespaceError,
     ServiceUnavailableError,
+    ThrottlingError,
     UnsupportedError,
 )
 from lance_namespace_client.namespace import LanceNamespace
@@ -29,12 +31,20 @@ from .answers import Reply, error_reply, gather
 from .bodies import ClientGoneError, Incoming, Rows
 from .call import Call
 from .callers import Credentials
-from .limits import Meter, Pools, out_of_time
+from .limits import (
+    RETRY_SECONDS,
+    HeadersTooLargeError,
+    Meter,
+    Pools,
+    contained,
+    out_of_time,
+)
 from .observer import Observer, Outcome
 from .options import ServerOptions
 from .performing import Performer
 from .requests import Headers
 from .routes import Found, RouteTable
+from .shortcut import Shortcut
 
 __all__ = ["Service", "raw_path"]
 
@@ -67,7 +77,8 @@ class Service:
         self._pools = Pools(options.limits)
         self.performer = Performer(namespace, options)
         self.observer = Observer(self._pools)
-        self._unsent = 0
+        self._shortcut = Shortcut(namespace)
+        self._unsent = self._under_way = 0
 
     def close(self) -> None:
         """Let no new operation start; those that run come to their end."""
@@ -88,17 +99,21 @@ class Service:
         call = Call(endpoint, found.segments, scope, headers)
         incoming.ended = endpoint.operation.http_method == "GET" and not endpoint.by_name
         self.observer.begin(call)
+        self._under_way += 1
         try:
             answer = await self._answered(call, incoming, receive)
             await self._send(answer, incoming, receive, send, outcome, call)
         except ClientGoneError:
             return
         finally:
+            self._under_way -= 1
             call.leave()
             self.observer.answered(call, outcome, incoming.bytes)
 
     async def _answered(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         try:
+            if not call.is_bounded:
+                self._check_bounds(call)
             self._options.access.check(call.headers)
             await self._find_caller(call)
             if self.performer.authentication is None or call.caller is not None:
@@ -108,6 +123,19 @@ class Service:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
             return self._failed(error, call)
+
+    def _check_bounds(self, call: Call) -> None:
+        """Refuse what the server of `serve` would have refused before it came here."""
+        size = sum(len(name) + len(value) for name, value in call.headers.items())
+        if size > self._limits.header_bytes:
+            raise HeadersTooLargeError(
+                f"the headers are larger than {self._limits.header_bytes} bytes"
+            )
+        if self._under_way > self._limits.connections:
+            raise ThrottlingError(
+                "the server has as many requests under way as it takes; try again later",
+                retry_after=RETRY_SECONDS,
+            )
 
     async def unknown(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request to a path that no operation has.
@@ -135,7 +163,7 @@ class Service:
             UnauthenticatedError: code 16.
         """
         authentication = self.performer.authentication
-        if authentication is None:
+        if authentication is None or call.caller is not None:
             return
         credentials = Credentials.of(call.headers, call.certificate)
         if not credentials and call.may_name_caller:
@@ -152,10 +180,25 @@ class Service:
         body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
         if body.strip() and not self.performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
+        if self._shortcut.fits(call.endpoint.operation, body) and not self._may_wait(call):
+            return self._at_once(call, body)
         await call.enter(pool)
         if pool is self._pools.metadata:
             return await _done(call.start(self._perform, call, body))
         return await self._query(call, body, receive)
+
+    def _may_wait(self, call: Call) -> bool:
+        """Return whether somebody outside has to be asked who calls."""
+        authentication = self.performer.authentication
+        return authentication is not None and call.caller is None and authentication.waits
+
+    def _at_once(self, call: Call, body: bytes) -> Reply:
+        """Do what takes less time than to hand it to a thread."""
+        started = time.perf_counter()
+        try:
+            return contained(self._perform, call, body)
+        finally:
+            self._shortcut.took(call.endpoint.operation, time.perf_counter() - started)
 
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
         """Run what may take long; it is given up at its deadline, or when the client goes."""

@@ -53,8 +53,16 @@ class Tracing:
         self._propagate: Any = propagate
         self._tracer: Any = trace.get_tracer(_NAME)
 
-    def begin(self, name: str, headers: Mapping[str, str]) -> Span:
-        """Begin the span of a request, within the trace that its headers name."""
+    def is_on(self) -> bool:
+        """Return whether anybody has set up what becomes of spans."""
+        provider = self.trace.get_tracer_provider()
+        unset = (self.trace.ProxyTracerProvider, self.trace.NoOpTracerProvider)
+        return not isinstance(provider, unset)
+
+    def begin(self, name: str, headers: Mapping[str, str]) -> Span | None:
+        """Begin the span of a request, within the trace that its headers name; None if none is kept."""
+        if not self.is_on():
+            return None
         context = self._propagate.extract(headers)
         span = self._tracer.start_span(
             name, context, kind=self.trace.SpanKind.SERVER, attributes={"rpc.method": name}

@@ -1,0 +1,156 @@
+"""The application inside somebody else's: options, middleware and an access check of one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount
+
+from lance_namespace_client.errors import PermissionDeniedError
+from lance_namespace_impls.server import (
+    CALLER,
+    Caller,
+    Limits,
+    ReadOnly,
+    ServerOptions,
+    create_app,
+    serving,
+)
+from tests.servers.echo import EchoNamespace
+from tests.servers.http_client import http_client
+
+
+def ask(app, *paths, headers=None):
+    """Return the status of each request to an ASGI application; without a server."""
+
+    async def run():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [await client.post(path, json={}, headers=headers) for path in paths]
+
+    return asyncio.run(run())
+
+
+class WhoCalls:
+    """Middleware that knows who calls by a session of its own."""
+
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "http":
+            cookies = dict(scope["headers"]).get(b"cookie", b"").decode()
+            if cookies.startswith("user="):
+                scope[CALLER] = Caller(cookies.removeprefix("user="))
+        await self.app(scope, receive, send)
+
+
+class OnlyAna:
+    """A policy by name."""
+
+    def allows(self, caller, action, identifier):
+        return caller is not None and caller.name == "ana"
+
+    allows_some = allows_all = allows
+
+
+def test_middleware_says_who_calls_and_the_policy_what_they_may():
+    options = ServerOptions(middleware=[Middleware(WhoCalls)], policy=OnlyAna())
+    app = create_app(EchoNamespace(), options)
+    path = "/v1/table/t/describe"
+    assert [a.status_code for a in ask(app, path, headers={"cookie": "user=ana"})] == [200]
+    assert [a.status_code for a in ask(app, path, headers={"cookie": "user=bob"})] == [403]
+    assert [a.status_code for a in ask(app, path)] == [403]
+
+
+def test_middleware_runs_under_serve_too():
+    options = ServerOptions(middleware=[Middleware(WhoCalls)], policy=OnlyAna())
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+        assert client.post("/v1/table/t/describe", json={}).status_code == 403
+        cookie = {"cookie": "user=ana"}
+        assert client.post("/v1/table/t/describe", json={}, headers=cookie).status_code == 200
+
+
+def test_a_client_cannot_name_itself_as_middleware_does():
+    app = create_app(EchoNamespace(), ServerOptions(policy=OnlyAna()))
+    answer = ask(app, "/v1/table/t/describe", headers={CALLER: "ana"})[0]
+    assert (answer.status_code, answer.json()["code"]) == (403, 15)
+
+
+def test_an_access_check_of_ones_own_decides():
+    class Network:
+        def check(self, headers):
+            if headers.get("x-zone") != "inside":
+                raise PermissionDeniedError("only from inside")
+
+    options = ServerOptions(access=Network())
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+        refused = client.post("/v1/table/t/describe", json={})
+        assert (refused.status_code, refused.json()["error"]) == (403, "only from inside")
+        inside = {"x-zone": "inside"}
+        assert client.post("/v1/table/t/describe", json={}, headers=inside).status_code == 200
+        assert client.get("/metrics").status_code == 403
+        assert client.get("/healthz").status_code == 200
+
+
+def test_it_is_mounted_below_a_path_with_the_same_protections():
+    options = ServerOptions(policy=ReadOnly())
+    app = Starlette(routes=[Mount("/lance", create_app(EchoNamespace(), options))])
+    found = ask(app, "/lance/v1/table/a%2Fb/describe", "/lance/v1/table/t/drop", "/v1/table/t/drop")
+    assert [a.status_code for a in found] == [200, 403, 404]
+    foreign = ask(app, "/lance/v1/table/t/describe", headers={"origin": "https://evil.example"})
+    assert foreign[0].status_code == 403
+
+
+def test_bounds_on_headers_and_requests_hold_without_the_server_of_serve():
+    namespace = EchoNamespace()
+    options = ServerOptions(limits=Limits(header_bytes=2000, connections=2, json_seconds=0.2))
+    app = create_app(namespace, options)
+    large = ask(app, "/v1/table/t/describe", headers={"x-large": "x" * 3000})[0]
+    assert (large.status_code, large.json()["code"]) == (431, 13)
+
+    async def crowd():
+        """Three requests whose bodies do not come, all at once."""
+        sent = [[] for _ in range(3)]
+
+        async def one(number):
+            async def receive():
+                await asyncio.sleep(3600)
+
+            async def send(message):
+                sent[number].append(message)
+
+            scope = {
+                "type": "http", "method": "POST", "path": "/v1/table/t/describe",
+                "raw_path": b"/v1/table/t/describe", "query_string": b"",
+                "headers": [(b"content-type", b"application/json"), (b"content-length", b"9")],
+            }  # fmt: skip
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(20):
+                    await app(scope, receive, send)
+
+        await asyncio.gather(*(one(number) for number in range(3)))
+        return [messages[0]["status"] for messages in sent]
+
+    assert sorted(asyncio.run(crowd())) == [408, 408, 429]
+
+
+@pytest.mark.parametrize("name", ["module:", ":Class", "no.such.module:Class"])
+def test_a_policy_that_cannot_be_found_is_named(name):
+    from lance_namespace_client.errors import InvalidInputError
+    from lance_namespace_impls.server import find_policy
+
+    with pytest.raises(InvalidInputError, match=r"policy|cannot be read"):
+        find_policy(name)
+
+
+def test_a_class_is_the_policy_by_its_name():
+    from lance_namespace_impls.server import find_policy
+
+    app = create_app(EchoNamespace(), ServerOptions(policy=find_policy(f"{__name__}:OnlyAna")))
+    assert ask(app, "/v1/table/t/describe")[0].status_code == 403

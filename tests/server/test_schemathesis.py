@@ -1,0 +1,54 @@
+"""Requests that schemathesis makes up from the specification: no 5xx, no undocumented answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import Limits, ServerOptions, serving
+
+ROOT = Path(__file__).parents[2]
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
+EXAMPLES = os.environ.get("LANCE_NS_FUZZ_EXAMPLES", "20")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("impl", ["dir", "memory"])
+def test_no_request_of_the_specification_gets_an_undocumented_answer(impl, tmp_path):
+    properties = {"path": str(tmp_path / "tables")} if impl == "dir" else {"name": "fuzzed"}
+    document = tmp_path / "openapi.json"
+    document.write_bytes(
+        resources.files("lance_namespace_client").joinpath("openapi.json").read_bytes()
+    )
+    options = ServerOptions(limits=Limits(query_seconds=30))
+    with connect(impl, properties) as namespace:
+        for name in ("t", "0"):
+            namespace.create_table({"id": [name]}, pa.table({"id": [1, 2, 3]}))
+        with serving(namespace, options) as uri:
+            run = subprocess.run(
+                [
+                    *(sys.executable, "-m", "schemathesis.cli", "run", str(document)),
+                    *("--url", uri, "--phases", "coverage,fuzzing", "--max-examples", EXAMPLES),
+                    *("--checks", ",".join(CHECKS), "--seed", "7", "--continue-on-failure"),
+                    *("--no-color", "--generation-database", "none"),
+                ],
+                cwd=ROOT,
+                env={**os.environ, "SCHEMATHESIS_HOOKS": "tests.server.arrow_serializer"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+    assert run.returncode == 0, run.stdout[-20_000:] + run.stderr[-2000:]
+    assert "Coverage" in run.stdout and "Fuzzing" in run.stdout

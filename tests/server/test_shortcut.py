@@ -1,0 +1,112 @@
+"""Calls that are done on the event loop itself: the same answers, and nobody waits for a slow one."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_impls import connect
+from lance_namespace_impls.core.confinement import is_within
+from lance_namespace_impls.server import serving
+from lance_namespace_impls.server import shortcut as shortcut_module
+from lance_namespace_impls.server.shortcut import Shortcut, on_local_disk
+from tests.servers.http_client import http_client
+
+pytestmark = pytest.mark.skipif(
+    not os.path.exists("/proc/self/mounts"), reason="only Linux tells where a file system is"
+)
+
+
+def test_only_quick_reads_of_a_local_disk_are_done_at_once(tmp_path):
+    shortcut = Shortcut(connect("dir", {"path": str(tmp_path)}))
+    at_once = {name for name, row in OPERATIONS.items() if shortcut.fits(row, b"{}")}
+    assert {"DescribeTable", "TableExists", "ListTables", "CountTableRows"} <= at_once
+    assert not at_once & {"QueryTable", "CreateTable", "DropTable", "ExplainTableQueryPlan"}
+    assert not shortcut.fits(OPERATIONS["CountTableRows"], b'{"predicate": "a > 1"}')
+    for impl in ("memory",):
+        other = Shortcut(connect(impl))
+        assert not any(other.fits(row, b"") for row in OPERATIONS.values())
+
+
+def test_a_slow_operation_goes_to_threads_for_a_while(tmp_path, monkeypatch):
+    shortcut = Shortcut(connect("dir", {"path": str(tmp_path)}))
+    describe, exists = OPERATIONS["DescribeTable"], OPERATIONS["TableExists"]
+    clock = [100.0]
+    monkeypatch.setattr(shortcut_module.time, "monotonic", lambda: clock[0])
+    shortcut.took(describe, 1.0)
+    assert not shortcut.fits(describe, b"") and shortcut.fits(exists, b"")
+    clock[0] += 19.0
+    assert not shortcut.fits(describe, b"")
+    clock[0] += 2.0
+    assert shortcut.fits(describe, b"")
+
+
+def test_a_remote_file_system_is_none_of_this_machine(tmp_path, monkeypatch):
+    mounts = tmp_path / "mounts"
+    mounts.write_text(
+        "/dev/vda / ext4 rw 0 0\n"
+        "host:/x /mnt/with\\040blank nfs4 rw 0 0\n"
+        "tmpfs /mnt/with\\040blank/fast tmpfs rw 0 0\n"
+        "sshfs /home fuse.sshfs rw 0 0\n"
+    )
+    monkeypatch.setattr(shortcut_module, "Path", lambda _: mounts)
+    assert on_local_disk("/data")
+    assert on_local_disk("/mnt/with blank/fast/x")
+    assert not on_local_disk("/mnt/with blank/x")
+    assert not on_local_disk("/home/ana")
+    mounts.unlink()
+    assert not on_local_disk("/data")
+
+
+def test_reads_at_once_see_what_other_processes_do(tmp_path):
+    with (
+        connect("dir", {"path": str(tmp_path)}) as namespace,
+        serving(namespace) as uri,
+        http_client(uri, timeout=60) as client,
+    ):
+        names = set()
+
+        def count():
+            return client.post("/v1/table/t/count_rows", json={})
+
+        assert count().status_code == 404
+        with connect("dir", {"path": str(tmp_path)}) as other:
+            other.create_table({"id": ["t"]}, pa.table({"a": [1, 2]}))
+            assert count().json() == 2
+            other.insert_into_table({"id": ["t"]}, pa.table({"a": [3]}))
+            assert count().json() == 3
+            other.drop_table({"id": ["t"]})
+            assert client.post("/v1/table/t/describe", json={}).status_code == 404
+        original = namespace.describe_table
+
+        def describe(request):
+            names.add(threading.current_thread().name)
+            return original(request)
+
+        namespace.describe_table = describe
+        client.post("/v1/table/t/describe", json={})
+        deadline = time.monotonic() + 60
+        while names == {n for n in names if n.startswith("lance-ns-calls")}:
+            assert time.monotonic() < deadline
+            client.post("/v1/table/t/describe", json={})
+        assert "lance-ns-server" in names
+
+
+def test_a_link_below_a_place_leads_out_of_it(tmp_path):
+    place, outside = tmp_path / "place", tmp_path / "outside"
+    place.mkdir(), outside.mkdir()
+    (place / "plain").mkdir()
+    (place / "link").symlink_to(outside)
+    (tmp_path / "alias").symlink_to(place)
+    assert is_within(str(place / "plain" / "t.lance"), str(place))
+    assert not is_within(str(place / "link" / "t.lance"), str(place))
+    assert not is_within(f"{place}/plain/../../outside", str(place))
+    assert not is_within(f"{place}/%2e%2e/outside", str(place))
+    assert not is_within(f"{place}beside/t", str(place))
+    assert is_within(f"{tmp_path}/alias/t", str(place))
+    assert is_within(f"{place}/t", f"{tmp_path}/alias")
