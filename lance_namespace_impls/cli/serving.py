@@ -101,6 +101,15 @@ def serve(
             "write the data themselves.",
         ),
     ] = False,
+    vend_role: Annotated[
+        str | None,
+        typer.Option(
+            "--vend-role",
+            metavar="ARN",
+            help="Send clients S3 credentials of this role instead, for the one table and what they "
+            "may do with it.",
+        ),
+    ] = None,
     allow_storage_option: Annotated[
         list[str] | None,
         typer.Option(
@@ -171,6 +180,7 @@ def serve(
     with needs("serve", "server"):
         from ..server import (
             Access,
+            AssumeRole,
             CallerSource,
             Limits,
             OidcIssuer,
@@ -185,6 +195,8 @@ def serve(
         raise UsageError("--tls-cert and --tls-key belong together, and --tls-client-ca needs both")
     if (oidc_issuer is None) != (oidc_audience is None):
         raise UsageError("--oidc-issuer and --oidc-audience belong together")
+    if vend_role is not None and vend_storage_options:
+        raise UsageError("--vend-role and --vend-storage-options exclude each other")
     if policy is not None and tokens is None and oidc_issuer is None and tls_client_ca is None:
         raise UsageError(
             "--policy needs to know who calls: --tokens, --oidc-issuer or --tls-client-ca"
@@ -203,6 +215,7 @@ def serve(
         policy=find_policy(policy) if policy is not None else None,
         read_only=read_only,
         vend_storage_options=vend_storage_options,
+        vend_role=AssumeRole(vend_role) if vend_role is not None else None,
         access=Access(allow_hosts=allow_host or ()),
         reach=Reach(storage_options=allow_storage_option or (), locations=allow_location or ()),
         limits=Limits.read(key_values(limit, "--limit")),
