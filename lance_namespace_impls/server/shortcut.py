@@ -19,7 +19,9 @@ __all__ = ["Shortcut", "on_local_disk"]
 # and then the operation goes to threads for this many times as long: so no more than a part of the
 # loop's time is lost to a disk that is slow.
 LONGEST_SECONDS = 0.02
-PAUSE_TIMES = 20.0
+PAUSE_TIMES, LONGEST_PAUSE = 20.0, 5.0
+# The first call of an operation loads what it needs, and any may meet a machine that is busy.
+STRIKES = 3
 # File systems that may keep a caller waiting for another machine or program.
 _REMOTE = (
     "nfs",
@@ -49,6 +51,7 @@ class Shortcut:
         path = namespace.local_path() if isinstance(namespace, Namespace) else None
         self._on = path is not None and on_local_disk(path)
         self._not_before: dict[str, float] = {}
+        self._slow: dict[str, int] = {}
 
     def fits(self, operation: Operation[Any, Any], body: bytes) -> bool:
         """Return whether a call may be done at once.
@@ -67,8 +70,14 @@ class Shortcut:
 
     def took(self, operation: Operation[Any, Any], seconds: float) -> None:
         """Note how long a call took."""
-        if seconds > LONGEST_SECONDS:
-            self._not_before[operation.name] = time.monotonic() + PAUSE_TIMES * seconds
+        name = operation.name
+        if seconds <= LONGEST_SECONDS:
+            self._slow.pop(name, None)
+            return
+        self._slow[name] = self._slow.get(name, 0) + 1
+        if self._slow[name] >= STRIKES:
+            pause = min(PAUSE_TIMES * seconds, LONGEST_PAUSE)
+            self._not_before[name] = time.monotonic() + pause
 
 
 def on_local_disk(path: str) -> bool:
