@@ -34,6 +34,8 @@ class Namespace(LanceNamespace):
     """
 
     config_type: ClassVar[type[Config]] = Config
+    local_path: str | None = None
+    """The path that all of the catalog is at; None where it is not files of this machine."""
     in_process: ClassVar[bool] = False
     """Whether what it holds is in this process alone."""
     capabilities: Capabilities
@@ -70,10 +72,6 @@ class Namespace(LanceNamespace):
         if reason is None:
             return super()._unsupported(operation)
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
-
-    def local_path(self) -> str | None:
-        """Return the path that all of the catalog is at; None where it is not files of this machine."""
-        return None
 
     def close(self) -> None:
         """Close the connections; the namespace is not used after it."""

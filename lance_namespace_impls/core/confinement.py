@@ -30,6 +30,8 @@ _SAME = {
     "wasb": "az",
     "wasbs": "az",
 }
+_LEADS_UP = re.compile(r"(?:^|[/\\])\.\.?(?:$|[/\\])", re.MULTILINE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LOCAL = frozenset({"file", "file-object-store"})
 
 
@@ -156,5 +158,4 @@ def _decoded(text: str) -> str:
 
 def _is_plain(path: str) -> bool:
     """Return whether a path has no level that leads up and no control character."""
-    leads_up = {".", ".."} & set(re.split(r"[/\\]", path))
-    return not leads_up and not any(sign < " " or sign == "\x7f" for sign in path)
+    return _LEADS_UP.search(path) is None and _CONTROL.search(path) is None

@@ -83,15 +83,12 @@ class DirectoryNamespace(CatalogNamespace):
     def __init__(self, config: DirectoryConfig) -> None:
         super().__init__(config)
         self._directory = Directory(config.root, config.storage)
+        self.local_path = self._directory.root if self._directory.is_local else None
         if not self._directory.is_local:
-            cannot = {
-                "RenameTable": "object stores cannot rename; copy the table and drop the old one"
-            }
+            why = "object stores cannot rename; copy the table and drop the old one"
+            cannot = {"RenameTable": why}
             known = self.capabilities.unsupported
             self.capabilities = attrs.evolve(self.capabilities, unsupported={**known, **cannot})
-
-    def local_path(self) -> str | None:
-        return self._directory.root if self._directory.is_local else None
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
         """Return the protocol error for a failure of the object store; None for another one."""

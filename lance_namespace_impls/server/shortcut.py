@@ -48,7 +48,7 @@ class Shortcut:
     """
 
     def __init__(self, namespace: LanceNamespace) -> None:
-        path = namespace.local_path() if isinstance(namespace, Namespace) else None
+        path = namespace.local_path if isinstance(namespace, Namespace) else None
         self._on = path is not None and on_local_disk(path)
         self._not_before: dict[str, float] = {}
         self._slow: dict[str, int] = {}
