@@ -150,6 +150,7 @@ class MemoryNamespace(CatalogNamespace):
     def _own_places(self, identifier: Identifier) -> Iterator[str]:
         # A table that was renamed stays where it was, below the catalog's root.
         yield self._root
+        yield from super()._own_places(identifier)
 
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
