@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Mapping
+from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -170,12 +171,15 @@ def new_client(
         raise InvalidInputError(
             f"{config.impl}: property 'proxy' is not the URL of a proxy ({type(error).__name__})"
         ) from None
-    return httpx.Client(
+    client = httpx.Client(
         transport=RetryTransport(_WholeAnswers(transport, config.impl), Retry(total=0)),
         headers=sent,
         timeout=config.timeout(),
         trust_env=False,
     )
+    # Calls of many callers go over one client: a cookie for one must not go with another's call.
+    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
+    return client
 
 
 def _tls(config: HttpConfig, uri: str) -> ssl.SSLContext:
