@@ -36,6 +36,8 @@ def _hidden(value: Any) -> str:
 
 
 def _without_access(value: Any) -> str:
+    if isinstance(value, tuple):
+        return repr(tuple(shown(each) for each in value))
     return repr(shown(value) if isinstance(value, str) else value)
 
 
@@ -354,7 +356,9 @@ def _parse(
     wanted += " or a text such as '10s' or '500ms'" if unit in UNITS else ""
     refused = InvalidInputError(f"{impl}: property {key!r} must be {wanted}, not {seen}")
     if get_origin(bare) in (tuple, list):
-        items = value.split(",") if isinstance(value, str) else list(value)
+        if not isinstance(value, str | list | tuple):
+            raise refused
+        items = value.split(",") if isinstance(value, str) else value
         return tuple(str(item).strip() for item in items if str(item).strip())
     if bare is bool:
         text = str(value).strip().lower()

@@ -9,6 +9,7 @@ import attrs
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.config import Config, option, timeout_option
+from ..core.options import shown
 
 __all__ = ["CATALOG", "DATABASE", "GlueConfig"]
 
@@ -24,7 +25,8 @@ def _one_of(*choices: str) -> Any:
     def check(config: GlueConfig, attribute: attrs.Attribute[Any], value: str | None) -> None:
         if value is not None and value not in choices:
             raise InvalidInputError(
-                f"glue: property {attribute.name!r} must be one of {', '.join(choices)}, not {value!r}"
+                f"glue: property {attribute.name!r} must be one of {', '.join(choices)}, "
+                f"not {shown(value)!r}"
             )
 
     return check

@@ -12,6 +12,7 @@ from attrs import frozen
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.config import Config, option, root_option, timeout_option
+from ..core.options import shown
 
 __all__ = ["Hive2Config", "Hive3Config", "HiveConfig", "Host"]
 
@@ -39,7 +40,8 @@ def _host(uri: str) -> Host:
     extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username
     if parts.scheme != "thrift" or not parts.hostname or not port or extra:
         raise InvalidInputError(
-            f"uri {uri!r} is not of the form thrift://host:port; several are separated by commas"
+            f"uri {shown(uri)!r} is not of the form thrift://host:port; several are separated by "
+            "commas"
         )
     return Host(parts.hostname, port)
 

@@ -19,6 +19,7 @@ from ..catalog.namespace import Namespace
 from ..core.errors import scrub
 from ..core.http import Retries, new_client, send
 from ..core.identifiers import check_new_name
+from ..core.requests import secrets_in_request
 
 if TYPE_CHECKING:
     import httpx
@@ -147,13 +148,11 @@ class RestNamespace(Namespace, rest.RestNamespace):
 
     def _redact(self, error: LanceNamespaceError, request: Any) -> None:
         """Take secrets out of a failure, should the server repeat what it was sent."""
-        secrets = set(self.config.secrets())
-        if request.identity is not None:
-            secrets |= {s for s in (request.identity.api_key, request.identity.auth_token) if s}
+        secrets = self.config.secrets() | secrets_in_request(request)
         error.message = scrub(error.message, secrets)
         error.args = (error.message,)
-        if error.detail is not None:
-            error.detail = scrub(error.detail, secrets)
+        error.detail = error.detail and scrub(error.detail, secrets)
+        error.instance = error.instance and scrub(error.instance, secrets)
 
     def _answer(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
@@ -185,13 +184,14 @@ def _is_rereadable(data: ArrowData) -> bool:
 
 
 class _HideStorageOptions(logging.Filter):
-    """Keeps storage options, which are query parameters of CreateTable, out of the HTTP log."""
+    """Keeps storage options out of the HTTP log; they are query parameters of CreateTable, as such or
+    among the properties."""
 
-    _VALUE = re.compile(r"(storage_options=)[^&\s'\")]+")
+    _VALUE = re.compile(r"\b((?:storage_options|properties)=)[^&\s'\")]+")
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()
-        if "storage_options=" in text:
+        if self._VALUE.search(text):
             record.msg, record.args = self._VALUE.sub(r"\1***", text), ()
         return True
 

@@ -26,6 +26,7 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import scrub
+from ..core.requests import secrets_in_headers
 from .access import check_content_type
 from .answers import Reply, error_reply, gather
 from .bodies import ClientGoneError, Incoming, Rows
@@ -247,8 +248,12 @@ class Service:
 
     def _failed(self, error: Exception, call: Call) -> Reply:
         """Write a failure; what is the server's own fault goes to the log under the request's id."""
-        if isinstance(error, LanceNamespaceError) and error.http_status < 500:
-            return error_reply(error)
+        secrets = self._secrets(call)
+        if isinstance(error, LanceNamespaceError):
+            error.message = scrub(error.message, secrets)
+            error.detail = error.detail and scrub(error.detail, secrets)
+            if error.http_status < 500:
+                return error_reply(error)
         name = call.endpoint.operation.name
         if not isinstance(error, LanceNamespaceError):
             found: LanceNamespaceError = InternalError(
@@ -259,16 +264,19 @@ class Service:
             found = error
         found.instance = found.instance or call.id
         if found.code is ErrorCode.INTERNAL:
-            self._log_cause(found.__cause__ or found, f"request {call.id}: {name} failed")
+            self._log_cause(found.__cause__ or found, f"request {call.id}: {name} failed", secrets)
         else:
             logger.warning("request %s: %s: %s", call.id, name, found.message)
         return error_reply(found)
 
-    def _log_cause(self, error: BaseException, what: str) -> None:
+    def _secrets(self, call: Call) -> frozenset[str]:
+        """Return what no answer and no line of the log may hold: the namespace's and the caller's."""
+        own = self._namespace.config.secrets() if isinstance(self._namespace, Namespace) else set()
+        return secrets_in_headers(call.headers).union(own)
+
+    def _log_cause(self, error: BaseException, what: str, secrets: frozenset[str]) -> None:
         lines = "".join(traceback.format_exception(error))
-        if isinstance(self._namespace, Namespace):
-            lines = scrub(lines, self._namespace.config.secrets())
-        logger.error("%s\n%s", what, lines)
+        logger.error("%s\n%s", what, scrub(lines, secrets))
 
     async def _send(
         self,
@@ -344,7 +352,8 @@ class Service:
             logger.warning("request %s: %s was cut within its rows: %s", call.id, name, why)
             call.cut()
         except Exception as error:  # noqa: BLE001 - logged; there is no one to raise it to
-            self._log_cause(error, f"request {call.id}: {name} was cut in the middle of its rows")
+            what = f"request {call.id}: {name} was cut in the middle of its rows"
+            self._log_cause(error, what, self._secrets(call))
         finally:
             self._unsent -= held
             gone.cancel()
