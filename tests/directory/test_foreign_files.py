@@ -109,6 +109,17 @@ def test_a_folder_of_photos_stays_whole_when_all_tables_are_dropped(place: Place
     assert place.names() == {"photos/cat.jpg", "photos/2026/dog.jpg"}
 
 
+def test_a_table_whose_name_begins_alike_stays(place: Place) -> None:
+    others = ["t2", "t-1", "tt", "T2"]
+    for name in ["t", *others]:
+        place.namespace.create_table({"id": [name]}, ROWS)
+    place.put("t.lance.bak/data/0.lance")
+    kept = {path for path in place.names() if not path.startswith("t.lance/")}
+    place.namespace.drop_table(T)
+    assert place.names() == kept
+    assert all(place.namespace.count_table_rows({"id": [name]}).count == 3 for name in others)
+
+
 def test_a_dataset_with_everything_is_dropped_whole(place: Place) -> None:
     place.namespace.create_table({**T, "properties": {"k": "v"}}, ROWS)
     dataset = place.namespace.open_table(["t"])

@@ -86,6 +86,20 @@ def test_abort_deletes_what_no_message_names(quiet_lake: Lake, there: bool) -> N
     assert notes(quiet_lake) == []
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_abort_keeps_what_was_committed_after_all(quiet_lake: Lake, there: bool) -> None:
+    """The driver may not have heard that its commit took effect."""
+    if there:
+        quiet_lake.put("t", ROWS)
+    plan = planned(quiet_lake)
+    won, lost = written(plan), written(plan)
+    rows = quiet_lake.dataset("t").count_rows() if there else 0
+    writing.commit(plan, won)
+    writing.abort(plan, [*won, *lost])
+    assert quiet_lake.dataset("t").count_rows() == rows + 10
+    assert quiet_lake.data_files("t") == used(quiet_lake)
+
+
 @pytest.mark.parametrize("end", ["commit", "abort"])
 def test_an_attempt_that_ends_after_the_job_takes_its_files_back(
     quiet_lake: Lake, end: str

@@ -1,0 +1,59 @@
+"""What a caller calls its request stands in the log and in answers, and nothing else does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from lance_namespace_impls.server import serving
+from lance_namespace_impls.server.call import MAX_REQUEST_ID_LENGTH
+from lance_namespace_impls.server.requests import Headers
+from tests.servers.echo import EchoNamespace
+
+
+@pytest.fixture
+def uri() -> Iterator[str]:
+    with serving(EchoNamespace()) as uri:
+        yield uri
+
+
+def fail(uri: str, headers: dict[str, str | bytes]) -> str:
+    """Return the id of a request that fails in the server."""
+    sent = [(name.encode(), v.encode() if isinstance(v, str) else v) for name, v in headers.items()]
+    answer = httpx.post(f"{uri}/v1/table/broken/exists", headers=sent)
+    assert answer.status_code == 500
+    return str(answer.json()["instance"])
+
+
+def test_a_plain_one_is_kept(uri: str, caplog: pytest.LogCaptureFixture) -> None:
+    longest = "r" * MAX_REQUEST_ID_LENGTH
+    assert fail(uri, {"x-request-id": longest}) == longest
+    assert f"request {longest}" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "r" * (MAX_REQUEST_ID_LENGTH + 1), b"r\x85line", b"r\x9b31mred", b"r\ttab"],
+    ids=["empty", "too long", "a line", "a terminal's command", "a tab"],
+)
+def test_any_other_is_replaced(
+    uri: str, given: str | bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    found = fail(uri, {"x-request-id": given})
+    assert len(found) == 32 and found.isalnum()
+    text = given.decode("latin-1") if isinstance(given, bytes) else given
+    assert not text or text not in caplog.text
+
+
+def test_two_requests_without_one_have_two(uri: str) -> None:
+    assert fail(uri, {}) != fail(uri, {})
+
+
+@pytest.mark.parametrize("name", ["cookie", "set-cookie", "authorization", "proxy-authorization"])
+def test_credentials_of_the_hop_do_not_reach_the_operation(name: str) -> None:
+    headers = Headers([(name.encode(), b"session=1"), (b"x-mine", b"2")])
+    assert headers.context() == {"header.x-mine": "2"}
