@@ -134,6 +134,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def mutants(session: nox.Session) -> None:
+    """Put faults into the code, one at a time, and count those that the fast tests catch."""
+    install(session)
+    session.run("python", "-m", "tests.mutants", *session.posargs)
+
+
+@nox.session
 def lock(session: nox.Session) -> None:
     """Choose the newest versions that fit and write requirements.lock."""
     session.install("uv")

@@ -1,0 +1,3 @@
+from tests.mutants.run import main
+
+main()

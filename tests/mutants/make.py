@@ -1,0 +1,194 @@
+"""Faults made from the syntax tree, the same ones each time."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import random
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from .packages import PACKAGES, ROOT
+
+__all__ = ["Mutant", "equivalents", "mutants_of"]
+
+SEED = 20261122
+HERE = Path(__file__).parent
+COMPARED = {
+    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
+    ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
+}  # fmt: skip
+
+
+@frozen
+class Mutant:
+    """One fault: a text in a file that another takes the place of."""
+
+    file: str
+    line: int
+    start: int
+    end: int
+    old: str
+    new: str
+    why: str
+
+    @property
+    def name(self) -> str:
+        """What tells it from others, as long as its file does not change around it."""
+        text = "\0".join((self.file, str(self.line), self.old, self.new))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def apply(self, root: Path) -> None:
+        """Put the fault into a copy of the project."""
+        path = root / self.file
+        source = path.read_bytes()
+        assert source[self.start : self.end].decode() == self.old, f"{self.file} has changed"
+        path.write_bytes(source[: self.start] + self.new.encode() + source[self.end :])
+
+    def __str__(self) -> str:
+        old, new = (" ".join(text.split())[:70] for text in (self.old, self.new))
+        return f"{self.file}:{self.line}: {self.why}: {old} -> {new}"
+
+
+class Finder(ast.NodeVisitor):
+    """Finds all faults that a file could have."""
+
+    def __init__(self, file: str, source: bytes) -> None:
+        self.found: list[Mutant] = []
+        self._file, self._source = file, source
+        lines = source.splitlines(keepends=True)
+        self._starts = [0]
+        for line in lines:
+            self._starts.append(self._starts[-1] + len(line))
+
+    def _put(self, node: ast.AST, new: str, why: str) -> None:
+        start = self._starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
+        end = self._starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+        old = self._source[start:end].decode()
+        line: int = node.lineno  # type: ignore[attr-defined]
+        self.found.append(Mutant(self._file, line, start, end, old, new, why))
+
+    def visit_If(self, node: ast.If) -> None:
+        if _is_checking(node.test):
+            return
+        last = node.body[-1]
+        if isinstance(last, ast.Raise | ast.Return | ast.Continue) and not node.orelse:
+            self._put(node.test, "False", "a guard is dropped")
+        text = ast.unparse(node.test)
+        self._put(node.test, f"(not ({text}))", "a condition is negated")
+        self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        if len(node.ops) == 1:
+            left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
+            new = COMPARED[type(node.ops[0])]
+            self._put(node, f"({left} {new} {right})", "a comparison is another")
+        self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> None:
+        other = " or " if isinstance(node.op, ast.And) else " and "
+        parts = [f"({ast.unparse(value)})" for value in node.values]
+        self._put(node, f"({other.join(parts)})", "and is or")
+        self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, bool):
+            self._put(node, str(not node.value), "a constant is another")
+        elif isinstance(node.value, int | float):
+            self._put(node, str(node.value + 1), "a constant is another")
+
+    def visit_Call(self, node: ast.Call) -> None:
+        called = ast.unparse(node.func)
+        if called in ("TypeVar", "ParamSpec", "cast", "overload"):
+            return  # for the type checker alone
+        for keyword in node.keywords:
+            if keyword.arg is None or isinstance(keyword.value, ast.Constant):
+                continue
+            why = (
+                "a field of an answer is dropped"
+                if "Response" in called
+                else "a parameter is ignored"
+            )
+            self._put(keyword.value, "None", why)
+        self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Call) and not ast.unparse(node.value.func).startswith("log"):
+            self._put(node, "pass", "a call is dropped")
+        self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        # Annotations, defaults of declarations and decorators hold no behaviour that a test sees.
+        for each in (*node.body, *node.args.defaults):
+            self.visit(each)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.visit(node.value)
+
+    def visit_Raise(self, node: ast.Raise) -> None:
+        """Leave messages alone; the guard before is what matters."""
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
+        """Leave texts alone: their parts have no place of their own before Python 3.12."""
+
+
+def _is_checking(test: ast.expr) -> bool:
+    return ast.unparse(test) in ("TYPE_CHECKING", "__name__ == '__main__'")
+
+
+def _in_file(path: Path) -> Iterator[Mutant]:
+    source = path.read_bytes()
+    finder = Finder(path.relative_to(ROOT).as_posix(), source)
+    finder.visit(ast.parse(source))
+    yield from finder.found
+
+
+def equivalents() -> dict[str, str]:
+    """Return the mutants that nothing can tell from the original, and why."""
+    rows = tomllib.loads((HERE / "equivalent.toml").read_text("utf-8"))
+    return {row["mutant"]: row["why"] for row in rows.get("equivalent", [])}
+
+
+def by_hand(package: str) -> list[Mutant]:
+    """Return the faults of a package that are written down."""
+    rows = tomllib.loads((HERE / "by_hand.toml").read_text("utf-8"))
+    found = []
+    for row in rows.get(package, []):
+        source = (ROOT / row["file"]).read_bytes()
+        old = row["old"].encode()
+        if source.count(old) != 1:
+            raise ValueError(f"{row['file']} has {source.count(old)} of: {row['old']}")
+        start = source.index(old)
+        line = source.count(b"\n", 0, start) + 1
+        found.append(
+            Mutant(row["file"], line, start, start + len(old), row["old"], row["new"], row["why"])
+        )
+    return found
+
+
+def mutants_of(package: str) -> list[Mutant]:
+    """Return the faults of a package: those written down, and as many made as it is to have.
+
+    The choice goes by kinds of fault in turn, so that the frequent ones do not crowd out the rest;
+    an equivalent one is passed over, and the next takes its place.
+    """
+    passed_over = equivalents()
+    kinds: dict[str, list[Mutant]] = {}
+    for path in PACKAGES[package].files():
+        for mutant in _in_file(path):
+            kinds.setdefault(mutant.why, []).append(mutant)
+    chance = random.Random(f"{SEED}{package}")
+    for found in kinds.values():
+        chance.shuffle(found)
+    chosen: list[Mutant] = []
+    while len(chosen) < PACKAGES[package].mutants and any(kinds.values()):
+        for why in sorted(kinds):
+            if kinds[why]:
+                mutant = kinds[why].pop()
+                if mutant.name not in passed_over:
+                    chosen.append(mutant)
+    return [*by_hand(package), *chosen[: PACKAGES[package].mutants]]

@@ -1,0 +1,29 @@
+"""The list of faults: long enough, the same each time, and one that fits the code as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from .make import mutants_of
+from .packages import PACKAGES, ROOT
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_has_its_faults_the_same_each_time(package: str) -> None:
+    found = mutants_of(package)
+    assert [each.name for each in found] == [each.name for each in mutants_of(package)]
+    assert len(found) >= PACKAGES[package].mutants
+    assert all(each.old != each.new for each in found)
+    for each in found:
+        source = (ROOT / each.file).read_bytes()
+        assert source[each.start : each.end].decode() == each.old
+        compile(source[: each.start] + each.new.encode() + source[each.end :], each.file, "exec")
+
+
+def test_there_are_enough() -> None:
+    assert sum(package.mutants for package in PACKAGES.values()) >= 300
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_its_tests_are_there(package: str) -> None:
+    assert all((ROOT / test).exists() for test in PACKAGES[package].tests)
