@@ -56,9 +56,11 @@ def page_of(
         raise InvalidInputError(f"limit must be 1 or more, not {limit}")
     fingerprint = hashlib.sha256(json.dumps(list(of)).encode()).hexdigest()[:16]
     entries = listing(_read_token(page_token, fingerprint, from_name))
+    if limit is None:
+        return list(entries), None
     page: list[T] = []
     for entry in entries:
-        if limit is not None and len(page) == limit:
+        if len(page) == limit:
             last = key(page[-1])
             last = last if isinstance(last, str) else list(last)
             text = json.dumps([fingerprint, last], separators=(",", ":"), ensure_ascii=False)

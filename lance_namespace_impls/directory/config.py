@@ -6,10 +6,28 @@ from typing import ClassVar
 
 import attrs
 
+from lance_namespace_client.errors import InvalidInputError
+
 from ..core.config import Config, option
 from .filesystem import directory_path
 
 __all__ = ["DirectoryConfig"]
+
+_MANIFEST = ("auto", "true", "false")
+
+
+def _manifest(value: str) -> str:
+    """Return how a directory is to be kept.
+
+    Raises:
+        InvalidInputError: code 13, it is none of the known ways.
+    """
+    text = value.strip().lower()
+    if text not in _MANIFEST:
+        raise InvalidInputError(
+            f"dir: property 'manifest' must be one of {', '.join(_MANIFEST)}, not {value!r}"
+        )
+    return text
 
 
 @attrs.define(kw_only=True)
@@ -24,3 +42,32 @@ class DirectoryConfig(Config):
         converter=directory_path,
         doc="the directory: a URI, an absolute path, or a path relative to the current directory",
     )
+
+    manifest: str = option(
+        also=("manifest_enabled",),
+        default="auto",
+        converter=_manifest,
+        doc="whether a `__manifest` table keeps namespaces, properties and tables: `true` makes one "
+        "with the first change, `false` takes no notice of one, `auto` goes by what is there",
+    )
+
+    dir_listing_enabled: bool = option(
+        default=True,
+        doc="with a manifest: whether tables of the root are the subdirectories `name.lance`, which "
+        "clients see too that only list; else the manifest alone decides",
+    )
+
+    inline_optimization_enabled: bool = option(
+        default=True,
+        doc="taken from pylance's namespace: each change leaves the manifest compact in any case",
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Take a directory that is not listed for one with a manifest."""
+        if not self.dir_listing_enabled:
+            if self.manifest == "false":
+                raise InvalidInputError(
+                    "dir: dir_listing_enabled=false leaves nothing to go by with manifest=false; "
+                    "leave one of them out"
+                )
+            self.manifest = "true"

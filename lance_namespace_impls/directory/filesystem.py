@@ -76,8 +76,10 @@ class Directory:
         return f"{self.root.rstrip('/')}/{name}"
 
     def folder(self, location: str) -> str:
-        """Return the name of the table directory at a location."""
-        name = location.rsplit("/", 1)[1]
+        """Return the path of the table directory at a location, relative to the root."""
+        root = f"{self.root.rstrip('/')}/"
+        inside = location.startswith(root) and len(location) > len(root)
+        name = location[len(root) :] if inside else location.rsplit("/", 1)[1]
         return name if self.is_local else unquote(name)
 
     def _path(self, *parts: str) -> str:

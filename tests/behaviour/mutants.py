@@ -276,7 +276,7 @@ class LeaksStorage(DirectoryNamespace):
 class RenameForgets(DirectoryNamespace):
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         super().move_table(entry, new)
-        folder = self._live_folder(new[-1])
+        folder = self._flat._live_folder(new[-1])
         self._directory.remove_marker(f"{folder}/.lance-properties")
 
 

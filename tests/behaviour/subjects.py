@@ -23,7 +23,7 @@ from lance_namespace_impls.directory import DirectoryNamespace
 from ..iceberg.subject import iceberg_subject, nessie_subject, polaris_subject
 from ..unity.subject import unity_server_subject, unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
-from .subject import STORAGE_OPTIONS, Identifier, Subject
+from .subject import NAMES, STORAGE_OPTIONS, Identifier, Subject
 
 __all__ = ["SUBJECTS", "Backend", "Entry", "parameters"]
 
@@ -115,6 +115,37 @@ def directory_subject(
 def directory(folder: Path) -> Iterator[Subject]:
     """A local directory."""
     yield directory_subject(folder / "tables")
+
+
+def manifest_subject(root: Path) -> Subject:
+    """Give the subject of a directory whose manifest alone says what is there."""
+
+    def reset() -> Mapping[Identifier, Mapping[str, str]]:
+        shutil.rmtree(root, ignore_errors=True)
+        return {}
+
+    return Subject(
+        name="dir with a manifest",
+        connect=lambda: DirectoryNamespace.from_properties(
+            {"root": str(root), "manifest": "true", "dir_listing_enabled": "false"}
+        ),
+        reset=reset,
+        # Where its tables are is not their names'.
+        capabilities=evolve(DirectoryNamespace.with_manifest, storage_only=False),
+        location=lambda identifier, properties: None,
+        registers=True,
+        elsewhere=lambda name: f"{root}/elsewhere/{name}",
+        deepest=3,
+        names=NAMES.filter(lambda name: "$" not in name),
+        refused_names=st.sampled_from((*NO_DIRECTORY_NAMES, "a$b")),
+    )
+
+
+@backend("dir-manifest", runs=80)
+@contextmanager
+def directory_with_manifest(folder: Path) -> Iterator[Subject]:
+    """A local directory whose manifest alone says what is there."""
+    yield manifest_subject(folder / "tables")
 
 
 # --- catalogs with levels, in memory

@@ -583,7 +583,7 @@ class Tree:
         if location == "":
             faults.add(BAD_INPUT)
         if location is not None and self._location(identifier) is None:
-            faults.add(UNSUPPORTED)
+            faults.add(BAD_INPUT if self.subject.registers else UNSUPPORTED)
         if self.subject.capabilities.storage_only and location is not None:
             faults |= set() if location.rstrip("/") == self._location(identifier) else {BAD_INPUT}
             if self._is_occupied(location.rstrip("/")):
@@ -615,7 +615,7 @@ class Tree:
         if not location:
             faults.add(BAD_INPUT)
         stays = mode == "Overwrite" and table is not None and location == table.location
-        if self._location(identifier) is None and not stays:
+        if self._location(identifier) is None and not (stays or self.subject.registers):
             faults.add(UNSUPPORTED)
         if self.subject.capabilities.storage_only:
             own = {where for where, whose in self.deregistered.items() if whose == identifier}

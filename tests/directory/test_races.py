@@ -24,8 +24,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.directory import filesystem
-from lance_namespace_impls.directory import namespace as directory_namespace
+from lance_namespace_impls.directory import filesystem, folders
 
 RACERS = 8
 ROUNDS = 25
@@ -369,7 +368,7 @@ def test_a_table_that_is_being_filled_is_named_and_left_alone(
     request_: dict[str, Any],
     rows: Any,
 ) -> None:
-    monkeypatch.setattr(directory_namespace, "LOCK_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(folders, "LOCK_TIMEOUT_SECONDS", 0.05)
     one, two = pair
     outcomes: list[Outcome] = []
     created = one.create_table(

@@ -1,0 +1,307 @@
+"""Tables that are where their names say: subdirectories of the root."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    TableAlreadyExistsError,
+)
+
+from ..catalog.entry import TableEntry
+from ..catalog.errors import namespace_not_found, table_exists, table_not_found
+from ..core.identifiers import Identifier
+from ..core.location import fresh_location
+from ..core.paging import sorted_after
+from . import folders
+from .folders import TableFolders
+from .names import (
+    BESIDE,
+    DECLARED,
+    DEREGISTERED,
+    IS_BESIDE,
+    MAX_FOLDER_BYTES,
+    PROPERTIES,
+    SUFFIX,
+    dump,
+)
+
+__all__ = ["FlatTables"]
+
+
+class FlatTables(TableFolders):
+    """The tables directly below the root; storage is all there is."""
+
+    plain = True
+    """Whether a subdirectory ``name`` is a table too, as ``name.lance`` is."""
+    beside = True
+    """Whether a new table goes beside the directory of one that was deregistered."""
+
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        if parent:
+            raise namespace_not_found(parent)
+        found = self.directory.folders(self._unreadable)
+        found = [folder for folder in found if not folder.startswith((".", "_"))]
+        if not self.plain:
+            found = [folder for folder in found if folder.endswith(SUFFIX)]
+        deregistered = self._deregistered(found) if found else set()
+        live = [folder for folder in found if folder not in deregistered]
+        names = self._names_of(live)
+        twice = {name for name, count in Counter(names).items() if count > 1}
+        for name in sorted(twice):
+            self._unreadable(_ambiguous(name))
+        return sorted_after([name for name in names if name not in twice], after)
+
+    def _deregistered(self, folders: Sequence[str]) -> set[str]:
+        """Return the directories that are no tables, or cannot be looked at and are left out."""
+        try:
+            kinds = self.directory.kinds(*(f"{folder}/{DEREGISTERED}" for folder in folders))
+        except OSError as error:
+            if len(folders) > 1:  # one of them fails; the others are still to be told
+                return {out for each in folders for out in self._deregistered([each])}
+            what = f"ListTables: table {folders[0].removesuffix(SUFFIX)} cannot be read"
+            self._unreadable(self._owner.translate(error, what))
+            return {*folders}
+        return {f for f, kind in zip(folders, kinds, strict=True) if kind != "missing"}
+
+    def _unreadable(self, error: LanceNamespaceError) -> None:
+        """Raise, or warn where what cannot be read is to be left out of a listing."""
+        if not self._owner.config.skip_unreadable:
+            raise error
+        warnings.warn(f"{error} (left out)", stacklevel=2)
+
+    def _live_folder(self, name: str) -> str | None:
+        """Find the directory of a table, or None where the name has none.
+
+        Raises:
+            InvalidTableStateError: code 19, there are two.
+        """
+        live: Sequence[str] = self._live(self._own_folders(name))
+        if not [folder for folder in live if self._names_of([folder]) == [name]]:
+            live = self._beside(name)
+        if len(live) > 1:
+            raise _ambiguous(name)
+        return live[0] if live else None
+
+    def _own_folders(self, name: str) -> tuple[str, ...]:
+        """Return the directories that are called after a table."""
+        return (f"{name}{SUFFIX}", name) if self.plain else (f"{name}{SUFFIX}",)
+
+    def _live(self, folders: Sequence[str]) -> list[str]:
+        """Return those of some directories that are there and not deregistered."""
+        markers = (f"{folder}/{DEREGISTERED}" for folder in folders)
+        kinds = self.directory.kinds(*folders, *markers)
+        return [
+            folder
+            for folder, kind, marker in zip(
+                folders, kinds[: len(folders)], kinds[len(folders) :], strict=True
+            )
+            if kind == "directory" and marker != "file"
+        ]
+
+    def _names_of(self, folders: Sequence[str]) -> list[str]:
+        """Return the tables' names of directories."""
+        shaped = [folder for folder in folders if IS_BESIDE.fullmatch(folder)]
+        kinds = self.directory.kinds(*(f"{folder}/{BESIDE}" for folder in shaped))
+        beside = {f for f, kind in zip(shaped, kinds, strict=True) if kind == "file"}
+        return [
+            folder.removesuffix(SUFFIX)[:-9] if folder in beside else folder.removesuffix(SUFFIX)
+            for folder in folders
+        ]
+
+    def _beside(self, name: str) -> list[str]:
+        """Return the live directories of a table whose own directory is, or was, occupied."""
+        shaped = [
+            folder
+            for folder in self.directory.starting_with(f"{name}-", self._unreadable)
+            if (shape := IS_BESIDE.fullmatch(folder)) is not None and shape[1] == name
+        ]
+        live = self._live(shaped)
+        return [f for f, of in zip(live, self._names_of(live), strict=True) if of == name]
+
+    def default_location(self, identifier: Identifier) -> str:
+        return self.directory.location(f"{identifier[-1]}{SUFFIX}")
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        folder = self._live_folder(identifier[-1])
+        if folder is None:
+            self.directory.require_directory()
+            raise table_not_found(identifier)
+        return self._entry(identifier, folder, self.read_properties(folder))
+
+    def _entry(
+        self, identifier: Identifier, folder: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        location = self.directory.location(folder)
+        return TableEntry(id=identifier, location=location, properties=properties)
+
+    def add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        name = identifier[-1]
+        own = f"{name}{SUFFIX}"
+        if location is not None and self._named_folder(name, location) != own:
+            raise InvalidInputError(
+                f"table {name}: a new table of this directory is at "
+                f"{self.directory.location(own)}; leave the location out"
+            )
+        self.directory.require_directory()
+        self.refuse_taken(identifier)
+        files = {DECLARED: b""}
+        if properties:
+            files[PROPERTIES] = dump(properties)
+        if self.directory.add(own, files):
+            return self._entry(identifier, own, properties)
+        with self._beside_occupied(identifier) as folder:
+            if location is not None:
+                raise _occupied(name, self.directory.location(own))
+            if not self.directory.add(folder, {**files, BESIDE: b""}):
+                raise table_exists(identifier)
+        return self._entry(identifier, folder, properties)
+
+    @contextmanager
+    def _beside_occupied(self, identifier: Identifier) -> Iterator[str]:
+        """Return the name of a directory beside an occupied one, on local storage to one at a time."""
+        own = f"{identifier[-1]}{SUFFIX}"
+        folder = f"{fresh_location(identifier[-1])}{SUFFIX}"
+        if not self.beside or len(folder.encode()) > MAX_FOLDER_BYTES:
+            raise _occupied(identifier[-1], self.directory.location(own))
+        try:
+            with self.directory.lock(own):
+                self.refuse_taken(identifier)
+                yield folder
+        except FileNotFoundError as error:
+            raise TableAlreadyExistsError(
+                f"table {identifier[-1]} cannot be created: {self.directory.location(own)} leads nowhere, "
+                "or has gone meanwhile; try again, or remove it"
+            ) from error
+
+    def refuse_taken(self, identifier: Identifier) -> None:
+        """Refuse a name that has a live directory, or a file (code 5)."""
+        name = identifier[-1]
+        if self._live_folder(name) is not None:
+            raise table_exists(identifier)
+        own = self._own_folders(name)
+        for folder, kind in zip(own, self.directory.kinds(*own), strict=True):
+            if kind == "file":
+                raise TableAlreadyExistsError(
+                    f"table {name} cannot be created: {self.directory.location(folder)} is a file"
+                )
+
+    def adopt_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        name = identifier[-1]
+        folder = self._named_folder(name, location)
+        if folder is None:
+            raise InvalidInputError(
+                f"table {name}: {location} is not its directory; in this namespace a table's data is "
+                f"at {self.directory.location(name + SUFFIX)}"
+            )
+        if self.directory.kinds(folder)[0] != "directory":
+            raise InvalidInputError(f"table {name}: there is no directory at {location}")
+        self.directory.refuse_link(folder)
+        own = f"{name}{SUFFIX}"
+        locked = own if self.directory.kinds(own)[0] == "directory" else folder
+        try:
+            with self.directory.lock(locked):
+                self._revive(identifier, folder, properties)
+        except FileNotFoundError as error:
+            raise ConcurrentModificationError(
+                f"table {name}: {self.directory.location(locked)} has gone meanwhile; look again"
+            ) from error
+        return self._entry(identifier, folder, properties)
+
+    def _revive(self, identifier: Identifier, folder: str, properties: Mapping[str, str]) -> None:
+        """Return the directory of a deregistered table to the catalog."""
+        if self._live_folder(identifier[-1]) is not None:
+            raise table_exists(identifier)
+        if self.directory.kinds(f"{folder}/{DEREGISTERED}")[0] != "file":
+            raise table_exists(identifier)
+        if properties:
+            self.directory.write(f"{folder}/{PROPERTIES}", dump(properties))
+        else:
+            self.directory.remove_marker(f"{folder}/{PROPERTIES}")
+        self.directory.remove_marker(f"{folder}/{DEREGISTERED}")
+
+    def _named_folder(self, name: str, location: str) -> str | None:
+        """Return the directory that a location names, if it is one of the table's own."""
+        last = self.directory.folder(f"/{location.rstrip('/')}")
+        beside: Sequence[str] = (
+            (last,) if IS_BESIDE.fullmatch(last) and self._names_of([last]) == [name] else ()
+        )
+        for folder in (*self._own_folders(name), *beside):
+            own = self.directory.location(folder)
+            if location.rstrip("/") in (own, own.removeprefix("file://"), f"file://{own}", folder):
+                return folder
+        return None
+
+    def remove_table(self, entry: TableEntry) -> None:
+        self.directory.refuse_link(self.folder(entry))
+        try:
+            marked = self.directory.create_marker(f"{self.folder(entry)}/{DEREGISTERED}")
+        except FileNotFoundError:
+            marked = False
+        if not marked:
+            raise table_not_found(entry.id)
+
+    def remove_table_and_data(self, entry: TableEntry) -> None:
+        """Delete a table's directory.
+
+        Raises:
+            InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
+        """
+        with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
+            trash = self.move_to_trash(entry)
+        self.delete(entry, trash)
+
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
+        self.refuse_taken(new)
+        old = self.folder(entry)
+        folder = new[-1] + (SUFFIX if old.endswith(SUFFIX) else "")
+        try:
+            with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
+                if self.directory.move(old, folder):
+                    self.directory.remove_marker(f"{folder}/{BESIDE}")
+                    return
+                with self._beside_occupied(new) as beside:
+                    self.directory.create_marker(f"{old}/{BESIDE}")
+                    if not self.directory.move(old, beside):
+                        raise table_exists(new)
+        except FileNotFoundError as error:
+            raise table_not_found(entry.id) from error
+
+    def change_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        folder = self.folder(entry)
+        self.directory.refuse_link(folder)
+        try:
+            with self.directory.lock(folder):
+                properties = {**self.read_properties(folder), **changed}
+                for key in removed:
+                    properties.pop(key, None)
+                self.directory.write(f"{folder}/{PROPERTIES}", dump(properties))
+        except FileNotFoundError as error:
+            raise table_not_found(entry.id) from error
+        return properties
+
+
+def _ambiguous(name: str) -> InvalidTableStateError:
+    return InvalidTableStateError(
+        f"table {name} has two directories, {name}/ and {name}{SUFFIX}/: rename or remove one"
+    )
+
+
+def _occupied(name: str, location: str) -> TableAlreadyExistsError:
+    return TableAlreadyExistsError(
+        f"table {name} was deregistered and its data is still at {location}: register it, or delete "
+        "that directory"
+    )

@@ -1,0 +1,412 @@
+"""The manifest of a directory: a Lance table with a row for each namespace and table.
+
+Every change rewrites the table, which is small, in one commit that succeeds only on the version
+that it was made from. So the manifest is always one compact file in order, and of two changes at the
+same moment the second is decided again on what the first made of it.
+
+Source: what pylance 14.0.2 writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import time
+import warnings
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from datetime import timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+from attrs import evolve, field, frozen
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidTableStateError,
+)
+
+from ..core.errors import first_line
+from .filesystem import Directory
+from .names import DELIMITER, MANIFEST, SUFFIX
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["NAMESPACE", "TABLE", "TABLE_VERSION", "Change", "Manifest", "Row", "Snapshot"]
+
+NAMESPACE, TABLE, TABLE_VERSION = "namespace", "table", "table_version"
+STORAGE_VERSION: Literal["2.2"] = "2.2"
+RETRY_SECONDS = 60.0
+KEEP_MINUTES = 5
+CLEAN_EVERY = 64
+MAX_CHUNKS = 16
+FIRST_BATCH, MAX_BATCH = 128, 8192
+_PRIMARY_KEY = {"lance-schema:unenforced-primary-key:position": "0"}
+# What sorts right after everything that starts with an identifier and the delimiter.
+_AFTER = chr(ord(DELIMITER) + 1)
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("object_id", pa.string(), nullable=False, metadata=_PRIMARY_KEY),
+            pa.field("object_type", pa.string(), nullable=False),
+            pa.field("location", pa.string()),
+            pa.field("metadata", pa.string()),
+            pa.field("base_objects", pa.list_(pa.field("object_id", pa.string()))),
+        ]
+    )
+
+
+@frozen(kw_only=True)
+class Row:
+    """One object of the manifest."""
+
+    id: str
+    type: str
+    location: str | None = None
+    """Path of a table's directory, relative to the root."""
+    properties: Mapping[str, str] = field(factory=dict)
+    more: Mapping[str, Any] = field(factory=dict, repr=False)
+    """The columns that this package does not know."""
+
+    def columns(self) -> dict[str, Any]:
+        """Return the row as the manifest keeps it."""
+        metadata = json.dumps(dict(self.properties), ensure_ascii=False)
+        return {
+            **self.more,
+            "object_id": self.id,
+            "object_type": self.type,
+            "location": self.location,
+            "metadata": metadata if self.properties else None,
+        }
+
+
+@frozen(kw_only=True)
+class Change:
+    """What a commit does: the rows that go, and those that come or take the place of others."""
+
+    remove: Sequence[str] = ()
+    put: Sequence[Row] = ()
+
+
+@frozen(kw_only=True)
+class Snapshot:
+    """One version of the manifest."""
+
+    version: int
+    table: pa.Table
+    """The rows, in the order of their identifiers."""
+    ids: list[str]
+    metadata: Mapping[str, str]
+    """The properties of the root."""
+
+    @classmethod
+    def read(cls, dataset: Any) -> Snapshot:
+        """Read all rows of an opened manifest."""
+        return cls.of(dataset.version, dataset.to_table(), dict(dataset.metadata or {}))
+
+    @classmethod
+    def of(cls, version: int, table: pa.Table, metadata: Mapping[str, str]) -> Snapshot:
+        """Return rows in any order as a snapshot."""
+        ids = table["object_id"].to_pylist()
+        if any(left > right for left, right in pairwise(ids)):
+            table = table.sort_by("object_id")
+            ids = table["object_id"].to_pylist()
+        return cls(version=version, table=table.combine_chunks(), ids=ids, metadata=metadata)
+
+    def _index(self, object_id: str) -> int | None:
+        index = bisect_left(self.ids, object_id)
+        return index if index < len(self.ids) and self.ids[index] == object_id else None
+
+    def type_of(self, object_id: str) -> str | None:
+        """Return the type of an object; None where there is none."""
+        index = self._index(object_id)
+        return None if index is None else self.table["object_type"][index].as_py()
+
+    def row(self, object_id: str) -> Row | None:
+        """Return an object; None where there is none.
+
+        Raises:
+            InvalidTableStateError: code 19, its properties cannot be read.
+        """
+        index = self._index(object_id)
+        if index is None:
+            return None
+        (found,) = self.table.slice(index, 1).to_pylist()
+        return Row(
+            id=found.pop("object_id"),
+            type=found.pop("object_type"),
+            location=found.pop("location"),
+            properties=_properties(object_id, found.pop("metadata")),
+            more=found,
+        )
+
+    def children(self, parent: str, type: str, after: str | None) -> Iterator[str]:
+        """Return the names of the direct children of a type in order, from after `after`.
+
+        Args:
+            parent: identifier of the namespace; the root is empty.
+            type: ``namespace`` or ``table``.
+            after: name to start after; None starts at the first.
+        """
+        prefix = f"{parent}{DELIMITER}" if parent else ""
+        skip = len(prefix)
+        index = bisect_left(self.ids, prefix if after is None else f"{prefix}{after}")
+        end = bisect_left(self.ids, f"{parent}{_AFTER}", index) if parent else len(self.ids)
+        size = FIRST_BATCH
+        while index < end:
+            until = min(index + size, end)
+            size = MAX_BATCH
+            types = self.table["object_type"].slice(index, until - index).to_pylist()
+            for object_id, found in zip(self.ids[index:until], types, strict=True):
+                name = object_id[skip:]
+                if DELIMITER in name:  # everything below it comes in a row
+                    below = f"{prefix}{name.partition(DELIMITER)[0]}{_AFTER}"
+                    index, size = bisect_left(self.ids, below, index), FIRST_BATCH
+                    break
+                index += 1
+                if found == type and name != after:
+                    yield name
+
+    def tables_elsewhere(self) -> dict[str, str]:
+        """Return the tables of the root that are not at ``name.lance``, with where they are."""
+        import pyarrow.compute as pc
+
+        ids, locations = self.table["object_id"], self.table["location"]
+        usual = pc.binary_join_element_wise(ids, SUFFIX, "")
+        wanted = pc.and_(
+            pc.and_(
+                pc.equal(self.table["object_type"], TABLE),
+                pc.invert(pc.match_substring(ids, DELIMITER)),
+            ),
+            pc.fill_null(pc.not_equal(locations, usual), fill_value=False),
+        )
+        found = self.table.select(["object_id", "location"]).filter(wanted).to_pylist()
+        return {row["object_id"]: row["location"] for row in found}
+
+    def below(self, object_id: str) -> list[str]:
+        """Return the identifiers of everything below an object, at any depth."""
+        start = bisect_left(self.ids, f"{object_id}{DELIMITER}")
+        return self.ids[start : bisect_left(self.ids, f"{object_id}{_AFTER}", start)]
+
+    def changed(self, change: Change) -> tuple[pa.Table, list[str]]:
+        """Return the rows and their identifiers as they are after a change, in order."""
+        import pyarrow as pa
+
+        put = {row.id: row for row in change.put}
+        pieces, start = [], 0
+        ids: list[str] = []
+        for object_id in sorted({*change.remove, *put}):
+            index = bisect_left(self.ids, object_id)
+            pieces.append(self.table.slice(start, index - start))
+            ids += self.ids[start:index]
+            if object_id in put:
+                columns = put[object_id].columns()
+                pieces.append(pa.Table.from_pylist([columns], schema=self.table.schema))
+                ids.append(object_id)
+            start = index + (index < len(self.ids) and self.ids[index] == object_id)
+        pieces.append(self.table.slice(start))
+        table = pa.concat_tables(pieces)
+        if table["object_id"].num_chunks > MAX_CHUNKS:
+            table = table.combine_chunks()
+        return table, ids + self.ids[start:]
+
+
+def _properties(object_id: str, metadata: str | None) -> dict[str, str]:
+    if metadata is None:
+        return {}
+    try:
+        found = json.loads(metadata)
+        if isinstance(found, dict):
+            return {k: v if isinstance(v, str) else json.dumps(v) for k, v in found.items()}
+    except ValueError:
+        pass
+    raise InvalidTableStateError(
+        f"the manifest's row {object_id!r} has metadata that is not a JSON object: mend it, or "
+        "remove the row"
+    )
+
+
+class Manifest:
+    """The manifest of one directory.
+
+    Args:
+        directory: the file system below the root.
+        options: object-store options by pylance's names.
+        session: gives the ``lance.Session`` that tables share.
+    """
+
+    def __init__(
+        self, directory: Directory, options: Mapping[str, str], session: Callable[[], Any]
+    ) -> None:
+        self._directory = directory
+        self._options = dict(options) or None
+        self._session = session
+        self._opened: tuple[Any, Any, Snapshot] | None = None
+
+    @property
+    def location(self) -> str:
+        """Where the manifest is."""
+        return self._directory.location(MANIFEST)
+
+    def exists(self) -> bool:
+        """Return whether the directory has a manifest."""
+        return self._directory.kinds(f"{MANIFEST}/_versions")[0] == "directory"
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the newest version; None where the directory has no manifest."""
+        opened, identity = self._opened, self._identity()
+        if opened is not None and opened[0] == identity:
+            try:
+                if opened[1].latest_version == opened[2].version:
+                    return opened[2]
+            except OSError:  # it has gone, or is another by now
+                if self.exists():
+                    raise
+        dataset = self._open()
+        if dataset is None:
+            self._opened = None
+            return None
+        return self._remember(identity, dataset, Snapshot.read(dataset))
+
+    def _remember(self, identity: Any, dataset: Any, snapshot: Snapshot) -> Snapshot:
+        self._opened = (identity, dataset, snapshot)
+        return snapshot
+
+    def _identity(self) -> Any:
+        """Return what tells the manifest on local storage from one made anew in its place."""
+        if not self._directory.is_local:
+            return None
+        try:
+            found = os.stat(self.location)
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _open(self) -> Any:
+        import lance
+
+        try:
+            return lance.LanceDataset(
+                self.location, storage_options=self._options, session=self._session()
+            )
+        except ValueError as error:
+            if "was not found" not in str(error):
+                raise
+            return None
+
+    def create(self, rows: Sequence[Row] = ()) -> bool:
+        """Make a manifest with these rows, all at once; False where there is one already."""
+        import lance
+        import pyarrow as pa
+
+        columns = [row.columns() for row in sorted(rows, key=lambda row: row.id)]
+        try:
+            lance.write_dataset(
+                pa.Table.from_pylist(columns, schema=_schema()),
+                self.location,
+                mode="create",
+                data_storage_version=STORAGE_VERSION,
+                storage_options=self._options,
+            )
+        except OSError as error:
+            if "already exists" not in str(error) and "onflict" not in str(error):
+                raise
+            return False
+        return True
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Return what keeps other processes of this machine from changing the manifest."""
+        return self._directory.lock(MANIFEST) if self._directory.is_local else nullcontext()
+
+    def change(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
+        """Change the manifest, or leave it as it is where `decide` raises or returns None.
+
+        Args:
+            decide: looks at the newest version and says what to change; it is asked again where
+                somebody else was first.
+
+        Returns:
+            the version after the change.
+
+        Raises:
+            ConcurrentModificationError: code 14, others were first for a minute.
+        """
+        if self.snapshot() is None:
+            self.create()
+        with self.lock():
+            return self.change_locked(decide)
+
+    def change_locked(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
+        """Change the manifest for a caller that holds its lock."""
+        until = time.monotonic() + RETRY_SECONDS
+        wait = 0.005
+        while True:
+            before = self.snapshot()
+            if before is None:
+                raise ConcurrentModificationError(f"{self.location} has gone meanwhile; try again")
+            change = decide(before)
+            if change is None or not (change.remove or change.put):
+                return before
+            after = self._commit(before, change)
+            if after is not None:
+                return after
+            if time.monotonic() > until:
+                raise ConcurrentModificationError(
+                    f"{self.location}: others keep changing the manifest; try again"
+                )
+            time.sleep(random.uniform(0, wait))
+            wait = min(wait * 2, 0.5)
+
+    def _commit(self, before: Snapshot, change: Change) -> Snapshot | None:
+        """Commit a change of a version; None where there is a newer one."""
+        import lance
+        from lance.commit import CommitConflictError
+        from lance.fragment import write_fragments
+
+        assert self._opened is not None
+        identity, dataset, _ = self._opened
+        if dataset.version != before.version:
+            dataset = dataset.checkout_version(before.version)
+        table, ids = before.changed(change)
+        fragments = write_fragments(
+            table,
+            dataset,
+            schema=table.schema,
+            mode="overwrite",
+            data_storage_version=dataset.data_storage_version,
+            storage_options=self._options,
+        )
+        try:
+            committed = lance.LanceDataset.commit(
+                dataset,
+                lance.LanceOperation.Overwrite(table.schema, fragments),
+                read_version=before.version,
+                storage_options=self._options,
+                max_retries=0,
+            )
+        except CommitConflictError:
+            return None
+        after = evolve(before, version=committed.version, table=table, ids=ids)
+        self._remember(identity, committed, after)
+        if committed.version % CLEAN_EVERY == 0:
+            self._clean(committed)
+        return after
+
+    def _clean(self, dataset: Any) -> None:
+        """Delete old versions, which nobody reads any more."""
+        try:
+            dataset.cleanup_old_versions(
+                older_than=timedelta(minutes=KEEP_MINUTES), error_if_tagged_old_versions=False
+            )
+        except OSError as error:
+            warnings.warn(
+                f"{self.location}: old versions of the manifest stay: {first_line(error)}",
+                stacklevel=2,
+            )

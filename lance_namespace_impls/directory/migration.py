@@ -1,0 +1,157 @@
+"""Giving a directory a manifest, and taking it away where nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    NamespaceNotFoundError,
+)
+
+from ..core.identifiers import ROOT
+from .flat import FlatTables
+from .manifest import TABLE, Change, Manifest, Row, Snapshot
+from .mirrored import RootTables
+from .names import DELIMITER, MANIFEST, PROPERTIES, check_name, dump
+
+__all__ = ["Migration", "to_flat", "to_manifest"]
+
+SHOWN = 3
+
+
+@frozen(kw_only=True)
+class Migration:
+    """What a migration did, or would do."""
+
+    to: str
+    """``manifest`` or ``flat``."""
+    tables: list[str]
+    """Names of the tables that it took over, in order."""
+    done: bool
+    """False where it was only looked at."""
+
+
+def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migration:
+    """Give a flat directory a manifest that lists its tables.
+
+    The manifest comes with all rows at once, so that whoever lists the directory meanwhile sees
+    every name before and after. Tables stay where they are.
+
+    Args:
+        flat: the tables of the directory as they are without a manifest.
+        manifest: the manifest.
+        dry_run: whether to change nothing.
+
+    Raises:
+        InvalidInputError: code 13, a name has a ``$``, which joins the names in a manifest.
+        InvalidTableStateError: code 19, a table is in two directories.
+    """
+    if manifest.snapshot() is not None:
+        return Migration(to="manifest", tables=[], done=not dry_run)
+    rows = {row.id: row for row in _rows(flat)}
+    impossible = [name for name in rows if DELIMITER in name]
+    if impossible:
+        raise InvalidInputError(
+            f"{flat.directory.root} cannot get a manifest, which joins names with {DELIMITER!r}: "
+            f"rename {_shown(impossible)}"
+        )
+    if not dry_run:
+        manifest.create(list(rows.values()))
+        # What came after the look is listed too, wherever it is.
+        late = {row.id: row for row in _rows(flat) if row.id not in rows}
+
+        def add(snapshot: Snapshot) -> Change:
+            return Change(put=[row for row in late.values() if snapshot.type_of(row.id) is None])
+
+        manifest.change(add)
+        rows |= late
+    return Migration(to="manifest", tables=sorted(rows), done=not dry_run)
+
+
+def _rows(flat: FlatTables) -> Iterator[Row]:
+    for name in flat.table_names(ROOT, None):
+        entry = flat.load_table((name,))
+        yield Row(
+            id=name, type=TABLE, location=flat.folder(entry), properties=dict(entry.properties)
+        )
+
+
+def to_flat(root: RootTables, flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migration:
+    """Take the manifest of a directory away.
+
+    Args:
+        root: the tables of the root as they are with the manifest.
+        flat: the tables of the directory as they are without it.
+        manifest: the manifest.
+        dry_run: whether to change nothing.
+
+    Raises:
+        NamespaceNotFoundError: code 1, the directory has no manifest.
+        InvalidTableStateError: code 19, something would be lost, or would show as a table.
+    """
+    snapshot = manifest.snapshot()
+    if snapshot is None:
+        raise NamespaceNotFoundError(f"{flat.directory.root} has no manifest")
+    if dry_run:
+        tables = _flat_tables(root, flat, snapshot)
+        return Migration(to="flat", tables=sorted(tables), done=False)
+    with manifest.lock():
+        snapshot = manifest.snapshot()
+        if snapshot is None:
+            raise NamespaceNotFoundError(f"{flat.directory.root} has no manifest")
+        tables = _flat_tables(root, flat, snapshot)
+        for folder, properties in tables.values():
+            if properties and not flat.directory.is_link(folder):
+                flat.directory.write(f"{folder}/{PROPERTIES}", dump(properties))
+        newest = manifest.snapshot()
+        if newest is None or newest.version != snapshot.version:
+            raise ConcurrentModificationError(
+                f"{manifest.location} was changed meanwhile; try again"
+            )
+        trash = flat.directory.move_to_trash(MANIFEST)
+    flat.directory.delete(trash)
+    return Migration(to="flat", tables=sorted(tables), done=True)
+
+
+def _flat_tables(
+    root: RootTables, flat: FlatTables, snapshot: Snapshot
+) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return the tables with their directories and properties, if these are all there is."""
+    where = flat.directory.root
+    nested = [name for name in snapshot.ids if DELIMITER in name]
+    others = [name for name in snapshot.ids if snapshot.type_of(name) != TABLE]
+    if nested or others:
+        raise InvalidTableStateError(
+            f"{where} cannot go without its manifest, which alone knows {_shown(others + nested)}: "
+            "drop or move them first"
+        )
+    if snapshot.metadata:
+        raise InvalidTableStateError(
+            f"{where} cannot go without its manifest, which alone keeps properties of the root: "
+            f"{_shown(list(snapshot.metadata))}"
+        )
+    tables = {}
+    for name in root.table_names(ROOT, None):
+        check_name(name)
+        entry = root.load_table((name,))
+        tables[name] = (root.folder(entry), entry.properties)
+    without = {name: flat.folder(flat.load_table((name,))) for name in flat.table_names(ROOT, None)}
+    differ = {
+        name for name in {*tables, *without} if tables.get(name, ("",))[0] != without.get(name)
+    }
+    if differ:
+        raise InvalidTableStateError(
+            f"{where} cannot go without its manifest: {_shown(sorted(differ))} would be lost, or be "
+            "tables that are none now; drop the tables, or move the directories elsewhere"
+        )
+    return tables
+
+
+def _shown(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(map(repr, names[:SHOWN])) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,310 @@
+"""Tables in the root of a directory with a manifest, where clients that only list see them too.
+
+Such a client goes by the subdirectories ``name.lance`` alone, and pylance does so for the root even
+where it reads the manifest. So does this module: a table of the root is its subdirectory, and has a
+row beside it for clients that go by the manifest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve
+
+from lance_namespace_client.errors import TableNotFoundError, UnsupportedError
+
+from ..catalog.entry import TableEntry
+from ..catalog.errors import namespace_exists, table_exists, table_not_found
+from ..core.identifiers import Identifier, format_identifier
+from . import folders
+from .flat import FlatTables
+from .manifest import TABLE, Change, Row, Snapshot
+from .names import PROPERTIES, SUFFIX, dump, object_id
+from .nested import NestedTables, moved, require_namespace
+
+__all__ = ["RootTables"]
+
+MOVING = ".lance-moving"
+"""On local storage, which directory is being renamed, from when on until its row is too."""
+
+
+class RootTables(FlatTables):
+    """The tables in the root of a directory with a manifest.
+
+    Args:
+        nested: the namespaces and tables of the manifest.
+    """
+
+    plain = False
+    beside = False
+
+    def __init__(self, nested: NestedTables) -> None:
+        super().__init__(nested.directory, nested._owner)
+        self._nested = nested
+        self._manifest = nested.manifest
+
+    # --- tables
+
+    def keeps(self, entry: TableEntry) -> bool:
+        """Return whether a table of the root is a subdirectory that clients see which only list."""
+        folder = self.folder(entry)
+        return folder.endswith(SUFFIX) and "/" not in folder
+
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Return the names of the subdirectories, and of tables that the manifest has elsewhere."""
+        listed = set(super().table_names(parent, after))
+        snapshot = self._manifest.snapshot()
+        if snapshot is not None:
+            listed |= {n for n in snapshot.tables_elsewhere() if after is None or n > after}
+        return iter(sorted(listed))
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        try:
+            return super().load_table(identifier)
+        except TableNotFoundError:
+            entry = self._elsewhere(identifier)
+            if entry is None:
+                raise
+            return entry
+
+    def _elsewhere(self, identifier: Identifier) -> TableEntry | None:
+        """Return a table of the root that the manifest has at another place; None where it has not."""
+        snapshot = self._manifest.snapshot()
+        row = snapshot and snapshot.row(object_id(identifier))
+        if not row or row.type != TABLE or row.location == f"{identifier[-1]}{SUFFIX}":
+            return None
+        return self._nested.entry(identifier, row)
+
+    def refuse_taken(self, identifier: Identifier) -> None:
+        """Raise where a name has a directory, a file, or a table elsewhere (code 5)."""
+        super().refuse_taken(identifier)
+        if self._elsewhere(identifier) is not None:
+            raise table_exists(identifier)
+
+    def read_properties(self, folder: str) -> dict[str, str]:
+        """Return a table's properties: those beside its data, else those of its row."""
+        if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] == "file":
+            return super().read_properties(folder)
+        snapshot = self._manifest.snapshot()
+        row = snapshot and snapshot.row(folder.removesuffix(SUFFIX))
+        return dict(row.properties) if row and row.type == TABLE else {}
+
+    def refuse_table(self, identifier: Identifier) -> None:
+        """Raise where a namespace would have the name of a table (code 2)."""
+        try:
+            self.load_table(identifier)
+        except TableNotFoundError:
+            return
+        raise namespace_exists(identifier)
+
+    def _refuse_namespace(self, identifier: Identifier) -> None:
+        snapshot = self._manifest.snapshot()
+        if snapshot is not None and snapshot.type_of(object_id(identifier)) not in (None, TABLE):
+            raise table_exists(identifier)
+
+    def _mirror(self, entry: TableEntry) -> None:
+        """Write a table's row, in the place of one that is there."""
+        row = Row(
+            id=object_id(entry.id),
+            type=TABLE,
+            location=self.folder(entry),
+            properties=entry.properties,
+        )
+
+        def decide(snapshot: Snapshot) -> Change | None:
+            found = snapshot.row(row.id)
+            if found is not None and found.type != TABLE:
+                raise table_exists(entry.id)
+            new = row if found is None else evolve(row, more=found.more)
+            return None if new == found else Change(put=[new])
+
+        self._manifest.change(decide)
+
+    def _forget(self, entry: TableEntry) -> None:
+        """Remove a table's row, where it has one."""
+        name, folder = object_id(entry.id), self.folder(entry)
+
+        def decide(snapshot: Snapshot) -> Change | None:
+            row = snapshot.row(name)
+            if row is None or row.type != TABLE or row.location != folder:
+                return None
+            return Change(remove=[name, *snapshot.below(name)])
+
+        if self._manifest.snapshot() is not None:
+            self._manifest.change(decide)
+
+    def add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        self._refuse_namespace(identifier)
+        entry = super().add_table(identifier, location, properties)
+        try:
+            self._mirror(entry)
+        except Exception:
+            super().withdraw_table(entry)
+            raise
+        return entry
+
+    def adopt_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        self._refuse_namespace(identifier)
+        entry = super().adopt_table(identifier, location, properties)
+        self._mirror(entry)
+        return entry
+
+    def remove_table(self, entry: TableEntry) -> None:
+        self.directory.refuse_link(self.folder(entry))
+        self._keep_properties(entry)
+        self._forget(entry)
+        super().remove_table(entry)
+
+    def _keep_properties(self, entry: TableEntry) -> None:
+        """Write a table's properties beside its data, before its row goes."""
+        if entry.properties:
+            self.directory.write(f"{self.folder(entry)}/{PROPERTIES}", dump(entry.properties))
+
+    def remove_table_and_data(self, entry: TableEntry) -> None:
+        with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
+            folder = self.folder(entry)
+            self.directory.refuse_link(folder)
+            self._refuse_foreign(entry, folder)
+            self._forget(entry)
+            trash = self.move_to_trash(entry)
+        self.delete(entry, trash)
+
+    def withdraw_table(self, entry: TableEntry) -> None:
+        self._forget(entry)
+        super().withdraw_table(entry)
+
+    def change_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        properties = super().change_table(entry, changed, removed)
+        self._mirror(evolve(entry, properties=properties))
+        return properties
+
+    # --- moves, in which a directory and a row change together
+
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
+        """Rename a table within the root, out of it, or into it.
+
+        On local storage its directory is renamed with it. A file notes that from before the
+        directory is renamed until the rows are right; who finds it finishes what is noted.
+
+        Raises:
+            UnsupportedError: code 0, an object store cannot rename a directory.
+        """
+        if not self.directory.is_local:
+            raise UnsupportedError(
+                f"RenameTable {format_identifier(entry.id)}: an object store cannot rename the "
+                "directory that clients go by which list the root; copy the table and drop the old "
+                "one, or set dir_listing_enabled=false"
+            )
+        old = self.folder(entry)
+        with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
+            if self._manifest.snapshot() is None:
+                self._manifest.create()
+            with self._manifest.lock():
+                self._finish_move()
+                self._require_movable(entry, new)
+                folder = self.directory.folder(
+                    self.default_location(new)
+                    if len(new) == 1
+                    else self._nested.default_location(new)
+                )
+                self._write_properties_for(entry, old, new)
+                note = {
+                    "from": list(entry.id),
+                    "to": list(new),
+                    "old": old,
+                    "new": folder,
+                    "properties": dict(entry.properties),
+                }
+                self.directory.write(MOVING, json.dumps(note).encode())
+                try:
+                    if not self.directory.move(old, folder):
+                        raise table_exists(new)
+                except BaseException as error:
+                    self.directory.remove_marker(MOVING)
+                    if isinstance(error, FileNotFoundError):
+                        raise table_not_found(entry.id) from error
+                    raise
+                if not self._finish_move():
+                    raise table_exists(new)
+
+    def _write_properties_for(self, entry: TableEntry, folder: str, new: Identifier) -> None:
+        """Leave a table's properties beside its data where it comes into the root."""
+        path = f"{folder}/{PROPERTIES}"
+        if len(new) == 1 and entry.properties:
+            self.directory.write(path, dump(entry.properties))
+        elif len(new) == 1 and self.directory.kinds(path)[0] == "file":
+            self.directory.remove_marker(path)
+
+    def _require_movable(self, entry: TableEntry, new: Identifier) -> None:
+        snapshot = self._manifest.snapshot()
+        require_namespace(snapshot, new[:-1])
+        if len(new) > 1:
+            self._nested.require_free(snapshot, new)
+        else:
+            self._refuse_namespace(new)
+            self.refuse_taken(new)
+        if self.directory.kinds(self.folder(entry))[0] != "directory":
+            raise table_not_found(entry.id)
+        self.directory.refuse_link(self.folder(entry))
+        if len(entry.id) > 1:
+            row = snapshot and snapshot.row(object_id(entry.id))
+            if not row or row.type != TABLE or row.location != self.folder(entry):
+                raise table_not_found(entry.id)
+
+    def _move_rows(self, note: Mapping[str, Any]) -> bool:
+        """Give the rows of a table whose directory was renamed its new identifier.
+
+        Returns:
+            False where something else has that identifier by now.
+        """
+        old, new = object_id(tuple(note["from"])), object_id(tuple(note["to"]))
+        taken = False
+
+        def decide(snapshot: Snapshot) -> Change | None:
+            nonlocal taken
+            there = snapshot.row(new)
+            if there is not None and there.location == note["new"]:
+                return None
+            taken = there is not None and not (there.type == TABLE and len(note["to"]) == 1)
+            if taken:
+                return None
+            row = snapshot.row(old)
+            if row is None or row.type != TABLE or row.location != note["old"]:
+                row = Row(id=old, type=TABLE)
+            properties = note["properties"]
+            change = moved(snapshot, evolve(row, location=note["new"], properties=properties), new)
+            # A table of the root whose directory has gone may have left its rows.
+            stale = [] if there is None else [new, *snapshot.below(new)]
+            return Change(remove=[*change.remove, *stale], put=change.put)
+
+        self._manifest.change_locked(decide)
+        return not taken
+
+    def settle(self) -> None:
+        """Finish a move that was interrupted, and wait for one that is under way."""
+        if not self.directory.is_local or self.directory.kinds(MOVING)[0] != "file":
+            return
+        with self._manifest.lock():
+            self._finish_move()
+
+    def _finish_move(self) -> bool:
+        """Make the rows right where the noted directory was renamed; False where it cannot stay."""
+        content = self.directory.read(MOVING)
+        if content is None:
+            return True
+        note = json.loads(content)
+        stays = True
+        if self.directory.kinds(note["old"], note["new"]) == ["missing", "directory"]:
+            stays = self._move_rows(note)
+            if not stays:
+                self.directory.move(note["new"], note["old"])
+        self.directory.remove_marker(MOVING)
+        return stays

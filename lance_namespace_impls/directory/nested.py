@@ -1,0 +1,423 @@
+"""Namespaces and tables that the manifest of a directory lists."""
+
+from __future__ import annotations
+
+import math
+import re
+import secrets
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from attrs import evolve
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    TableAlreadyExistsError,
+)
+
+from ..catalog.entry import ListedTables, TableEntry
+from ..catalog.errors import (
+    namespace_exists,
+    namespace_not_empty,
+    namespace_not_found,
+    table_exists,
+    table_not_found,
+)
+from ..core.identifiers import Identifier, format_identifier
+from ..tables.drop import DROP_MARKER
+from . import filesystem, folders
+from .filesystem import Directory
+from .folders import Owner, TableFolders
+from .manifest import NAMESPACE, TABLE, Change, Manifest, Row, Snapshot
+from .names import DECLARED, DELIMITER, MAX_FOLDER_BYTES, object_id
+
+__all__ = ["NestedTables", "require_namespace"]
+
+_HASHED = re.compile(r"[0-9a-f]{8}_.+")
+
+
+def require_namespace(snapshot: Snapshot | None, identifier: Identifier) -> None:
+    """Raise where a namespace is not there (code 1); the root always is."""
+    if identifier and (snapshot is None or snapshot.type_of(object_id(identifier)) != NAMESPACE):
+        raise namespace_not_found(identifier)
+
+
+def changed_properties(
+    old: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
+) -> dict[str, str]:
+    """Return properties with some set and some removed."""
+    return {key: value for key, value in {**old, **changed}.items() if key not in removed}
+
+
+class NestedTables(TableFolders):
+    """Namespaces of any depth, and tables that are where their rows in the manifest say.
+
+    A new table gets a directory that no other had before: ``<8 hex digits>_<identifier>``.
+
+    Args:
+        directory: the file system below the root.
+        owner: the namespace.
+        manifest: the manifest.
+    """
+
+    def __init__(self, directory: Directory, owner: Owner, manifest: Manifest) -> None:
+        super().__init__(directory, owner)
+        self.manifest = manifest
+        self._swept: float | None = None
+
+    # --- namespaces
+
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Return the child namespaces' names in order; see `CatalogBase`."""
+        snapshot = self.manifest.snapshot()
+        require_namespace(snapshot, parent)
+        if snapshot is None:
+            return iter(())
+        return snapshot.children(object_id(parent), NAMESPACE, after)
+
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        """Return a namespace's properties; those of the root are the manifest's own."""
+        snapshot = self.manifest.snapshot()
+        require_namespace(snapshot, identifier)
+        if snapshot is None:
+            return {}
+        if not identifier:
+            return dict(snapshot.metadata)
+        row = snapshot.row(object_id(identifier))
+        return {} if row is None else row.properties
+
+    def add_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Add a namespace; see `CatalogBase`."""
+
+        def decide(snapshot: Snapshot) -> Change:
+            require_namespace(snapshot, identifier[:-1])
+            if snapshot.type_of(object_id(identifier)) is not None:
+                raise namespace_exists(identifier)
+            row = Row(id=object_id(identifier), type=NAMESPACE, properties=properties)
+            return Change(put=[row])
+
+        self.manifest.change(decide)
+        return properties
+
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        """Remove a namespace, and with `cascade` all in it; the tables' data stays."""
+        name, had = object_id(identifier), dict[str, str]()
+
+        def decide(snapshot: Snapshot) -> Change:
+            row = snapshot.row(name)
+            if row is None or row.type != NAMESPACE:
+                raise namespace_not_found(identifier)
+            below = snapshot.below(name)
+            if below and not cascade:
+                raise namespace_not_empty(identifier, below[0][len(name) + 1 :])
+            had.clear()
+            had.update(row.properties)
+            return Change(remove=[name, *below])
+
+        if self.manifest.snapshot() is None:
+            raise namespace_not_found(identifier)
+        self.manifest.change(decide)
+        return had
+
+    def change_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Change a namespace's properties and return all of them."""
+        row = self._change_row(identifier, NAMESPACE, changed, removed)
+        if row is None:
+            raise namespace_not_found(identifier)
+        return row.properties
+
+    def _change_row(
+        self,
+        identifier: Identifier,
+        type: str,
+        changed: Mapping[str, str],
+        removed: Sequence[str],
+    ) -> Row | None:
+        """Change the properties of an object; None where there is none of that type."""
+        name = object_id(identifier)
+        found: list[Row] = []
+
+        def decide(snapshot: Snapshot) -> Change | None:
+            found.clear()
+            row = snapshot.row(name)
+            if row is None or row.type != type:
+                return None
+            found.append(
+                evolve(row, properties=changed_properties(row.properties, changed, removed))
+            )
+            return Change(put=found) if found[0] != row else None
+
+        if self.manifest.snapshot() is None:
+            return None
+        self.manifest.change(decide)
+        return found[0] if found else None
+
+    # --- tables
+
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Return the tables' names in order, each with its entry."""
+        snapshot = self.manifest.snapshot()
+        require_namespace(snapshot, parent)
+        if snapshot is None:
+            return iter(())
+        names = snapshot.children(object_id(parent), TABLE, after)
+        return ListedTables(
+            (name, partial(self._listed, snapshot, (*parent, name))) for name in names
+        )
+
+    def names_alone(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Return the same names, without their entries."""
+        snapshot = self.manifest.snapshot()
+        require_namespace(snapshot, parent)
+        return iter(()) if snapshot is None else snapshot.children(object_id(parent), TABLE, after)
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        """Return a table's entry; see `CatalogBase`."""
+        snapshot = self.manifest.snapshot()
+        require_namespace(snapshot, identifier[:-1])
+        if snapshot is None:
+            raise table_not_found(identifier)
+        return self._listed(snapshot, identifier)
+
+    def _listed(self, snapshot: Snapshot, identifier: Identifier) -> TableEntry:
+        row = snapshot.row(object_id(identifier))
+        if row is None or row.type != TABLE:
+            raise table_not_found(identifier)
+        return self.entry(identifier, row)
+
+    def entry(self, identifier: Identifier, row: Row) -> TableEntry:
+        """Return the entry of a row.
+
+        Raises:
+            InvalidTableStateError: code 19, its location is not in the directory.
+        """
+        folder = (row.location or "").strip("/")
+        if not folder or "://" in folder or ".." in folder.split("/"):
+            raise InvalidTableStateError(
+                f"table {format_identifier(identifier)}: the manifest has it at {row.location!r}, "
+                "which is no place in the directory: deregister it"
+            )
+        return TableEntry(
+            id=identifier, location=self.directory.location(folder), properties=row.properties
+        )
+
+    def default_location(self, identifier: Identifier) -> str:
+        """Return a new location for a table, another one each time."""
+        folder = f"{secrets.token_hex(4)}_{object_id(identifier)}"
+        if len(folder.encode()) > MAX_FOLDER_BYTES:
+            raise InvalidInputError(
+                f"table {format_identifier(identifier)[:60]}...: its identifier is longer than "
+                f"{MAX_FOLDER_BYTES - 9} bytes, so that no directory can be called after it"
+            )
+        return self.directory.location(folder)
+
+    def require_free(self, snapshot: Snapshot | None, identifier: Identifier) -> None:
+        """Raise where a table cannot be added (codes 1 and 5)."""
+        require_namespace(snapshot, identifier[:-1])
+        if snapshot is not None and snapshot.type_of(object_id(identifier)) is not None:
+            raise table_exists(identifier)
+
+    def add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Add a table: first its directory, then its row."""
+        if location is not None:
+            raise InvalidInputError(
+                f"table {format_identifier(identifier)}: a new table of this directory gets a "
+                "directory of its own; leave the location out, or register the table"
+            )
+        self.directory.require_directory()
+        self.require_free(self.manifest.snapshot(), identifier)
+        folder = self.directory.folder(self.default_location(identifier))
+        if not self.directory.add(folder, {DECLARED: b""}):
+            raise TableAlreadyExistsError(
+                f"table {format_identifier(identifier)}: {folder} is there already; try again"
+            )
+        row = Row(id=object_id(identifier), type=TABLE, location=folder, properties=properties)
+        try:
+            self._insert(identifier, row)
+        except TableAlreadyExistsError:
+            self.directory.delete(self.directory.move_to_trash(folder))
+            raise
+        return self.entry(identifier, row)
+
+    def _insert(self, identifier: Identifier, row: Row) -> None:
+        def decide(snapshot: Snapshot) -> Change:
+            self.require_free(snapshot, identifier)
+            return Change(put=[row])
+
+        self.manifest.change(decide)
+
+    def adopt_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        """Add a table whose data is there already: at a path below the root."""
+        folder = self.inside(identifier, location)
+        row = Row(id=object_id(identifier), type=TABLE, location=folder, properties=properties)
+        self._insert(identifier, row)
+        return self.entry(identifier, row)
+
+    def inside(self, identifier: Identifier, location: str) -> str:
+        """Return the path of a location relative to the root.
+
+        Raises:
+            InvalidInputError: code 13, it is not below the root.
+        """
+        root = self.directory.root.rstrip("/")
+        for start in (f"{root}/", f"file://{root}/"):
+            if location.startswith(start):
+                location = self.directory.folder(f"{root}/{location[len(start) :]}")
+                break
+        folder = location.strip("/")
+        parts = folder.split("/")
+        if (
+            "://" in location
+            or location.startswith(("/", "~"))
+            or not all(parts)
+            or not {".", ".."}.isdisjoint(parts)
+        ):
+            raise InvalidInputError(
+                f"table {format_identifier(identifier)}: {location} is not below {root}; a table of "
+                "this directory is at a path in it"
+            )
+        return folder
+
+    def remove_table(self, entry: TableEntry) -> None:
+        """Remove a table from the manifest; its data stays."""
+        self.directory.remove_marker(f"{self.folder(entry)}/{DROP_MARKER}")
+        self.remove_row(entry)
+
+    def remove_row(self, entry: TableEntry) -> None:
+        """Remove a table's row (code 4 where it has gone, or is another table's by now)."""
+        name, folder = object_id(entry.id), self.folder(entry)
+
+        def decide(snapshot: Snapshot) -> Change:
+            row = snapshot.row(name)
+            if row is None or row.type != TABLE or row.location != folder:
+                raise table_not_found(entry.id)
+            return Change(remove=[name, *snapshot.below(name)])
+
+        if self.manifest.snapshot() is None:
+            raise table_not_found(entry.id)
+        self.manifest.change(decide)
+
+    def remove_table_and_data(self, entry: TableEntry) -> None:
+        """Remove a table from the manifest, then delete its directory.
+
+        A marker in the directory outlives a process that is killed in between: a later drop deletes
+        what is marked and in no row.
+
+        Raises:
+            InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
+        """
+        folder = self.folder(entry)
+        with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
+            is_there = self.directory.kinds(folder)[0] == "directory"
+            if is_there:
+                self.directory.refuse_link(folder)
+                self._refuse_foreign(entry, folder)
+                self.directory.create_marker(f"{folder}/{DROP_MARKER}")
+            try:
+                self.remove_row(entry)
+            except Exception:
+                self.directory.remove_marker(f"{folder}/{DROP_MARKER}")
+                raise
+        if is_there:
+            self._discard(entry, folder)
+        self._sweep()
+
+    def _discard(self, entry: TableEntry, folder: str) -> None:
+        """Delete a directory that is in no row, unless another does the same."""
+        try:
+            trash = self.directory.move_to_trash(folder)
+        except FileNotFoundError:
+            return
+        self.delete(entry, trash)
+
+    def _sweep(self) -> None:
+        """Delete, now and then, the directories whose drops were interrupted."""
+        now = time.monotonic()
+        if self._swept is not None and now - self._swept < filesystem.SWEEP_SECONDS:
+            return
+        self._swept = now
+        hashed = self.directory.starting_with("", lambda error: None)
+        hashed = [name for name in hashed if _HASHED.fullmatch(name)]
+        if not hashed:
+            return
+        kinds = self.directory.kinds(*(f"{folder}/{DROP_MARKER}" for folder in hashed))
+        marked = {f for f, kind in zip(hashed, kinds, strict=True) if kind == "file"}
+        if not marked:
+            return
+        snapshot = self.manifest.snapshot()
+        known = set() if snapshot is None else set(snapshot.table["location"].to_pylist())
+        for folder in marked - known:
+            name = tuple(folder.partition("_")[2].split(DELIMITER))
+            location = self.directory.location(folder)
+            self._discard(TableEntry(id=name, location=location, properties={}), folder)
+
+    @contextmanager
+    def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:
+        """Keep others from writing a table's first rows; its directory need not be there yet."""
+        if not self.directory.is_local:
+            yield
+            return
+        self.directory.refuse_link(self.folder(entry))
+        with self.write_lock(entry, math.inf if wait else 0):
+            self.require_listed(entry)
+            yield
+
+    def require_listed(self, entry: TableEntry) -> None:
+        """Raise where a table has gone meanwhile (code 14)."""
+        snapshot = self.manifest.snapshot()
+        row = None if snapshot is None else snapshot.row(object_id(entry.id))
+        if row is None or row.type != TABLE or row.location != self.folder(entry):
+            raise ConcurrentModificationError(
+                f"table {format_identifier(entry.id)} was dropped or renamed before its first rows "
+                "were written; create it again"
+            )
+
+    def withdraw_table(self, entry: TableEntry) -> None:
+        """Remove a table that was added for rows which could not be written."""
+        self.remove_row(entry)
+        super().withdraw_table(entry)
+
+    def move_table(self, entry: TableEntry, new: Identifier) -> None:
+        """Rename a table; its directory stays."""
+        old, name, folder = object_id(entry.id), object_id(new), self.folder(entry)
+
+        def decide(snapshot: Snapshot) -> Change:
+            self.require_free(snapshot, new)
+            row = snapshot.row(old)
+            if row is None or row.type != TABLE or row.location != folder:
+                raise table_not_found(entry.id)
+            return moved(snapshot, row, name)
+
+        with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
+            self.manifest.change(decide)
+
+    def change_table(
+        self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        """Change a table's parameters and return all of them."""
+        row = self._change_row(entry.id, TABLE, changed, removed)
+        if row is None:
+            raise table_not_found(entry.id)
+        return row.properties
+
+
+def moved(snapshot: Snapshot, row: Row, name: str) -> Change:
+    """Return the change that gives a table another identifier, and its versions with it."""
+    below = [snapshot.row(each) for each in snapshot.below(row.id)]
+    rows = [row, *(each for each in below if each is not None)]
+    return Change(
+        remove=[each.id for each in rows],
+        put=[evolve(each, id=name + each.id[len(row.id) :]) for each in rows],
+    )

@@ -1,0 +1,92 @@
+"""Directories with a manifest, as we, pylance and lancedb see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import lance
+import lance.namespace
+import lance_namespace as official
+import pyarrow as pa
+from attrs import define
+from lance.fragment import write_fragments
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+
+__all__ = ["ROWS", "Peer", "ipc", "manifest_rows", "ours", "rewrite"]
+
+ROWS = pa.table({"x": [1, 2, 3]})
+
+
+def ours(root: Any, **properties: str) -> Namespace:
+    """Connect to a directory with a manifest."""
+    return connect("dir", {"root": str(root), "manifest": "true", **properties})
+
+
+def ipc(rows: pa.Table) -> bytes:
+    """Return rows as an Arrow stream."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return bytes(sink.getvalue())
+
+
+def manifest_rows(root: Any) -> dict[str, dict[str, Any]]:
+    """Read the manifest past any namespace; identifier -> row."""
+    rows = lance.dataset(f"{root}/__manifest").to_table().to_pylist()
+    assert len({row["object_id"] for row in rows}) == len(rows)
+    return {row["object_id"]: row for row in rows}
+
+
+def rewrite(root: Any, table: pa.Table) -> None:
+    """Write the manifest as some other client might."""
+    dataset = lance.dataset(f"{root}/__manifest")
+    fragments = write_fragments(table, dataset, schema=table.schema, mode="overwrite")
+    lance.LanceDataset.commit(
+        dataset,
+        lance.LanceOperation.Overwrite(table.schema, fragments),
+        read_version=dataset.version,
+    )
+
+
+@define
+class Peer:
+    """pylance's own namespace of a directory."""
+
+    namespace: Any
+
+    @classmethod
+    def at(cls, root: Any, **properties: str) -> Peer:
+        """Connect to a directory."""
+        return cls(lance.namespace.DirectoryNamespace(root=str(root), **properties))
+
+    def create_namespace(self, id: list[str], properties: Mapping[str, str] | None = None) -> None:
+        """Create a namespace."""
+        request = official.CreateNamespaceRequest(id=id, properties=dict(properties or {}))
+        self.namespace.create_namespace(request)
+
+    def create_table(
+        self, id: list[str], rows: pa.Table = ROWS, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """Create a table."""
+        request = official.CreateTableRequest(id=id, properties=dict(properties or {}) or None)
+        self.namespace.create_table(request, ipc(rows))
+
+    def tables(self, id: list[str]) -> list[str]:
+        """List the tables of a namespace, in order."""
+        return sorted(self.namespace.list_tables(official.ListTablesRequest(id=id)).tables)
+
+    def namespaces(self, id: list[str]) -> list[str]:
+        """List the child namespaces, in order."""
+        request = official.ListNamespacesRequest(id=id)
+        return sorted(self.namespace.list_namespaces(request).namespaces)
+
+    def describe(self, id: list[str]) -> Any:
+        """Describe a table."""
+        return self.namespace.describe_table(official.DescribeTableRequest(id=id))
+
+    def rows(self, id: list[str]) -> pa.Table:
+        """Read a table through pylance and its namespace."""
+        return lance.dataset(namespace_client=self.namespace, table_id=id).to_table()
