@@ -13,6 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 from . import alter, browse, catalogs, change, jobs, look, serving
 from .conformance import conformance
 from .failures import Report, Status, one_line
+from .migrate import migrate
 from .session import with_output, with_session
 
 __all__ = ["app", "run"]
@@ -209,6 +210,13 @@ _add(
     alter.cp,
     with_session,
     "lance-ns cp flights flights_backup --impl dir -p path=/data/lance",
+)
+_add(
+    migrate,
+    with_session,
+    "lance-ns migrate --dry-run --impl dir -p path=/data/lance",
+    "lance-ns migrate --impl dir -p path=/data/lance",
+    "lance-ns migrate --to flat --impl dir -p path=/data/lance",
 )
 _add(
     jobs.import_files,

@@ -35,13 +35,15 @@ class RootTables(FlatTables):
 
     Args:
         nested: the namespaces and tables of the manifest.
+        without: the tables as they are when the manifest has gone; None where it is only to come.
     """
 
     plain = False
     beside = False
 
-    def __init__(self, nested: NestedTables) -> None:
+    def __init__(self, nested: NestedTables, without: FlatTables | None = None) -> None:
         super().__init__(nested.directory, nested._owner)
+        self._without = without
         self._nested = nested
         self._manifest = nested.manifest
 
@@ -54,8 +56,10 @@ class RootTables(FlatTables):
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         """Return the names of the subdirectories, and of tables that the manifest has elsewhere."""
-        listed = set(super().table_names(parent, after))
         snapshot = self._manifest.snapshot()
+        if snapshot is None and self._without is not None:
+            return self._without.table_names(parent, after)
+        listed = set(super().table_names(parent, after))
         if snapshot is not None:
             listed |= {n for n in snapshot.tables_elsewhere() if after is None or n > after}
         return iter(sorted(listed))
@@ -65,9 +69,11 @@ class RootTables(FlatTables):
             return super().load_table(identifier)
         except TableNotFoundError:
             entry = self._elsewhere(identifier)
-            if entry is None:
-                raise
-            return entry
+            if entry is not None:
+                return entry
+            if self._without is not None and self._manifest.snapshot() is None:
+                return self._without.load_table(identifier)
+            raise
 
     def _elsewhere(self, identifier: Identifier) -> TableEntry | None:
         """Return a table of the root that the manifest has at another place; None where it has not."""

@@ -75,7 +75,10 @@ class DirectoryNamespace(CatalogNamespace):
         self._manifest = Manifest(self._directory, config.storage, self._lance_session)
         self._flat = FlatTables(self._directory, self)
         self._nested = NestedTables(self._directory, self, self._manifest)
-        self._root = RootTables(self._nested) if config.dir_listing_enabled else self._nested
+        without = self._flat if config.manifest == "auto" else None
+        self._root = (
+            RootTables(self._nested, without) if config.dir_listing_enabled else self._nested
+        )
         self._without_manifest = self.capabilities
         if not self._directory.is_local:
             cannot = {

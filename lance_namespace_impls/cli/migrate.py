@@ -1,0 +1,51 @@
+"""The command that changes how a directory is kept."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from .failures import UsageError
+from .session import Session
+
+__all__ = ["migrate"]
+
+
+class Kind(StrEnum):
+    """How a directory can be kept."""
+
+    MANIFEST = "manifest"
+    FLAT = "flat"
+
+
+def migrate(
+    session: Session,
+    to: Annotated[
+        Kind,
+        typer.Option(
+            "--to",
+            help="manifest: a `__manifest` table with namespaces and properties, as pylance keeps "
+            "it. flat: subdirectories alone, which fails where something would be lost.",
+        ),
+    ] = Kind.MANIFEST,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done and change nothing.")
+    ] = False,
+) -> None:
+    """Give a directory of tables a manifest, or take it away again."""
+    from ..directory import DirectoryNamespace
+
+    with session.connect() as namespace:
+        if not isinstance(namespace, DirectoryNamespace):
+            raise UsageError("migrate changes how a directory is kept: connect with --impl dir")
+        found = namespace.migrate(to.value, dry_run=dry_run)
+    if session.output.as_json:
+        session.output.document({"to": found.to, "tables": found.tables, "done": found.done})
+        return
+    for name in found.tables if dry_run else ():
+        session.output.line(name)
+    count = f"{len(found.tables):,} table{'' if len(found.tables) == 1 else 's'}"
+    verb = "would be taken over" if dry_run else "taken over"
+    session.output.line(f"{count} {verb}: {to.value}")

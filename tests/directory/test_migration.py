@@ -1,0 +1,156 @@
+"""A flat directory gets a manifest while others use it, and loses it where that loses nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    NamespaceNotFoundError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.directory import DirectoryNamespace
+from tests.servers.s3 import GuardedS3
+
+from .lakes import ROWS, Peer, manifest_rows
+
+TABLES = 1000
+SECONDS = 120
+
+
+def lake(root: Path, **properties: str) -> DirectoryNamespace:
+    return DirectoryNamespace.from_properties({"root": str(root), **properties})
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    with lake(tmp_path) as namespace:
+        namespace.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
+        namespace.declare_table({"id": ["d"]})
+        namespace.create_table({"id": ["gone"]}, ROWS)
+        namespace.deregister_table({"id": ["gone"]})
+        (tmp_path / "plain").mkdir()
+        before = {
+            name: namespace.describe_table({"id": [name]}).location
+            for name in namespace.iter_tables()
+        }
+        shown = namespace.migrate("manifest", dry_run=True)
+        assert (shown.tables, shown.done) == (["d", "plain", "t"], False)
+        assert not (tmp_path / "__manifest").exists()
+        assert namespace.migrate("manifest").tables == ["d", "plain", "t"]
+        assert namespace.migrate("manifest").tables == []
+        assert Peer.at(tmp_path).tables([]) == ["d", "t"]
+        assert manifest_rows(tmp_path)["plain"]["location"] == "plain"
+        assert {
+            name: namespace.describe_table({"id": [name]}).location
+            for name in namespace.iter_tables()
+        } == before
+        assert namespace.describe_table({"id": ["t"]}).properties == {"k": "v"}
+        namespace.create_table({"id": ["new"], "properties": {"k": "w"}}, ROWS)
+        namespace.create_namespace({"id": ["n"]})
+        with pytest.raises(InvalidTableStateError, match="alone knows 'n'"):
+            namespace.migrate("flat")
+        namespace.drop_namespace({"id": ["n"]})
+        assert namespace.migrate("flat", dry_run=True).tables == ["d", "new", "plain", "t"]
+        assert (tmp_path / "__manifest").exists()
+        assert namespace.migrate("flat").done
+        assert not (tmp_path / "__manifest").exists()
+        assert list(namespace.iter_tables()) == ["d", "new", "plain", "t"]
+        assert namespace.describe_table({"id": ["new"]}).properties == {"k": "w"}
+        assert namespace.open_table(["t"]).to_table() == ROWS
+        with pytest.raises(NamespaceNotFoundError, match="no manifest"):
+            namespace.migrate("flat")
+
+
+def test_properties_that_pylance_wrote_come_along(tmp_path: Path) -> None:
+    Peer.at(tmp_path).create_table(["t"], properties={"k": "v"})
+    with lake(tmp_path) as namespace:
+        namespace.migrate("flat")
+        assert namespace.describe_table({"id": ["t"]}).properties == {"k": "v"}
+
+
+def test_what_would_show_as_a_table_is_in_the_way(tmp_path: Path) -> None:
+    with lake(tmp_path, manifest="true") as namespace:
+        namespace.create_namespace({"id": ["n"]})
+        namespace.create_table({"id": ["n", "t"]}, ROWS)
+        location = namespace.deregister_table({"id": ["n", "t"]}).location
+        namespace.drop_namespace({"id": ["n"]})
+        assert location is not None
+        with pytest.raises(InvalidTableStateError, match=Path(location).name.replace("$", r"\$")):
+            namespace.migrate("flat")
+        assert list(namespace.iter_tables()) == []
+
+
+def test_a_name_that_a_manifest_cannot_keep(tmp_path: Path) -> None:
+    with lake(tmp_path) as namespace:
+        namespace.declare_table({"id": ["a$b"]})
+        with pytest.raises(InvalidInputError, match="rename 'a\\$b'"):
+            namespace.migrate("manifest")
+        assert not (tmp_path / "__manifest").exists()
+        assert list(namespace.iter_tables()) == ["a$b"]
+
+
+def _read(root: str, started: Any, stop: Any, results: Any) -> None:
+    expected = sorted(f"t{number:04}" for number in range(TABLES))
+    listings = faults = 0
+    with connect("dir", {"root": root}) as namespace:
+        while not stop.is_set() or not listings:
+            found = list(namespace.iter_tables(page_size=None if listings % 2 else 300))
+            faults += found != expected
+            listings += 1
+            started.set()
+    results.put((listings, faults))
+
+
+def test_no_name_is_missing_at_any_time(tmp_path: Path) -> None:
+    """1,000 tables get a manifest, and lose it again, while two others list them."""
+    for number in range(TABLES):
+        (tmp_path / (f"t{number:04}" + (".lance" if number % 2 else ""))).mkdir()
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, "lance_namespace_impls.directory", "pyarrow.fs"])
+    stop, results = context.Event(), context.Queue()
+    started = [context.Event() for _ in range(2)]
+    readers = [
+        context.Process(target=_read, args=(str(tmp_path), each, stop, results)) for each in started
+    ]
+    for reader in readers:
+        reader.start()
+    try:
+        for each in started:
+            assert each.wait(SECONDS)
+        with lake(tmp_path) as namespace:
+            for _ in range(3):
+                assert len(namespace.migrate("manifest").tables) == TABLES
+                assert len(namespace.migrate("flat").tables) == TABLES
+            assert len(namespace.migrate("manifest").tables) == TABLES
+    finally:
+        stop.set()
+    seen = [results.get(timeout=SECONDS) for _ in readers]
+    for reader in readers:
+        reader.join(SECONDS)
+    assert all(listings > 1 for listings, _ in seen), seen
+    assert [faults for _, faults in seen] == [0, 0], seen
+    assert len(manifest_rows(tmp_path)) == TABLES
+
+
+@pytest.mark.s3
+def test_there_and_back_in_an_object_store(s3: GuardedS3) -> None:
+    options = {f"storage.{key}": value for key, value in s3.options().items()}
+    properties = {"root": f"s3://{s3.bucket}/lake", **options}
+    with DirectoryNamespace.from_properties(properties) as namespace:
+        namespace.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
+        assert namespace.migrate("manifest").tables == ["t"]
+        namespace.create_namespace({"id": ["n"]})
+        namespace.create_table({"id": ["n", "t"]}, ROWS)
+        namespace.rename_table({"id": ["n", "t"], "new_table_name": "u"})
+        assert namespace.list_all_tables({}).tables == ["n$u", "t"]
+        namespace.drop_table({"id": ["n", "u"]})
+        namespace.drop_namespace({"id": ["n"]})
+        assert namespace.migrate("flat").tables == ["t"]
+    with DirectoryNamespace.from_properties(properties) as namespace:
+        assert list(namespace.iter_namespaces()) == []
+        assert namespace.describe_table({"id": ["t"]}).properties == {"k": "v"}
