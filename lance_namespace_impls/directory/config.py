@@ -57,6 +57,12 @@ class DirectoryConfig(Config):
         "clients see too that only list; else the manifest alone decides",
     )
 
+    commit_retries: int | None = option(
+        default=None,
+        doc="how often a change of the manifest is made again where others were first; for a minute "
+        "unless given",
+    )
+
     inline_optimization_enabled: bool = option(
         default=True,
         doc="taken from pylance's namespace: each change leaves the manifest compact in any case",

@@ -19,16 +19,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidTableStateError,
+    TableAlreadyExistsError,
 )
 
 from ..core.errors import first_line
+from ..core.storage import TableStorage
 from .filesystem import Directory
 from .names import DELIMITER, MANIFEST, SUFFIX
 
@@ -38,7 +40,6 @@ if TYPE_CHECKING:
 __all__ = ["NAMESPACE", "TABLE", "TABLE_VERSION", "Change", "Manifest", "Row", "Snapshot"]
 
 NAMESPACE, TABLE, TABLE_VERSION = "namespace", "table", "table_version"
-STORAGE_VERSION: Literal["2.2"] = "2.2"
 RETRY_SECONDS = 60.0
 KEEP_MINUTES = 5
 CLEAN_EVERY = 64
@@ -240,11 +241,17 @@ class Manifest:
         directory: the file system below the root.
         options: object-store options by pylance's names.
         session: gives the ``lance.Session`` that tables share.
+        retries: how often a change is made again where others were first; None: for a minute.
     """
 
     def __init__(
-        self, directory: Directory, options: Mapping[str, str], session: Callable[[], Any]
+        self,
+        directory: Directory,
+        options: Mapping[str, str],
+        session: Callable[[], Any],
+        retries: int | None = None,
     ) -> None:
+        self._retries = retries
         self._directory = directory
         self._options = dict(options) or None
         self._session = session
@@ -303,21 +310,16 @@ class Manifest:
 
     def create(self, rows: Sequence[Row] = ()) -> bool:
         """Make a manifest with these rows, all at once; False where there is one already."""
-        import lance
         import pyarrow as pa
 
+        from ..tables.write import create
+
         columns = [row.columns() for row in sorted(rows, key=lambda row: row.id)]
+        table = pa.Table.from_pylist(columns, schema=_schema())
+        storage = TableStorage(location=self.location, options=self._options or {})
         try:
-            lance.write_dataset(
-                pa.Table.from_pylist(columns, schema=_schema()),
-                self.location,
-                mode="create",
-                data_storage_version=STORAGE_VERSION,
-                storage_options=self._options,
-            )
-        except OSError as error:
-            if "already exists" not in str(error) and "onflict" not in str(error):
-                raise
+            create(storage, table.to_reader(), overwrite=False)
+        except TableAlreadyExistsError:
             return False
         return True
 
@@ -336,7 +338,7 @@ class Manifest:
             the version after the change.
 
         Raises:
-            ConcurrentModificationError: code 14, others were first for a minute.
+            ConcurrentModificationError: code 14, others were first each time.
         """
         if self.snapshot() is None:
             self.create()
@@ -347,6 +349,7 @@ class Manifest:
         """Change the manifest for a caller that holds its lock."""
         until = time.monotonic() + RETRY_SECONDS
         wait = 0.005
+        attempt = 0
         while True:
             before = self.snapshot()
             if before is None:
@@ -357,12 +360,12 @@ class Manifest:
             after = self._commit(before, change)
             if after is not None:
                 return after
-            if time.monotonic() > until:
+            if time.monotonic() > until if self._retries is None else attempt >= self._retries:
                 raise ConcurrentModificationError(
                     f"{self.location}: others keep changing the manifest; try again"
                 )
             time.sleep(random.uniform(0, wait))
-            wait = min(wait * 2, 0.5)
+            wait, attempt = min(wait * 2, 0.5), attempt + 1
 
     def _commit(self, before: Snapshot, change: Change) -> Snapshot | None:
         """Commit a change of a version; None where there is a newer one."""
@@ -383,21 +386,37 @@ class Manifest:
             data_storage_version=dataset.data_storage_version,
             storage_options=self._options,
         )
+        transaction = lance.Transaction(
+            read_version=before.version,
+            operation=lance.LanceOperation.Overwrite(table.schema, fragments),
+        )
         try:
             committed = lance.LanceDataset.commit(
-                dataset,
-                lance.LanceOperation.Overwrite(table.schema, fragments),
-                read_version=before.version,
-                storage_options=self._options,
-                max_retries=0,
+                dataset, transaction, storage_options=self._options, max_retries=0
             )
         except CommitConflictError:
-            return None
+            committed = self._own_commit(before.version + 1, transaction.uuid)
+            if committed is None:
+                return None
         after = evolve(before, version=committed.version, table=table, ids=ids)
         self._remember(identity, committed, after)
         if committed.version % CLEAN_EVERY == 0:
             self._clean(committed)
         return after
+
+    def _own_commit(self, version: int, uuid: str) -> Any:
+        """Return a version that is this writer's after all; None where it is another's.
+
+        An object store's client that repeats a request whose answer was lost meets its own file.
+        """
+        dataset = self._open()
+        if dataset is None or self._directory.is_local:
+            return None
+        try:
+            found = dataset.read_transaction(version)
+        except (OSError, ValueError):
+            return None  # it has been cleaned up since
+        return dataset.checkout_version(version) if found and found.uuid == uuid else None
 
     def _clean(self, dataset: Any) -> None:
         """Delete old versions, which nobody reads any more."""

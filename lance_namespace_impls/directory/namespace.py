@@ -72,7 +72,9 @@ class DirectoryNamespace(CatalogNamespace):
         super().__init__(config)
         self._directory = Directory(config.root, config.storage)
         self.local_path = self._directory.root if self._directory.is_local else None
-        self._manifest = Manifest(self._directory, config.storage, self._lance_session)
+        self._manifest = Manifest(
+            self._directory, config.storage, self._lance_session, config.commit_retries
+        )
         self._flat = FlatTables(self._directory, self)
         self._nested = NestedTables(self._directory, self, self._manifest)
         without = self._flat if config.manifest == "auto" else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -206,6 +207,18 @@ def test_one_drops(racers: Racers, lake: Namespace) -> None:
         outcomes = racers.run(lambda racer: ("drop_table", {"id": ["n", "t"]}, None))
         assert len(winners(outcomes, 4, 14)) == 1
         assert list(lake.iter_tables(["n"])) == []
+
+
+@pytest.mark.parametrize("place", ["local"], indirect=True)
+def test_no_first_change_is_lost(racers: Racers, lake: Namespace, place: dict[str, str]) -> None:
+    """Of several that make the manifest at once none takes the place of another's rows."""
+    for turn in range(ROUNDS):
+        shutil.rmtree(f"{place['root']}/__manifest")
+        outcomes = racers.run(
+            lambda racer: ("create_namespace", {"id": [f"x{turn}-{racer}"]}, None)  # noqa: B023
+        )
+        assert len(winners(outcomes)) == RACERS
+        assert set(manifest_rows(place["root"])) == {f"x{turn}-{each}" for each in range(RACERS)}
 
 
 @pytest.mark.parametrize("place", ["local"], indirect=True)
