@@ -57,6 +57,13 @@ class DirectoryConfig(Config):
         "clients see too that only list; else the manifest alone decides",
     )
 
+    table_version_tracking_enabled: bool = option(
+        default=False,
+        doc="with a manifest: whether it keeps the versions of new tables, so that a commit which "
+        "passes it by does not show; a table's property managed_versioning says otherwise for that "
+        "table, and tables that clients list in the root stay as they are",
+    )
+
     commit_retries: int | None = option(
         default=None,
         doc="how often a change of the manifest is made again where others were first; for a minute "

@@ -73,18 +73,23 @@ class Row:
     location: str | None = None
     """Path of a table's directory, relative to the root."""
     properties: Mapping[str, str] = field(factory=dict)
+    """Those of a namespace or table."""
+    raw: str | None = None
+    """The metadata of any other object, as it is."""
     more: Mapping[str, Any] = field(factory=dict, repr=False)
     """The columns that this package does not know."""
 
     def columns(self) -> dict[str, Any]:
         """Return the row as the manifest keeps it."""
-        metadata = json.dumps(dict(self.properties), ensure_ascii=False)
+        metadata = self.raw
+        if self.properties:
+            metadata = json.dumps(dict(self.properties), ensure_ascii=False)
         return {
             **self.more,
             "object_id": self.id,
             "object_type": self.type,
             "location": self.location,
-            "metadata": metadata if self.properties else None,
+            "metadata": metadata,
         }
 
 
@@ -140,11 +145,14 @@ class Snapshot:
         if index is None:
             return None
         (found,) = self.table.slice(index, 1).to_pylist()
+        type, metadata = found.pop("object_type"), found.pop("metadata")
+        is_known = type in (NAMESPACE, TABLE)
         return Row(
             id=found.pop("object_id"),
-            type=found.pop("object_type"),
+            type=type,
             location=found.pop("location"),
-            properties=_properties(object_id, found.pop("metadata")),
+            properties=_properties(object_id, metadata) if is_known else {},
+            raw=None if is_known else metadata,
             more=found,
         )
 

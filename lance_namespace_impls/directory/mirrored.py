@@ -13,9 +13,9 @@ from typing import Any
 
 from attrs import evolve
 
-from lance_namespace_client.errors import TableNotFoundError, UnsupportedError
+from lance_namespace_client.errors import InvalidInputError, TableNotFoundError, UnsupportedError
 
-from ..catalog.entry import TableEntry
+from ..catalog.entry import TableEntry, managed_choice
 from ..catalog.errors import namespace_exists, table_exists, table_not_found
 from ..core.identifiers import Identifier, format_identifier
 from . import folders
@@ -145,6 +145,7 @@ class RootTables(FlatTables):
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
         self._refuse_namespace(identifier)
+        properties = _unmanaged(identifier, properties)
         entry = super().add_table(identifier, location, properties)
         try:
             self._mirror(entry)
@@ -157,6 +158,7 @@ class RootTables(FlatTables):
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
         self._refuse_namespace(identifier)
+        properties = _unmanaged(identifier, properties)
         entry = super().adopt_table(identifier, location, properties)
         self._mirror(entry)
         return entry
@@ -314,3 +316,19 @@ class RootTables(FlatTables):
                 self.directory.move(note["new"], note["old"])
         self.directory.remove_marker(MOVING)
         return stays
+
+
+def _unmanaged(identifier: Identifier, properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a table whose versions storage keeps.
+
+    Raises:
+        InvalidInputError: code 13, the catalog is to keep them.
+    """
+    stored, managed = managed_choice(properties, False)
+    if managed:
+        raise InvalidInputError(
+            f"table {format_identifier(identifier)}: clients that list the root commit to its "
+            "tables past the manifest, which cannot keep their versions; put it into a namespace, or "
+            "set dir_listing_enabled=false"
+        )
+    return stored

@@ -26,6 +26,7 @@ from .migration import Migration, to_flat, to_manifest
 from .mirrored import RootTables
 from .names import check_level, check_name
 from .nested import NestedTables
+from .versions import ManifestVersions
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
@@ -64,7 +65,15 @@ class DirectoryNamespace(CatalogNamespace):
     )
 
     with_manifest = Capabilities(
-        namespace_depth=None, storage_only=True, cascade=True, rename_across=True
+        namespace_depth=None,
+        storage_only=True,
+        cascade=True,
+        rename_across=True,
+        managed_versioning=True,
+        unsupported=dict.fromkeys(
+            ("DescribeTransaction", "AlterTransaction"),
+            "a manifest has rows for namespaces, tables and versions, and pylance reads no others",
+        ),
     )
     """The capabilities of a directory that has a manifest."""
 
@@ -81,6 +90,7 @@ class DirectoryNamespace(CatalogNamespace):
         self._root = (
             RootTables(self._nested, without) if config.dir_listing_enabled else self._nested
         )
+        self.version_store = ManifestVersions(self._nested, lists_root=config.dir_listing_enabled)
         self._without_manifest = self.capabilities
         if not self._directory.is_local:
             cannot = {
@@ -258,8 +268,16 @@ class DirectoryNamespace(CatalogNamespace):
     ) -> Mapping[str, str]:
         return self._tables_of(entry).change_table(entry, changed, removed)
 
+    def entry_to_add(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        tables = self._tables(identifier[:-1])
+        if not isinstance(tables, NestedTables):
+            return super().entry_to_add(identifier, location, properties)
+        return tables.entry(identifier, tables.row_to_add(identifier, location, properties))
+
     def has_data(self, entry: TableEntry) -> bool:
-        return self._flat.has_data(entry)
+        return super().has_data(entry) if entry.managed else self._flat.has_data(entry)
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
         return self._tables_of(entry).initial_write_lock(entry, wait=wait)

@@ -19,7 +19,7 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
 )
 
-from ..catalog.entry import ListedTables, TableEntry
+from ..catalog.entry import MANAGED, ListedTables, TableEntry, managed_choice
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -50,6 +50,10 @@ def changed_properties(
     old: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
 ) -> dict[str, str]:
     """Return properties with some set and some removed."""
+    if MANAGED in changed or MANAGED in removed:
+        raise InvalidInputError(
+            f"property {MANAGED!r} is chosen when a table is created, and stays as it is"
+        )
     return {key: value for key, value in {**old, **changed}.items() if key not in removed}
 
 
@@ -206,7 +210,24 @@ class NestedTables(TableFolders):
                 "which is no place in the directory: deregister it"
             )
         return TableEntry(
-            id=identifier, location=self.directory.location(folder), properties=row.properties
+            id=identifier,
+            location=self.directory.location(folder),
+            properties={key: value for key, value in row.properties.items() if key != MANAGED},
+            managed=row.properties.get(MANAGED) == "true",
+        )
+
+    def row_to_add(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> Row:
+        """Return the row of a new table."""
+        stored, managed = managed_choice(
+            properties, self._owner.config.table_version_tracking_enabled
+        )
+        return Row(
+            id=object_id(identifier),
+            type=TABLE,
+            location=self.inside(identifier, location),
+            properties={**stored, MANAGED: "true"} if managed else stored,
         )
 
     def default_location(self, identifier: Identifier) -> str:
@@ -236,12 +257,12 @@ class NestedTables(TableFolders):
             )
         self.directory.require_directory()
         self.require_free(self.manifest.snapshot(), identifier)
-        folder = self.directory.folder(self.default_location(identifier))
+        row = self.row_to_add(identifier, self.default_location(identifier), properties)
+        folder = str(row.location)
         if not self.directory.add(folder, {DECLARED: b""}):
             raise TableAlreadyExistsError(
                 f"table {format_identifier(identifier)}: {folder} is there already; try again"
             )
-        row = Row(id=object_id(identifier), type=TABLE, location=folder, properties=properties)
         try:
             self._insert(identifier, row)
         except TableAlreadyExistsError:
@@ -260,8 +281,7 @@ class NestedTables(TableFolders):
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
         """Add a table whose data is there already: at a path below the root."""
-        folder = self.inside(identifier, location)
-        row = Row(id=object_id(identifier), type=TABLE, location=folder, properties=properties)
+        row = self.row_to_add(identifier, location, properties)
         self._insert(identifier, row)
         return self.entry(identifier, row)
 
@@ -410,7 +430,7 @@ class NestedTables(TableFolders):
         row = self._change_row(entry.id, TABLE, changed, removed)
         if row is None:
             raise table_not_found(entry.id)
-        return row.properties
+        return self.entry(entry.id, row).properties
 
 
 def moved(snapshot: Snapshot, row: Row, name: str) -> Change:

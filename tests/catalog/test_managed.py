@@ -29,10 +29,21 @@ ROWS = pa.table({"a": [1, 2, 3]})
 PAST = "committed past the catalog"
 
 
-@pytest.fixture
-def managed(tmp_path: Path) -> Iterator[Namespace]:
+STORES = {
+    "memory": {"managed": "true"},
+    "dir": {
+        "manifest": "true",
+        "dir_listing_enabled": "false",
+        "table_version_tracking_enabled": "true",
+    },
+}
+
+
+@pytest.fixture(params=STORES)
+def managed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
     """A catalog that keeps the versions of its tables."""
-    with connect("memory", {"root": str(tmp_path / "tables"), "managed": "true"}) as found:
+    properties = {"root": str(tmp_path / "tables"), **STORES[request.param]}
+    with connect(request.param, properties) as found:
         yield found
 
 
