@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,10 +10,23 @@ from contextvars import copy_context
 from itertools import islice
 from typing import TypeVar
 
-__all__ = ["ordered_map"]
+__all__ = ["on_python_thread", "ordered_map"]
 
 T = TypeVar("T")
 Found = TypeVar("Found")
+
+_POOL = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
+
+
+def on_python_thread(call: Callable[[], T]) -> T:
+    """Return what a call of pylance gives, made on a thread that Python started.
+
+    pylance asks a namespace on threads of its own runtime. A call that waits there for the same
+    runtime can run another thread's request meanwhile, and loses the interpreter's lock.
+    """
+    if not isinstance(threading.current_thread(), threading._DummyThread):
+        return call()
+    return _POOL.submit(copy_context().run, call).result()
 
 
 def ordered_map(

@@ -18,6 +18,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
 )
 
+from ..core.concurrent import on_python_thread
 from ..core.errors import first_line
 from ..core.storage import TableStorage
 from .filesystem import Directory
@@ -276,6 +278,9 @@ class Manifest:
 
     def snapshot(self) -> Snapshot | None:
         """Return the newest version; None where the directory has no manifest."""
+        return on_python_thread(self._snapshot)
+
+    def _snapshot(self) -> Snapshot | None:
         opened, identity = self._opened, self._identity()
         if opened is not None and opened[0] == identity:
             try:
@@ -348,6 +353,9 @@ class Manifest:
         Raises:
             ConcurrentModificationError: code 14, others were first each time.
         """
+        return on_python_thread(partial(self._change, decide))
+
+    def _change(self, decide: Callable[[Snapshot], Change | None]) -> Snapshot:
         if self.snapshot() is None:
             self.create()
         with self.lock():

@@ -98,7 +98,7 @@ def test_a_managed_table_says_so(managed: Namespace) -> None:
     assert managed.declare_table({"id": ["d"]}).managed_versioning is True
     managed.create_table({"id": ["t"]}, ROWS)
     assert managed.describe_table({"id": ["t"]}).managed_versioning is True
-    assert {"CreateTableVersion", "BatchCommitTables", "AlterTransaction"} <= set(
+    assert {"CreateTableVersion", "BatchCommitTables"} <= set(
         managed.list_operations({}).operations
     )
 
@@ -281,7 +281,7 @@ def test_versions_that_are_deleted_are_forgotten(managed: Namespace) -> None:
 
 
 def test_a_registered_table_brings_its_versions(managed: Namespace, tmp_path: Path) -> None:
-    place = str(tmp_path / "data")
+    place = str(tmp_path / "tables" / "data")
     for _ in range(3):
         lance.write_dataset(ROWS, place, mode="append")
     managed.register_table({"id": ["r"], "location": place})
@@ -330,7 +330,8 @@ def test_a_batch_of_versions_is_made_or_none_is(managed: Namespace) -> None:
     entries = [stage(managed, "s"), stage(managed, "t")]
     answer = managed.batch_create_table_versions({"entries": entries})
     assert [each.version for each in answer.versions] == [2, 3]
-    assert managed.describe_transaction({"id": [answer.transaction_id]}).status == "Succeeded"
+    if "DescribeTransaction" in managed.list_operations({}).operations:
+        assert managed.describe_transaction({"id": [answer.transaction_id]}).status == "Succeeded"
     with pytest.raises(InvalidInputError, match="table s is named twice"):
         managed.batch_create_table_versions({"entries": [entries[0], entries[0]]})
 
@@ -393,6 +394,7 @@ def test_a_commit_of_several_tables_that_fails_changes_nothing(
     assert numbers(managed, "s") == [1, 2]
 
 
+@pytest.mark.parametrize("managed", ["memory"], indirect=True)  # a manifest keeps no transactions
 def test_a_transaction_has_properties(managed: Namespace) -> None:
     managed.create_table({"id": ["t"]}, ROWS)
     name = managed.create_table_version(stage(managed, "t")).transaction_id
