@@ -322,7 +322,7 @@ class Manifest:
             return None
 
     def create(self, rows: Sequence[Row] = ()) -> bool:
-        """Make a manifest with these rows, all at once; False where there is one already."""
+        """Create a manifest with these rows, all at once; False where there is one already."""
         import pyarrow as pa
 
         from ..tables.write import create

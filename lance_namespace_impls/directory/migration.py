@@ -37,7 +37,7 @@ class Migration:
 
 
 def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migration:
-    """Give a flat directory a manifest that lists its tables.
+    """Add a manifest that lists its tables to a flat directory.
 
     The manifest comes with all rows at once, so that whoever lists the directory meanwhile sees
     every name before and after. Tables stay where they are.

@@ -268,7 +268,7 @@ class RootTables(FlatTables):
                 raise table_not_found(entry.id)
 
     def _move_rows(self, note: Mapping[str, Any]) -> bool:
-        """Give the rows of a table whose directory was renamed its new identifier.
+        """Rename the rows of a table whose directory was renamed.
 
         Returns:
             False where something else has that identifier by now.
@@ -304,7 +304,7 @@ class RootTables(FlatTables):
             self._finish_move()
 
     def _finish_move(self) -> bool:
-        """Make the rows right where the noted directory was renamed; False where it cannot stay."""
+        """Correct the rows where the noted directory was renamed; False where it cannot stay."""
         content = self.directory.read(MOVING)
         if content is None:
             return True

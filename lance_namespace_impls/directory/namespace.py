@@ -159,7 +159,7 @@ class DirectoryNamespace(CatalogNamespace):
             check_name(name)
 
     def migrate(self, to: Literal["manifest", "flat"], *, dry_run: bool = False) -> Migration:
-        """Give the directory a manifest, or take it away where nothing is lost.
+        """Add a manifest to the directory, or take it away where nothing is lost.
 
         Args:
             to: ``manifest`` or ``flat``.

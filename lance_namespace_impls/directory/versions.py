@@ -76,7 +76,7 @@ class ManifestVersions(VersionStore):
                     yield _read(row)
 
     def commit(self, changes: Sequence[Change]) -> str:
-        """Make all changes in one commit of the manifest, or none."""
+        """Commit all changes in one commit of the manifest, or none."""
         for change in changes:
             self._refuse_listed(change)
         added: list[Row] = []
