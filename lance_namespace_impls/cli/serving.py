@@ -155,6 +155,9 @@ def serve(
         bool,
         typer.Option("--open-metrics", help="Let everybody read /metrics, not only callers."),
     ] = False,
+    ui: Annotated[
+        bool, typer.Option("--ui/--no-ui", help="Show pages for people at /ui and /docs.")
+    ] = True,
     request_log: Annotated[
         bool,
         typer.Option(
@@ -220,6 +223,7 @@ def serve(
         reach=Reach(storage_options=allow_storage_option or (), locations=allow_location or ()),
         limits=Limits.read(key_values(limit, "--limit")),
         open_metrics=open_metrics,
+        ui=ui,
         lancedb_databases={
             name: split_identifier(identifier)
             for name, identifier in key_values(lancedb_database, "--lancedb-database").items()

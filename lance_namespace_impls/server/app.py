@@ -20,6 +20,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from .answers import error_reply
 from .call import CERTIFICATE
 from .callers import Credentials
+from .explorer import Explorer
 from .options import ServerOptions
 from .readiness import Readiness
 from .requests import Headers
@@ -54,15 +55,21 @@ def create_app(
         yield
         service.close()
 
+    operations = _Operations(service)
+    explorer = Explorer(
+        operations.ask, options.access, asks_who_calls=service.performer.authentication is not None
+    )
+    pages = explorer.routes() if options.ui else []
     health = _Health(service, namespace, options)
     app = _App(
         service,
         routes=[
-            _Operations(service),
+            operations,
             Route("/healthz", health.healthz),
             Route("/readyz", health.readyz),
             Route("/metrics", health.metrics),
             Route("/openapi.json", _openapi),
+            *pages,
         ],
         middleware=list(options.middleware),
         lifespan=lifespan,
@@ -148,6 +155,12 @@ class _Operations(BaseRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._service.handle(scope[FOUND], scope, receive, send)
+
+    async def ask(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request to an operation, for the server's own pages."""
+        found = self._service.routes.find(raw_path(scope))
+        assert found is not None
+        await self._service.handle(found, scope, receive, send)
 
     def url_path_for(self, name: str, /, **path_params: Any) -> Any:
         raise NoMatchFound(name, path_params)

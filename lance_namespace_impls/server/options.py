@@ -51,6 +51,7 @@ class ServerOptions:
         reach: which storage options and locations callers may name.
         limits: how much of the server callers can use.
         open_metrics: whether everybody may read ``/metrics``; only those that may call unless given.
+        ui: whether there are pages for people, at ``/ui`` and ``/docs``.
         lancedb_databases: identifiers of namespaces by the name of the database that LanceDB's
             remote clients connect to (``db://name``); empty is the root. Any other name is that of
             a namespace below the root.
@@ -68,6 +69,7 @@ class ServerOptions:
     reach: Reach = attrs.field(factory=Reach)
     limits: Limits = attrs.field(factory=Limits)
     open_metrics: bool = False
+    ui: bool = True
     lancedb_databases: Mapping[str, tuple[str, ...]] = attrs.field(
         factory=dict, converter=_identifiers
     )

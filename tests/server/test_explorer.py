@@ -1,0 +1,216 @@
+"""The pages for people: what they show, to whom, and what they let through."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from base64 import b64decode
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.server import PolicyFile, ServerOptions, TokenFile, new_token, serving
+from lance_namespace_impls.server.cells import cell
+
+BAD = "<script>alert('x')</script>"
+PNG = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNg+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> Iterator[Namespace]:
+    with connect("memory", {"root": str(tmp_path)}) as found:
+        found.create_namespace({"id": ["prod"], "properties": {"owner": BAD}})
+        found.create_namespace({"id": ["a & b/c?d"]})
+        found.create_namespace({"id": ["secret"]})
+        table = found.table(["prod", "notes"]).create(
+            {
+                "id": list(range(30)),
+                "text": [f"{BAD} word{n}" for n in range(30)],
+                BAD: [None] * 30,
+                "vector": np.eye(30, 16, dtype="float32"),
+                "picture": [PNG] * 30,
+            }
+        )
+        table.create_index("text", "FTS")
+        table.tag("first")
+        for name in ("hidden", "other"):
+            found.table(["secret", name]).create({"x": [1]})
+        yield found
+
+
+@pytest.fixture
+def browser(namespace: Namespace) -> Iterator[httpx.Client]:
+    with serving(namespace) as uri, httpx.Client(base_url=uri, follow_redirects=True) as client:
+        yield client
+
+
+def page(client: httpx.Client, path: str, status: int = 200, **more: str) -> str:
+    answer = client.get(path, headers=more)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert "script-src" not in answer.headers["content-security-policy"]
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "<script" not in answer.text
+    return answer.text
+
+
+def test_the_tree(browser: httpx.Client) -> None:
+    root = page(browser, "/")
+    links = re.findall(r'href="(/ui\?id=[^"]+)"', root)
+    assert len(links) == 3
+    assert "a &amp; b/c?d" in root
+    for link in links:
+        page(browser, link)
+    prod = page(browser, "/ui?id=prod")
+    assert "/ui/table?id=prod&amp;id=notes" in prod
+    assert "&lt;script&gt;" in prod
+
+
+def test_a_name_is_found(browser: httpx.Client, namespace: Namespace) -> None:
+    assert "No name fits" in page(browser, "/ui?id=prod&q=zzz")
+    assert ">notes<" in page(browser, "/ui?id=prod&q=NOT")
+    assert f'value="{"&lt;i&gt;"}"' in page(browser, "/ui?q=<i>")
+
+
+def test_many_tables_come_in_pages(browser: httpx.Client, namespace: Namespace) -> None:
+    for number in range(230):
+        namespace.declare_table({"id": ["a & b/c?d", f"t{number:03}"]})
+    first = page(browser, "/ui?id=" + quote("a & b/c?d", safe=""))
+    names = re.findall(r">(t\d{3})<", first)
+    assert len(names) == 200
+    [more] = re.findall(r'rel="next" href="([^"]+)"', first)
+    names += re.findall(r">(t\d{3})<", page(browser, more.replace("&amp;", "&")))
+    assert names == [f"t{number:03}" for number in range(230)]
+
+
+def test_a_table(browser: httpx.Client) -> None:
+    text = page(browser, "/ui/table?id=prod&id=notes")
+    for part in ("word0", "word9", "text_idx", "version 2", "data:image/png;base64,", "<polyline"):
+        assert part in text
+    assert "word10" not in text
+    assert "namespace.table([&#39;prod&#39;, &#39;notes&#39;])" in text
+    assert "lance-ns head &#39;prod$notes&#39; --impl rest" in text
+
+
+def rows(client: httpx.Client, query: str) -> list[str]:
+    text = page(client, "/ui/table?id=prod&id=notes&" + query)
+    return re.findall(r"<tr><td>(\d+)</td>", text)
+
+
+def test_rows_are_searched(browser: httpx.Client) -> None:
+    assert rows(browser, "where=id+in+(3,5)") == ["3", "5"]
+    assert rows(browser, "text=word7") == ["7"]
+    assert rows(browser, "near=4")[0] == "4"
+    assert rows(browser, "near=4&where=id>10")[0] != "4"
+    for wrong in ("where=nonsense+", "near=x", "near=999", "near=1&column=id"):
+        text = page(browser, "/ui/table?id=prod&id=notes&" + wrong)
+        assert 'role="alert"' in text
+
+
+def test_what_is_not_there(browser: httpx.Client) -> None:
+    assert "does not exist" in page(browser, "/ui/table?id=prod&id=none", 404)
+    page(browser, "/ui/table", 400)
+
+
+def test_a_table_without_data(browser: httpx.Client, namespace: Namespace) -> None:
+    namespace.declare_table({"id": ["prod", "later"]})
+    assert "has no data yet" in page(browser, "/ui/table?id=prod&id=later")
+
+
+def test_the_operations(browser: httpx.Client) -> None:
+    text = page(browser, "/docs")
+    assert "POST /v1/table/{id}/query" in text
+    assert 'id="CreateTable"' in text
+
+
+def test_other_sites(browser: httpx.Client) -> None:
+    cross = {"sec-fetch-site": "cross-site"}
+    page(browser, "/ui", 403, **cross)
+    page(browser, "/ui", **cross, **{"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"})
+    framed = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"}
+    page(browser, "/ui", 403, **cross, **framed)
+    page(browser, "/ui", 403, host="evil.example")
+
+
+def test_it_can_be_left_out(namespace: Namespace) -> None:
+    with serving(namespace, ServerOptions(ui=False)) as uri, httpx.Client(base_url=uri) as client:
+        for path in ("/ui", "/ui/table", "/docs", "/"):
+            assert client.get(path).json()["code"] == 0
+
+
+def test_who_looks_sees_what_he_may(namespace: Namespace, tmp_path: Path) -> None:
+    ana = new_token("ana")
+    (tmp_path / "tokens.toml").write_text(ana.entry)
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[[grant]]\nto = ["ana"]\nactions = ["read"]\non = [["prod", "**"]]\n')
+    options = ServerOptions(
+        callers=[TokenFile(tmp_path / "tokens.toml")], policy=PolicyFile(policy)
+    )
+    with serving(namespace, options) as uri, httpx.Client(base_url=uri) as client:
+        answer = client.get("/ui")
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"].startswith("Basic ")
+        assert client.get("/ui", auth=("x", "wrong")).status_code == 401
+        root = client.get("/ui", auth=("anybody", ana.token))
+        assert root.status_code == 200
+        assert ">prod<" in root.text
+        assert "secret" not in root.text
+        table = client.get("/ui/table?id=prod&id=notes", auth=("", ana.token))
+        assert "word0" in table.text
+        denied = client.get("/ui/table?id=secret&id=hidden", auth=("", ana.token))
+        missing = client.get("/ui/table?id=secret&id=none", auth=("", ana.token))
+        assert denied.status_code == missing.status_code == 403
+        assert denied.text == missing.text
+        for header in ("Basic ===", "Basic !"):
+            assert client.get("/ui", headers={"authorization": header}).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "null"),
+        ("x" * 500, "x" * 119 + "…"),
+        (b"\x00\x01", "2 bytes: 00 01"),
+        ([1.0, 2.0], "[1.0, 2.0]"),
+        ({"a": 1}, "{'a': 1}"),
+    ],
+)
+def test_a_value(value: object, text: str) -> None:
+    assert cell(value).text == text
+
+
+def test_a_vector_and_a_picture() -> None:
+    numbers = pa.array(np.arange(1000.0)).to_pylist()
+    assert len(cell(numbers).points.split()) <= 96
+    assert cell([float("nan")] * 8).points == ""
+    assert cell(PNG).picture.startswith("data:image/png")
+    assert cell(PNG + b"0" * (1 << 20)).picture == ""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+@pytest.mark.parametrize("path", ["/ui", "/ui?id=prod", "/ui/table?id=prod&id=notes", "/docs"])
+def test_a_browser_draws_it(browser: httpx.Client, tmp_path: Path, path: str) -> None:
+    """Chromium draws the page in a narrow window."""
+    picture = tmp_path / "page.png"
+    subprocess.run(
+        [
+            str(CHROMIUM), "--headless", "--no-sandbox", "--hide-scrollbars",
+            f"--screenshot={picture}", "--window-size=400,900", str(browser.base_url).rstrip("/") + path,
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )  # fmt: skip
+    assert picture.stat().st_size > 1000
