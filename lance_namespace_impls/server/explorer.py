@@ -33,7 +33,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_client.operations import OPERATIONS
 
 from ..core.identifiers import DEFAULT_DELIMITER
-from .access import Access
+from .access import AccessCheck
 from .cells import cell
 from .requests import Headers
 
@@ -66,7 +66,7 @@ class Explorer:
         asks_who_calls: whether a reader without credentials is asked for them.
     """
 
-    def __init__(self, operations: ASGIApp, access: Access, *, asks_who_calls: bool) -> None:
+    def __init__(self, operations: ASGIApp, access: AccessCheck, *, asks_who_calls: bool) -> None:
         self._operations = operations
         self._access = access
         self._asks = asks_who_calls
