@@ -29,8 +29,8 @@ T = TypeVar("T")
 # What the server puts into a request's scope.
 ABORT = "lance_namespace.abort"
 CERTIFICATE = "lance_namespace.certificate"
-# What middleware puts there that has found out who calls.
 CALLER = "lance_namespace.caller"
+"""Where middleware puts the `Caller` into a request's scope, if it has found out who calls."""
 MAX_REQUEST_ID_LENGTH = 128
 
 
