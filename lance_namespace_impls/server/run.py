@@ -93,6 +93,9 @@ def _run(
     on_started: Callable[[], None],
 ) -> None:
     with _signals_stop_quietly():
+        # What the first callers would wait for otherwise.
+        import lance  # noqa: F401
+
         _Server(namespace, options, on_started).run([listener])
 
 
