@@ -141,7 +141,7 @@ def manifest_subject(root: Path) -> Subject:
     )
 
 
-@backend("dir-manifest", runs=80)
+@backend("dir-manifest", runs=30)
 @contextmanager
 def directory_with_manifest(folder: Path) -> Iterator[Subject]:
     """A local directory whose manifest alone says what is there."""

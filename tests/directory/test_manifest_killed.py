@@ -43,7 +43,7 @@ FUNCTIONS = (
     "fragment.write_fragments",
     "write.create",
 )
-OFTEN = ("create", "drop", "rename in the root", "move into the root")
+OFTEN = ("create", "move into the root")
 """What is killed in every run of the tests; the rest only in the long ones."""
 CALLS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "make a namespace": ("create_namespace", {"id": ["n", "new"]}, None),

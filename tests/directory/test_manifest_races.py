@@ -17,7 +17,7 @@ from tests.servers.s3 import GuardedS3
 from .lakes import ROWS, Peer, manifest_rows
 
 RACERS = 4
-ROUNDS = 8
+ROUNDS = 3
 WAIT_SECONDS = 120
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import boto3
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 
 from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
@@ -17,7 +18,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from tests.behaviour.machine import explore
 from tests.behaviour.subject import Identifier, Subject, rows_in_storage
-from tests.behaviour.subjects import directory_subject
+from tests.behaviour.subjects import directory_subject, manifest_subject
 
 pytestmark = pytest.mark.s3
 
@@ -185,6 +186,29 @@ def test_it_behaves_like_its_model(store: Store, tmp_path: Path) -> None:
             location=lambda identifier, properties: f"{root}/{_in_uri(identifier[-1])}.lance",
             names=local.names,
             refused_names=local.refused_names,
+            storage_options=store.options,
+            rows_in_storage=lambda location: rows_in_storage(location, store.options),
+        ),
+        RUNS,
+    )
+
+
+def test_a_manifest_behaves_like_its_model(store: Store, tmp_path: Path) -> None:
+    root = "s3://bucket/manifest"
+
+    def reset() -> dict[Identifier, dict[str, str]]:
+        store.clear()
+        return {}
+
+    alone = {"manifest": "true", "dir_listing_enabled": "false"}
+    local = manifest_subject(tmp_path)
+    explore(
+        evolve(
+            local,
+            name="s3 with a manifest",
+            connect=lambda: connect("dir", {**store.properties(root), **alone}),
+            reset=reset,
+            elsewhere=lambda name: f"{root}/elsewhere/{name}",
             storage_options=store.options,
             rows_in_storage=lambda location: rows_in_storage(location, store.options),
         ),

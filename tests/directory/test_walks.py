@@ -21,7 +21,7 @@ from lance_namespace_impls.catalog.namespace import Namespace
 
 from .lakes import Peer, ipc, ours
 
-FEW, MANY = 12, 200
+FEW, MANY = 6, 200
 STEPS = 14
 NAMES = ("a", "b", "c")
 Id = tuple[str, ...]
