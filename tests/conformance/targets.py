@@ -16,7 +16,7 @@ from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.server import serving
 from tests.behaviour.memory import LEVELS, MemoryConfig
 
-CORRECT = ("dir", "rest", *LEVELS, "rest-mixed", "rest-three-levels")
+CORRECT = ("dir", "dir-manifest", "rest", *LEVELS, "rest-mixed", "rest-three-levels")
 UNDER = {"one-catalog": ("main",), "any-depth": ("main",)}
 """Where catalogs that are configured with a namespace let anything be made."""
 
@@ -33,7 +33,12 @@ def correct(name: str, root: Path) -> Iterator[Target]:
     """Yield a correct target by its name."""
     served = name.startswith("rest")
     levels = name.removeprefix("rest-")
-    namespace = memory(root, levels) if levels in LEVELS else connect("dir", {"path": str(root)})
+    manifest = {"manifest": "true"} if name == "dir-manifest" else {}
+    namespace = (
+        memory(root, levels)
+        if levels in LEVELS
+        else connect("dir", {"path": str(root), **manifest})
+    )
     if not served:
         yield PythonTarget(namespace, name)
         return
