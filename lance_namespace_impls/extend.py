@@ -24,12 +24,19 @@ from .catalog.errors import (
 )
 from .catalog.namespace import Namespace
 from .core.config import Config, option, prefix_option, root_option, timeout_option
+from .core.confinement import is_local
 from .core.http import HttpConfig
 from .core.identifiers import Identifier, format_identifier
 from .core.json_api import HttpFailure, JsonApi
-from .core.location import absolute, default_location
+from .core.location import absolute, default_location, fresh_location
+from .core.options import is_secret_option
 from .core.paging import sorted_after
 from .core.storage import TableStorage
+from .iceberg_rest.base import IcebergRestCatalog
+from .iceberg_rest.config import IcebergRestConfig
+from .iceberg_rest.entries import location_of, properties_of
+from .iceberg_rest.locations import as_opened
+from .iceberg_rest.warehouse import Warehouse
 from .registry import register
 
 __all__ = [
@@ -39,21 +46,30 @@ __all__ = [
     "Config",
     "HttpConfig",
     "HttpFailure",
+    "IcebergRestCatalog",
+    "IcebergRestConfig",
     "Identifier",
     "JsonApi",
     "Namespace",
     "TableEntry",
     "TableStorage",
+    "Warehouse",
     "absolute",
+    "as_opened",
     "default_location",
     "format_identifier",
+    "fresh_location",
     "is_lance",
+    "is_local",
+    "is_secret_option",
+    "location_of",
     "namespace_exists",
     "namespace_not_empty",
     "namespace_not_found",
     "not_a_lance_table",
     "option",
     "prefix_option",
+    "properties_of",
     "register",
     "root_option",
     "sorted_after",

@@ -28,6 +28,7 @@ _BUILT_IN: dict[str, tuple[str, str | None]] = {
     "hive3": ("lance_namespace_impls.hive:Hive3Namespace", "hive"),
     "glue": ("lance_namespace_impls.glue:GlueNamespace", "glue"),
     "unity": ("lance_namespace_impls.unity:UnityNamespace", "unity"),
+    "polaris": ("lance_namespace_impls.polaris:PolarisNamespace", "polaris"),
     "iceberg": ("lance_namespace_impls.iceberg:IcebergNamespace", "iceberg"),
 }
 _registered: dict[str, str] = {}

@@ -334,6 +334,14 @@ class CatalogBase(Namespace):
 
         return exists(self.storage_of(entry))
 
+    def vended_options(self, entry: TableEntry) -> Mapping[str, str]:
+        """Return the options of a table's object store that the catalog gives out for it.
+
+        Credentials among them take the place of the namespace's; with ``expires_at_millis`` among
+        them, readers and writers describe the table again before they expire.
+        """
+        return {}
+
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
         """Return what keeps others from writing a table's first rows at the same time.
 

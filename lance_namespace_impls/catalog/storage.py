@@ -19,7 +19,7 @@ from ..core.identifiers import (
     Identifier,
     format_identifier,
 )
-from ..core.options import joined_options
+from ..core.options import joined_options, with_vended
 from ..core.storage import TableStorage
 from .base import CatalogBase
 from .entry import (
@@ -49,7 +49,9 @@ class TableStorages(CatalogBase, abstract=True):
         self._refuse_foreign_disk(entry, what)
         return TableStorage(
             location=entry.location,
-            options=joined_options(self.config.storage, own, what),
+            options=joined_options(
+                with_vended(self.config.storage, self.vended_options(entry)), own, what
+            ),
             session=self._lance_session,
             renewed_by=(self, entry.id),
             managed=entry.managed,

@@ -124,6 +124,7 @@ class JsonApi:
         base: address that paths are added to.
         read_failure: takes what the catalog calls a failure and says of it out of an error body.
         auth: sends credentials that change, where a bearer token will not do.
+        headers: headers of every request, below those of `config`.
     """
 
     def __init__(
@@ -132,10 +133,11 @@ class JsonApi:
         base: str,
         read_failure: FailureReader,
         auth: httpx.Auth | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.base = base.rstrip("/")
         self._impl = config.impl
-        self._client = new_client(config, base, {"Accept": "application/json"})
+        self._client = new_client(config, base, {"Accept": "application/json", **(headers or {})})
         if auth is not None:
             self._client.auth = auth
         self._retries = Retries(config)

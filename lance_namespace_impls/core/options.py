@@ -13,9 +13,19 @@ from urllib.parse import unquote
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["HIDDEN", "is_secret_option", "joined_options", "redact", "secret_parts", "shown"]
+__all__ = [
+    "HIDDEN",
+    "is_secret_option",
+    "joined_options",
+    "redact",
+    "secret_parts",
+    "shown",
+    "with_vended",
+]
 
 HIDDEN = "***"
+EXPIRES_AT_MILLIS = "expires_at_millis"
+"""The storage option that says when the others expire, in milliseconds since 1970."""
 
 _DESTINATIONS = frozenset({
     "account_name", "allow_http", "allow_invalid_certificates", "authority_host",
@@ -128,6 +138,24 @@ def joined_options(
         )
     kept = {key: value for key, value in configured.items() if not is_secret_option(key)}
     return {**kept, **own}
+
+
+def with_vended(configured: Mapping[str, str], vended: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a namespace's storage options with what its catalog gives out for one table.
+
+    Credentials that were given out replace the configured ones, as half of each is neither's;
+    where requests go, and how, the configuration has the last word.
+    """
+    if not vended:
+        return configured
+    if any(map(is_secret_option, vended)):
+        configured = {
+            key: value
+            for key, value in configured.items()
+            if not is_secret_option(key) and _name(key) != EXPIRES_AT_MILLIS
+        }
+    named = set(map(_name, configured))
+    return {**{k: v for k, v in vended.items() if _name(k) not in named}, **configured}
 
 
 def _is_anonymous(key: str, value: str) -> bool:

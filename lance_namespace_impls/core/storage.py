@@ -7,12 +7,9 @@ from typing import Any
 
 from attrs import field, frozen
 
-from .options import redact
+from .options import EXPIRES_AT_MILLIS, redact
 
-__all__ = ["EXPIRES_AT_MILLIS", "TableStorage"]
-
-EXPIRES_AT_MILLIS = "expires_at_millis"
-"""The storage option that says when the others expire, in milliseconds since 1970."""
+__all__ = ["TableStorage"]
 
 
 @frozen(kw_only=True)

@@ -5,100 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 import attrs
-import httpx
 
-from lance_namespace_client.errors import InvalidInputError
-
-from ..core.config import option, root_option, timeout_option
-from ..core.http import HttpConfig, check_uri
+from ..iceberg_rest.config import IcebergRestConfig
 
 __all__ = ["IcebergConfig"]
 
 
 @attrs.define(kw_only=True)
-class IcebergConfig(HttpConfig):
+class IcebergConfig(IcebergRestConfig):
     """Properties of a namespace in an Iceberg REST catalog."""
 
     impl: ClassVar[str] = "iceberg"
-
-    endpoint: str = option(
-        doc="address of the server, such as http://localhost:8181, with or without /v1"
-    )
-    credential: str | None = option(
-        default=None,
-        secret=True,
-        doc="client_id:client_secret of the OAuth2 client-credentials flow",
-    )
-    scope: str = option(
-        default="catalog",
-        doc="scope of the token that the flow asks for; Apache Polaris wants PRINCIPAL_ROLE:ALL",
-    )
-    oauth2_server_uri: str | None = option(
-        name="oauth2-server-uri",
-        also=("oauth2_server_uri",),
-        default=None,
-        doc="address that gives tokens; the endpoint's /v1/oauth/tokens unless given",
-    )
-    warehouses: tuple[str, ...] | None = option(
-        also=("warehouse",),
-        default=None,
-        doc="names of the warehouses, which the root namespace then lists; others are not found",
-    )
-    prefix: str | None = option(
-        default=None,
-        doc="prefix of the API's paths in place of the server's own; empty for none",
-    )
-    max_concurrency: int = option(
-        default=16, doc="tables whose metadata is loaded at once for a listing"
-    )
-    connect_timeout: float = timeout_option(
-        "connect_timeout",
-        default=10_000.0,
-        unit="milliseconds",
-        doc="longest wait for a connection",
-    )
-    read_timeout: float = timeout_option(
-        "read_timeout",
-        default=30_000.0,
-        unit="milliseconds",
-        doc="longest wait for the next part of an answer",
-    )
-    root: str = root_option()
-
-    def __attrs_post_init__(self) -> None:
-        """Refuse values that cannot be meant (code 13)."""
-        super().__attrs_post_init__()
-        # Given with the version, as some servers show it, it would be there twice.
-        self.endpoint = check_uri(self.impl, self.endpoint, "endpoint").removesuffix("/v1")
-        if self.max_concurrency < 1:
-            raise InvalidInputError("iceberg: property 'max_concurrency' must be 1 or more")
-        if self.credential is None:
-            return
-        if not all(self.client_id_and_secret()):
-            raise InvalidInputError(
-                "iceberg: property 'credential' must be of the form client_id:client_secret"
-            )
-        if self.auth_token is not None:
-            raise InvalidInputError("iceberg: give 'auth_token' or 'credential', not both")
-        if self.oauth2_server_uri is not None:
-            check_uri(self.impl, self.token_uri(), "oauth2-server-uri")
-
-    def timeout(self) -> httpx.Timeout:
-        """Return the waits as the HTTP library takes them, in seconds."""
-        connect, read = self.connect_timeout / 1000, self.read_timeout / 1000
-        return httpx.Timeout(connect=connect, read=read, write=read, pool=connect)
-
-    def client_id_and_secret(self) -> tuple[str, str]:
-        """Take the credential apart."""
-        client_id, _, secret = (self.credential or "").partition(":")
-        return client_id, secret
-
-    def token_uri(self) -> str:
-        """Return the address that gives tokens; one without a host is below the endpoint."""
-        uri = self.oauth2_server_uri or "v1/oauth/tokens"
-        return uri if "://" in uri else f"{self.endpoint}/{uri.lstrip('/')}"
-
-    def secrets(self) -> frozenset[str]:
-        """Return the values that must not be shown, the secret half of the credential too."""
-        secret = self.client_id_and_secret()[1]
-        return super().secrets() | ({secret} if len(secret) > 2 else frozenset())

@@ -208,7 +208,7 @@ def test_a_closed_namespace_says_so(connected: Connect) -> None:
 
 
 def test_the_extra_that_a_credential_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "lance_namespace_impls.iceberg.oauth", raising=False)
+    monkeypatch.delitem(sys.modules, "lance_namespace_impls.iceberg_rest.oauth", raising=False)
     monkeypatch.setitem(sys.modules, "authlib.oauth2.client", None)
     with pytest.raises(InvalidInputError, match=r"pip install 'lance-namespace-kit\[iceberg\]'"):
         connect("iceberg", {**MINIMAL, "credential": "me:secret"})

@@ -18,7 +18,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.iceberg import oauth
+from lance_namespace_impls.iceberg_rest import oauth
 from tests.servers.web import Answer, Asked, WebServer
 
 from .conftest import Connect

@@ -19,7 +19,7 @@ from lance_namespace_client.errors import ServiceUnavailableError, Unauthenticat
 
 from ..core.errors import first_line, scrub
 from ..core.http import Retries, new_client, send
-from .config import IcebergConfig
+from .config import IcebergRestConfig
 
 __all__ = ["ClientCredentials"]
 
@@ -45,7 +45,7 @@ class ClientCredentials(httpx.Auth):
         config: credential, scope, and where tokens come from.
     """
 
-    def __init__(self, config: IcebergConfig) -> None:
+    def __init__(self, config: IcebergRestConfig) -> None:
         client_id, secret = config.client_id_and_secret()
         self._uri = config.token_uri()
         self._scope = config.scope
@@ -118,7 +118,7 @@ class ClientCredentials(httpx.Auth):
 class _Session:
     """What Authlib sends through: our client, timeouts and retries."""
 
-    def __init__(self, config: IcebergConfig, uri: str) -> None:
+    def __init__(self, config: IcebergRestConfig, uri: str) -> None:
         self._client = new_client(config, uri)
         self._retry = Retries(config).repeatable
 

@@ -18,10 +18,10 @@ from lance_namespace_client.wire import path_segment
 
 from ..catalog.errors import namespace_not_found
 from ..core.json_api import HttpFailure, JsonApi, raising
-from .config import IcebergConfig
+from .config import IcebergRestConfig
 from .errors import is_missing, is_missing_warehouse
 
-__all__ = ["UNIT_SEPARATOR", "UnwritableNameError", "Warehouse", "Warehouses"]
+__all__ = ["UNIT_SEPARATOR", "UnwritableNameError", "Warehouse", "Warehouses", "segment"]
 
 UNIT_SEPARATOR = "\x1f"
 DECODED = frozenset("%+")
@@ -60,7 +60,7 @@ class Warehouse:
 
     def table(self, levels: Sequence[str], name: str, *, twice: bool = False) -> str:
         """Return the path of a table; `twice` encodes its name for a server that decodes it twice."""
-        return f"{self.tables(levels)}/{_name(quote(name, safe='') if twice else name)}"
+        return f"{self.tables(levels)}/{segment(quote(name, safe='') if twice else name)}"
 
     def rename(self) -> str:
         """Return the path that renames tables."""
@@ -79,7 +79,7 @@ class Warehouse:
                 f"namespace {level!r} holds {shown!r}, with which warehouse {self.name!r} joins the "
                 "levels of a namespace; choose another name"
             )
-        return _name(level)
+        return segment(level)
 
 
 class Warehouses:
@@ -90,7 +90,7 @@ class Warehouses:
         api: the server.
     """
 
-    def __init__(self, config: IcebergConfig, api: JsonApi) -> None:
+    def __init__(self, config: IcebergRestConfig, api: JsonApi) -> None:
         self._config = config
         self._api = api
         self._known: dict[str, Warehouse] = {}
@@ -153,7 +153,12 @@ class Warehouses:
         return Warehouse(name=name, base=f"/v1/{path}".rstrip("/"), separator=separator)
 
 
-def _name(name: str) -> str:
+def segment(name: str) -> str:
+    """Return a name as a segment of a path.
+
+    Raises:
+        UnwritableNameError: code 13, it would be a step in the path.
+    """
     if name in (".", ".."):
         # Encoded or not, servers take these for steps in the path.
         raise UnwritableNameError(f"{name!r} is not a name in an Iceberg REST catalog")

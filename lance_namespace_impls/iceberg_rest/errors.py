@@ -1,4 +1,4 @@
-"""From failures of an Iceberg REST catalog to protocol errors."""
+"""From failures of the Iceberg REST API to protocol errors."""
 
 from __future__ import annotations
 

@@ -1,0 +1,404 @@
+"""A catalog with the Iceberg REST API: its namespaces, and listings of its tables."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+
+from ..catalog.catalog import CatalogNamespace
+from ..catalog.entry import ListedTables, TableEntry
+from ..catalog.errors import (
+    namespace_exists,
+    namespace_not_empty,
+    namespace_not_found,
+    not_a_lance_table,
+    table_exists,
+    table_not_found,
+)
+from ..core.concurrent import ordered_map
+from ..core.identifiers import Identifier, format_identifier
+from ..core.json_api import HttpFailure, JsonApi, Paging, raising
+from ..core.location import absolute, as_address, default_location
+from ..core.paging import sorted_after
+from .config import IcebergRestConfig
+from .entries import location_taken, properties_of
+from .errors import (
+    FAILURES,
+    is_conflict,
+    is_location_taken,
+    is_missing,
+    is_no_route,
+    is_not_empty,
+    read_failure,
+)
+from .locations import as_opened
+from .properties import change_properties
+from .warehouse import UnwritableNameError, Warehouse, Warehouses, segment
+
+__all__ = ["IcebergRestCatalog"]
+
+PAGES = Paging(token="pageToken", next_token="next-page-token")
+# An empty token tells the server that the listing may come in pages.
+FIRST_PAGE = {"pageToken": ""}
+LOCATION = "location"
+NO_PREFIX = "; if the server has no prefix in its paths, set the property 'prefix' to nothing"
+
+
+class IcebergRestCatalog(CatalogNamespace, abstract=True):
+    """The namespaces of a catalog with the Iceberg REST API, and what all its tables have in common.
+
+    An identifier is the warehouse, the levels of a namespace, and a table.
+
+    Args:
+        config: where the server is, and the rest.
+        headers: headers of every request.
+
+    Source: the Iceberg REST catalog protocol.
+    """
+
+    config: IcebergRestConfig
+    drop_query: ClassVar[Mapping[str, str] | None] = None
+    """Query of the request that removes a table."""
+
+    def __init__(self, config: IcebergRestConfig, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(config)
+        self._credentials = _credentials(config)
+        self.api = JsonApi(config, config.endpoint, read_failure, self._credentials, headers)
+        self.warehouses = Warehouses(config, self.api)
+
+    def close(self) -> None:
+        """Close the connections; a call after it is refused (code 13)."""
+        self.api.close()
+        if self._credentials is not None:
+            self._credentials.close()
+
+    def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
+        """Return the protocol error for an answer of the server; None for another failure."""
+        if not isinstance(error, HttpFailure):
+            return None
+        found = FAILURES.error(error, what)
+        if is_no_route(error) and self.config.prefix is None:
+            found.message += NO_PREFIX
+        return found
+
+    # --- what a backend says of its tables
+
+    @abstractmethod
+    def tables_path(self, warehouse: Warehouse, levels: Sequence[str]) -> str:
+        """Return the path of the tables of a namespace."""
+
+    def table_path(self, identifier: Identifier) -> str:
+        """Return the path of a table.
+
+        Raises:
+            NamespaceNotFoundError: code 1, there is no such warehouse.
+            InvalidInputError: code 13, the name cannot be written in a path.
+        """
+        warehouse, levels = self.warehouse(identifier[:-1])
+        return f"{self.tables_path(warehouse, levels)}/{segment(identifier[-1])}"
+
+    @abstractmethod
+    def read_table(self, identifier: Identifier, answer: Mapping[str, Any]) -> TableEntry | None:
+        """Return the entry of a table that the server answered; None where it is no Lance table.
+
+        Raises:
+            InternalError: code 18, the answer holds no table.
+            InvalidTableStateError: code 19, the table has no location.
+        """
+
+    # --- namespaces
+
+    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        if not parent:
+            return sorted_after(self._listed_warehouses(), after)
+        warehouse, levels = self.warehouse(parent)
+        query = dict(FIRST_PAGE)
+        with _finding(namespace_not_found, parent, levels):
+            if levels:
+                query["parent"] = warehouse.parent(levels)
+            found = [
+                tuple(each)
+                for page in self.api.pages(warehouse.namespaces(), query, PAGES)
+                for each in page.get("namespaces") or ()
+            ]
+        depth = len(levels)
+        names = {each[depth] for each in found if len(each) == depth + 1 and each[:depth] == levels}
+        if levels and not names:
+            # Some servers give an empty list for a namespace that is not there.
+            self.namespace_properties(parent)
+        return sorted_after(names, after)
+
+    def _listed_warehouses(self) -> Sequence[str]:
+        if self.config.warehouses is None:
+            raise UnsupportedError(
+                "the API of an Iceberg REST catalog does not list warehouses; name them in the "
+                "property 'warehouses'"
+            )
+        return self.config.warehouses
+
+    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
+        if not identifier:
+            return {}
+        warehouse, levels = self.warehouse(identifier)
+        if not levels:
+            return {}
+        with _finding(namespace_not_found, identifier, levels):
+            return properties_of(self.api.get(warehouse.namespace(levels)))
+
+    def add_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        warehouse, levels = self.warehouse(identifier)
+        self._refuse_unreachable(warehouse.namespace(levels), identifier[-1])
+        if len(levels) > 1:
+            self.namespace_properties(identifier[:-1])
+            if self._is_table(identifier):
+                raise NamespaceAlreadyExistsError(
+                    f"a table has the name {format_identifier(identifier)!r}; choose another name"
+                )
+        body = {"namespace": list(levels), "properties": dict(properties)}
+        taken = location_taken("namespace", properties.get(LOCATION))
+        with (
+            raising(namespace_exists, identifier, when=is_conflict),
+            raising(namespace_not_found, identifier[:-1], when=is_missing),
+            raising(taken, identifier, when=is_location_taken),
+        ):
+            answer = self.api.post(warehouse.namespaces(), body)
+        return properties_of(answer) if "properties" in answer else properties
+
+    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
+        warehouse, levels = self.warehouse(identifier)
+        properties = self.namespace_properties(identifier)
+        try:
+            with raising(namespace_not_found, identifier, when=is_missing):
+                self.api.delete(warehouse.namespace(levels))
+        except HttpFailure as failure:
+            if not is_not_empty(failure):
+                raise
+            raise namespace_not_empty(identifier, f"something ({failure.message})") from failure
+        return properties
+
+    def change_namespace(
+        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
+        warehouse, levels = self.warehouse(identifier)
+        before = self.namespace_properties(identifier)
+        with raising(namespace_not_found, identifier, when=is_missing):
+            change_properties(self.api, warehouse.namespace(levels), before, changed, removed)
+        return self.namespace_properties(identifier)
+
+    # --- tables
+
+    def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        return self.first_table_names(parent, after, None)
+
+    @property
+    def max_concurrency(self) -> int:
+        return self.config.max_concurrency
+
+    def first_table_names(
+        self, parent: Identifier, after: str | None, wanted: int | None
+    ) -> Iterator[str]:
+        entries = ordered_map(
+            self._all_table_names(parent, after),
+            lambda name: self._listed((*parent, name)),
+            max_concurrency=self.config.max_concurrency,
+            wanted=wanted,
+        )
+        return ListedTables((entry.id[-1], partial(_same, entry)) for entry in entries)
+
+    def _all_table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
+        """Return the names of the tables of every kind."""
+        warehouse, levels = self.warehouse(parent)
+        with _finding(namespace_not_found, parent, levels):
+            names = {
+                str(each["name"])
+                for page in self.api.pages(self.tables_path(warehouse, levels), FIRST_PAGE, PAGES)
+                for each in page.get("identifiers") or ()
+                if tuple(each.get("namespace") or ()) == levels
+            }
+        if not names:
+            self.namespace_properties(parent)  # as for namespaces, above
+        return sorted_after(names, after)
+
+    def _listed(self, identifier: Identifier) -> TableEntry | None:
+        """Load a table of a listing; None where it is no Lance table."""
+        try:
+            return self.read_table(identifier, self.answered_table(identifier))
+        except (TableNotFoundError, NamespaceNotFoundError):
+            return None  # it went between listing and loading
+        except (HttpFailure, LanceNamespaceError) as error:
+            what = f"ListTables: table {format_identifier(identifier)} cannot be read"
+            found = self.translate(error, what) if isinstance(error, HttpFailure) else error
+            if self.config.skip_unreadable:
+                warnings.warn(f"{found} (left out)", stacklevel=2)
+                return None
+            raise found from error
+
+    def answered_table(self, identifier: Identifier) -> dict[str, Any]:
+        """Return what the server answers of a table, of whatever kind it is.
+
+        Raises:
+            TableNotFoundError: code 4.
+        """
+        with _finding(table_not_found, identifier, identifier[1:]):
+            return self.api.get(self.table_path(identifier))
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        entry = self.read_table(identifier, self.answered_table(identifier))
+        if entry is None:
+            raise not_a_lance_table(identifier)
+        return entry
+
+    def _is_table(self, identifier: Identifier) -> bool:
+        try:
+            self.answered_table(identifier)
+        except TableNotFoundError:
+            return False
+        return True
+
+    def address_of_new(self, identifier: Identifier, location: str | None) -> str:
+        """Return where a new table goes, as an address that servers take.
+
+        Args:
+            identifier: the table.
+            location: what was asked for; None is the default location.
+
+        Raises:
+            NamespaceNotFoundError: code 1; some servers take a table whose namespace is not there.
+            TableAlreadyExistsError: code 5, a namespace has the name.
+            InvalidInputError: code 13, the server could not find the name again.
+        """
+        namespace = self.namespace_properties(identifier[:-1])
+        self.refuse_taken(identifier)
+        wanted = None if location is None else absolute(location)
+        return as_address(wanted or self._default_location(identifier, namespace))
+
+    def default_location(self, identifier: Identifier) -> str | None:
+        namespace = self.namespace_properties(identifier[:-1])
+        return as_opened(as_address(self._default_location(identifier, namespace)))
+
+    def _default_location(self, identifier: Identifier, namespace: Mapping[str, str]) -> str:
+        """Return the place of a table below its namespace's own, else below the root.
+
+        Some servers take no other (Apache Polaris).
+        """
+        own = namespace.get(LOCATION)
+        if own:
+            return default_location(own if "://" in own else as_opened(own), identifier[-1:])
+        return default_location(self.config.root, identifier)
+
+    def post_table(
+        self, identifier: Identifier, body: Mapping[str, Any], address: str
+    ) -> dict[str, Any]:
+        """Add a table to the catalog and return the server's answer.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+            TableAlreadyExistsError: code 5.
+            InvalidInputError: code 13, another object is at the location.
+        """
+        warehouse, levels = self.warehouse(identifier[:-1])
+        with (
+            raising(table_exists, identifier, when=is_conflict),
+            raising(namespace_not_found, identifier[:-1], when=is_missing),
+            raising(location_taken("table", address), identifier, when=is_location_taken),
+        ):
+            return self.api.post(self.tables_path(warehouse, levels), body)
+
+    def remove_table(self, entry: TableEntry) -> None:
+        with raising(table_not_found, entry.id, when=is_missing):
+            self.api.delete(self.table_path(entry.id), self.drop_query)
+
+    # --- names
+
+    def warehouse(self, identifier: Identifier) -> tuple[Warehouse, Identifier]:
+        """Return the warehouse of an object, and the names after it.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        return self.warehouses.get(identifier[0]), identifier[1:]
+
+    def refuse_taken(self, identifier: Identifier) -> None:
+        """Refuse a name for a table that the server could not find again, or a namespace has.
+
+        Raises:
+            InvalidInputError: code 13.
+            TableAlreadyExistsError: code 5.
+        """
+        self._refuse_unreachable(self.table_path(identifier), identifier[-1])
+        try:
+            self.namespace_properties(identifier)
+        except NamespaceNotFoundError:
+            return
+        raise TableAlreadyExistsError(
+            f"a namespace has the name {format_identifier(identifier)!r}; choose another name"
+        )
+
+    def _refuse_unreachable(self, path: str, name: str) -> None:
+        """Refuse a name that the server would store but refuses in the paths of its API (13)."""
+        if _is_plain(name):
+            return
+        try:
+            self.api.get(path)
+        except HttpFailure as failure:
+            if not is_missing(failure):
+                raise
+
+
+def _same(entry: TableEntry) -> TableEntry:
+    return entry
+
+
+@contextmanager
+def _finding(
+    missing: Callable[[Identifier], LanceNamespaceError],
+    identifier: Identifier,
+    names: Sequence[str],
+) -> Iterator[None]:
+    """Raise that an object is missing where a look-up finds nothing.
+
+    A name that cannot be written in a path, or that the server refuses there, is nothing's name.
+    """
+    try:
+        yield
+    except UnwritableNameError as error:
+        raise missing(identifier) from error
+    except HttpFailure as failure:
+        refused = failure.status == 400 and not all(map(_is_plain, names))
+        if not refused and not is_missing(failure):
+            raise
+        raise missing(identifier) from failure
+
+
+def _is_plain(name: str) -> bool:
+    return quote(name, safe="") == name
+
+
+def _credentials(config: IcebergRestConfig) -> Any:
+    if config.credential is None:
+        return None
+    try:
+        from .oauth import ClientCredentials
+    except ImportError as error:
+        raise InvalidInputError(
+            f"{config.impl}: property 'credential' needs {error.name}: "
+            f"pip install 'lance-namespace-kit[{config.impl}]'"
+        ) from error
+    return ClientCredentials(config)

@@ -1,0 +1,51 @@
+"""Entries of a catalog with the Iceberg REST API, and why one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+)
+
+from ..core.identifiers import Identifier, format_identifier
+from .locations import as_opened
+
+__all__ = ["location_of", "location_taken", "properties_of"]
+
+
+def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return the properties in an answer."""
+    found = body.get("properties") or {}
+    return {str(key): str(value) for key, value in found.items() if value is not None}
+
+
+def location_of(identifier: Identifier, location: str | None) -> str:
+    """Return where a table's dataset is, as Lance opens it.
+
+    Raises:
+        InvalidTableStateError: code 19, the catalog has no location of it.
+    """
+    opened = as_opened(location or "")
+    if not opened:
+        raise InvalidTableStateError(
+            f"table {format_identifier(identifier)} has no location in the catalog; deregister it "
+            "with the catalog's own tools, and register it anew"
+        )
+    return opened
+
+
+def location_taken(what: str, location: str | None) -> Callable[[Identifier], LanceNamespaceError]:
+    """Return what builds the error for an object at another object's location (code 13).
+
+    Args:
+        what: ``table`` or ``namespace``.
+        location: where it would be; None is the place that the server chooses.
+    """
+    return lambda identifier: InvalidInputError(
+        f"{what} {format_identifier(identifier)} cannot be at {location or 'its usual location'}: "
+        "another table or namespace of this catalog is there; choose another location"
+    )

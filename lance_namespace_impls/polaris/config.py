@@ -1,0 +1,31 @@
+"""The properties of a namespace in Apache Polaris."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from ..extend import IcebergRestConfig, option
+
+__all__ = ["PolarisConfig"]
+
+
+@attrs.define(kw_only=True)
+class PolarisConfig(IcebergRestConfig):
+    """Properties of a namespace in Apache Polaris."""
+
+    impl: ClassVar[str] = "polaris"
+
+    endpoint: str = option(
+        doc="address of the Iceberg REST API, such as http://localhost:8181/api/catalog, with or "
+        "without /v1"
+    )
+    scope: str = option(
+        default="PRINCIPAL_ROLE:ALL", doc="scope of the token that the flow asks for"
+    )
+    vended_credentials: bool = option(
+        default=True,
+        doc="whether Polaris is asked for credentials of each table's storage, which then count "
+        "before those among 'storage.'",
+    )

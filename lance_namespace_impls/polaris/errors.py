@@ -1,0 +1,32 @@
+"""Why a request for a generic table of Apache Polaris is refused."""
+
+from __future__ import annotations
+
+from lance_namespace_client.errors import InternalError, InvalidInputError
+
+from ..extend import Identifier, format_identifier
+
+__all__ = ["moved_by_server", "no_table", "not_lance"]
+
+
+def no_table(identifier: Identifier) -> InternalError:
+    """Build the error for an answer without a generic table in it (code 18)."""
+    return InternalError(
+        f"table {format_identifier(identifier)}: the server answers without a generic table; does it "
+        "speak Apache Polaris' Generic Table API?"
+    )
+
+
+def not_lance(identifier: Identifier, format: str) -> InvalidInputError:
+    """Build the error for a generic table of another format (code 13)."""
+    return InvalidInputError(
+        f"{format_identifier(identifier)} is not a Lance table: its format is {format!r}, not 'lance'"
+    )
+
+
+def moved_by_server(identifier: Identifier, asked: str, kept: str) -> InvalidInputError:
+    """Build the error for a server that would keep a table elsewhere (code 13)."""
+    return InvalidInputError(
+        f"table {format_identifier(identifier)} cannot be at {asked}: this server would keep it at "
+        f"{kept}; give a location in that form"
+    )

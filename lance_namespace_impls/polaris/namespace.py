@@ -1,0 +1,160 @@
+"""The Apache Polaris backend."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from lance_namespace_client.errors import LanceNamespaceError
+
+from ..extend import (
+    Capabilities,
+    HttpFailure,
+    IcebergRestCatalog,
+    Identifier,
+    TableEntry,
+    Warehouse,
+    as_opened,
+    fresh_location,
+    is_local,
+    is_secret_option,
+    location_of,
+    properties_of,
+)
+from .config import PolarisConfig
+from .errors import moved_by_server, no_table, not_lance
+from .vending import vended_options
+
+__all__ = ["PolarisNamespace"]
+
+FORMAT = "lance"
+DELEGATION = "Polaris-Generic-Table-Access-Delegation"
+
+
+@frozen(kw_only=True)
+class PolarisTable(TableEntry):
+    """A generic table of the format Lance."""
+
+    vended: Mapping[str, str] = field(factory=dict, repr=False)
+    """Options of its object store that came with it."""
+
+
+class PolarisNamespace(IcebergRestCatalog):
+    """The Lance tables of an Apache Polaris server.
+
+    An identifier is the catalog, the levels of a namespace, and a table. Namespaces are those of
+    the Iceberg REST API; a Lance table is a generic table of the format ``lance``, in any case.
+
+    Source: Apache Polaris' Generic Table API.
+    """
+
+    config_type = PolarisConfig
+    config: PolarisConfig
+    capabilities = Capabilities(
+        location_properties=("location", "default-base-location"),
+        namespace_depth=None,
+        table_depth=2,
+        configured_depth=1,
+        shown_delimiter=".",
+        unsupported=dict.fromkeys(
+            ("AlterTable", "RenameTable"),
+            "the Generic Table API of Apache Polaris cannot change a table; deregister it and register "
+            "it anew",
+        ),
+    )
+
+    def __init__(self, config: PolarisConfig) -> None:
+        asks = config.vended_credentials
+        super().__init__(config, {DELEGATION: "vended-credentials"} if asks else None)
+
+    def tables_path(self, warehouse: Warehouse, levels: Sequence[str]) -> str:
+        return f"/polaris{warehouse.namespace(levels)}/generic-tables"
+
+    def read_table(self, identifier: Identifier, answer: Mapping[str, Any]) -> PolarisTable | None:
+        table = _table(identifier, answer)
+        if str(table.get("format") or "").lower() != FORMAT:
+            return None
+        location = location_of(identifier, table.get("base-location"))
+        return PolarisTable(
+            id=identifier,
+            location=location,
+            properties=properties_of(table),
+            vended=vended_options(str(table["base-location"]), answer),
+        )
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        answer = self.answered_table(identifier)
+        entry = self.read_table(identifier, answer)
+        if entry is None:
+            raise not_lance(identifier, str(_table(identifier, answer).get("format") or ""))
+        return entry
+
+    def default_location(self, identifier: Identifier) -> str | None:
+        usual = super().default_location(identifier)
+        # Before the table is there nobody gives credentials with which to look at its place.
+        return None if usual is None or self._depends_on_vending(usual) else usual
+
+    def add_table(
+        self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
+    ) -> TableEntry:
+        address = self.address_of_new(identifier, location)
+        entry = self._add(identifier, address, properties)
+        if location is None and self._depends_on_vending(address) and self._is_occupied(entry):
+            self.remove_table(entry)
+            entry = self._add(identifier, fresh_location(address), properties)
+        return entry
+
+    def _add(
+        self, identifier: Identifier, address: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        body = {
+            "name": identifier[-1],
+            "format": FORMAT,
+            "base-location": address,
+            "properties": dict(properties),
+        }
+        answer = self.post_table(identifier, body, address)
+        entry = self.read_table(identifier, answer)
+        if entry is None:
+            raise no_table(identifier)
+        if entry.location != as_opened(address):
+            # An entry that points away from the data is no use.
+            self.remove_table(entry)
+            raise moved_by_server(identifier, address, entry.location)
+        if not entry.vended and self._depends_on_vending(address):
+            return self.load_table(identifier)  # some servers vend only there
+        return entry
+
+    def vended_options(self, entry: TableEntry) -> Mapping[str, str]:
+        return entry.vended if isinstance(entry, PolarisTable) else {}
+
+    def _depends_on_vending(self, location: str) -> bool:
+        """Return whether a place can be reached with what the server gives out alone."""
+        return (
+            self.config.vended_credentials
+            and not is_local(location)
+            and not any(map(is_secret_option, self.config.storage))
+        )
+
+    def _is_occupied(self, entry: TableEntry) -> bool:
+        """Return whether rows of another table lie where a new one goes."""
+        try:
+            return self.has_data(entry)
+        except (HttpFailure, LanceNamespaceError, OSError, RuntimeError, ValueError) as error:
+            said = self.translate(error, "storage").message
+            warnings.warn(
+                f"{entry.location} cannot be looked at: rows that are there already will be those of "
+                f"{self.capabilities.shown_delimiter.join(entry.id)}: {said}",
+                stacklevel=2,
+            )
+            return False
+
+
+def _table(identifier: Identifier, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    table = answer.get("table")
+    if not isinstance(table, dict):
+        raise no_table(identifier)
+    return table

@@ -1,0 +1,80 @@
+"""Credentials that Apache Polaris gives out for one table, as options of an object store.
+
+Source: Apache Polaris' Generic Table API, ``storage-access-configs``; names of the keys as Iceberg's
+file IO has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["vended_options"]
+
+_EXPIRES = "expires_at_millis"
+_SAME = {
+    "s3.access-key-id": "aws_access_key_id",
+    "s3.secret-access-key": "aws_secret_access_key",
+    "s3.session-token": "aws_session_token",
+    "s3.session-token-expires-at-ms": _EXPIRES,
+    "s3.endpoint": "aws_endpoint",
+    "client.region": "aws_region",
+    "s3.region": "aws_region",
+    "s3.client.region": "aws_region",
+    "gcs.oauth2.token": "google_storage_token",
+    "gcs.oauth2.token-expires-at": _EXPIRES,
+}
+_SAS_TOKEN = "adls.sas-token."
+_SAS_EXPIRES = "adls.sas-token-expires-at-ms."
+
+
+def vended_options(location: str, answer: Mapping[str, Any]) -> dict[str, str]:
+    """Return the options of a table's object store that come with the server's answer.
+
+    Args:
+        location: where the table is; the configuration with the longest prefix of it counts.
+        answer: what the server answered of the table.
+    """
+    fitting = [
+        each
+        for each in answer.get("storage-access-configs") or ()
+        if _is_below(location, str(each.get("prefix") or ""))
+    ]
+    if not fitting:
+        return {}
+    chosen = max(fitting, key=lambda each: len(str(each.get("prefix") or "")))
+    given = {str(k): str(v) for k, v in (chosen.get("config") or {}).items() if v is not None}
+    options = {option: given[key] for key, option in _SAME.items() if key in given}
+    if given.get("s3.path-style-access", "").lower() == "false":
+        options["aws_virtual_hosted_style_request"] = "true"
+    if options.get("aws_endpoint", "").startswith("http://"):
+        options["allow_http"] = "true"
+    return options | _azure(location, given)
+
+
+def _is_below(location: str, prefix: str) -> bool:
+    """Return whether a location is at a prefix or below it; ``s3a`` is another name of ``s3``."""
+    location, prefix = (text.replace("s3a://", "s3://", 1) for text in (location, prefix))
+    folder = prefix.rstrip("/")
+    return f"{location.rstrip('/')}/".startswith(f"{folder}/") if folder else True
+
+
+def _azure(location: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of the storage account that a location names.
+
+    The keys end in the account's host, or in its bare name.
+    """
+    host = urlsplit(location).hostname or ""
+    account = host.partition(".")[0]
+    names = (host, account)
+    options = {}
+    if token := _first(given, _SAS_TOKEN, names):
+        options = {"azure_storage_account_name": account, "azure_storage_sas_token": token}
+        if expires := _first(given, _SAS_EXPIRES, names):
+            options[_EXPIRES] = expires
+    return options
+
+
+def _first(given: Mapping[str, str], start: str, names: Iterable[str]) -> str | None:
+    return next((given[start + name] for name in names if start + name in given), None)
