@@ -21,6 +21,7 @@ from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.directory import DirectoryNamespace
 
 from ..iceberg.subject import iceberg_subject, nessie_subject, polaris_subject
+from ..polaris.subject import polaris_server_subject, polaris_tables_subject
 from ..unity.subject import unity_server_subject, unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
 from .subject import NAMES, STORAGE_OPTIONS, Identifier, Subject
@@ -241,3 +242,5 @@ backend("unity-server", runs=40, needs="unity")(unity_server_subject)
 backend("iceberg", runs=30)(iceberg_subject)
 backend("nessie", runs=20)(nessie_subject)
 backend("polaris", runs=6, needs="polaris")(polaris_subject)
+backend("polaris-tables", runs=20)(polaris_tables_subject)
+backend("polaris-tables-server", runs=10, needs="polaris")(polaris_server_subject)

@@ -18,6 +18,7 @@ NEEDED = {
     "hive2": {"uri": "host:9083"},
     "hive3": {"uri": "host:9083"},
     "iceberg": {"endpoint": "http://host"},
+    "polaris": {"endpoint": "http://host"},
     "unity": {"endpoint": "http://host", "catalog": "main"},
 }
 CATALOGS = sorted(name for name in implementations() if issubclass(load(name), extend.CatalogBase))
@@ -27,7 +28,7 @@ def failures(impl: str) -> list[Exception]:
     """Return failures of a catalog's own client, and of storage, that repeat a secret."""
     text = f"denied: {SECRET}"
     found: list[Exception] = [OSError(text), ValueError(text)]
-    if impl in ("iceberg", "unity"):
+    if impl in ("iceberg", "polaris", "unity"):
         found += [
             extend.HttpFailure("GET /x", status, "Kind", text) for status in (400, 403, 409, 500)
         ]

@@ -16,6 +16,7 @@ from tests.glue.conftest import KEYS
 from tests.servers.glue import REGION, GlueServer
 from tests.servers.hive import shared
 from tests.servers.iceberg import IcebergFixture
+from tests.servers.polaris_tables import PolarisTables
 from tests.servers.s3 import GuardedS3
 from tests.servers.unity import UnityDouble
 
@@ -106,10 +107,19 @@ def _iceberg(folder: Path) -> Iterator[Home]:
             yield home
 
 
+@contextmanager
+def _polaris(folder: Path) -> Iterator[Home]:
+    with PolarisTables((folder / "lake").as_uri()) as server:
+        properties = {"endpoint": server.uri, "warehouse": "lake"}
+        with _home("polaris", properties, ("lake", "db"), given=1) as home:
+            yield home
+
+
 BACKENDS: dict[str, Backend] = {
     "dir": _directory,
     "hive": _hive,
     "glue": _glue,
     "unity": _unity,
     "iceberg": _iceberg,
+    "polaris": _polaris,
 }

@@ -12,6 +12,7 @@ from lance_namespace_impls.core.durations import parse_duration
 from lance_namespace_impls.glue import GlueConfig
 from lance_namespace_impls.hive import Hive2Config, Hive3Config, HiveConfig
 from lance_namespace_impls.iceberg import IcebergConfig
+from lance_namespace_impls.polaris import PolarisConfig
 from lance_namespace_impls.rest import RestConfig
 from lance_namespace_impls.unity import UnityConfig
 
@@ -23,6 +24,7 @@ CONFIGS = [
     pytest.param(Hive2Config, {}, 1, id="hive2"),
     pytest.param(Hive3Config, {}, 1, id="hive3"),
     pytest.param(IcebergConfig, {"endpoint": URI}, 1000, id="iceberg"),
+    pytest.param(PolarisConfig, {"endpoint": URI}, 1000, id="polaris"),
     pytest.param(RestConfig, {"uri": URI}, 1, id="rest"),
     pytest.param(UnityConfig, {"endpoint": URI, "catalog": "main"}, 1, id="unity"),
 ]

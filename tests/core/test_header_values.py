@@ -16,6 +16,7 @@ ENDS = [f" {SECRET}", f"{SECRET} ", f"{SECRET}\t", f"{SECRET}\n", f"\t{SECRET}",
 PLACES: list[dict[str, str]] = [
     {"impl": "rest", "uri": "http://127.0.0.1:1"},
     {"impl": "unity", "endpoint": "http://127.0.0.1:1", "catalog": "c"},
+    {"impl": "polaris", "endpoint": "http://127.0.0.1:1", "warehouse": "w"},
     {"impl": "iceberg", "endpoint": "http://127.0.0.1:1", "warehouse": "w"},
 ]
 

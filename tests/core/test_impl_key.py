@@ -45,6 +45,7 @@ PROPERTIES = {
     "glue": {"region": "eu-west-1"},
     "unity": {"endpoint": "http://host", "catalog": "main"},
     "iceberg": {"endpoint": "http://host"},
+    "polaris": {"endpoint": "http://host"},
 }
 
 """Implementation -> properties as they are written without it."""

@@ -23,6 +23,7 @@ from lance_namespace_impls import connect
 from tests.servers.glue import REGION, GlueServer
 from tests.servers.hive import shared
 from tests.servers.iceberg import IcebergFixture
+from tests.servers.polaris_tables import PolarisTables
 from tests.servers.ours import server_process
 from tests.servers.unity import UnityDouble
 
@@ -162,6 +163,19 @@ def iceberg(folder: Path) -> Iterator[Around]:
                 "s3://bucket/lance": str(folder / "lake"),
             },
             after_each="connect('iceberg', properties).close()\n",
+            prints="['orders']\n",
+        )
+
+
+@setting("polaris")
+def polaris(folder: Path) -> Iterator[Around]:
+    with PolarisTables((folder / "lake").as_uri()) as server:
+        yield Around(
+            before=ROWS,
+            replaced={
+                "http://localhost:8181/api/catalog": server.uri,
+                '    "credential": "id:secret",\n': "",
+            },
             prints="['orders']\n",
         )
 

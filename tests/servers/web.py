@@ -174,6 +174,7 @@ class FaultProxy(WebServer):
             name: value
             for name, value in asked.headers.items()
             if name in ("authorization", "content-type", "accept")
+            or name.endswith("access-delegation")
         }
         answer = self._client.request(
             asked.method,

@@ -1,0 +1,37 @@
+"""The backend is what a third party could have written, and keeps the contract."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import lance_namespace_impls.polaris
+from lance_namespace_impls import extend
+from lance_namespace_impls.conformance.python_target import PythonTarget
+from lance_namespace_impls.conformance.requirement import Result
+from lance_namespace_impls.conformance.runner import Options, run
+
+from .conftest import Connect
+
+FOLDER = Path(lance_namespace_impls.polaris.__file__).parent
+
+
+@pytest.mark.parametrize("module", sorted(path.name for path in FOLDER.glob("*.py")))
+def test_it_is_written_on_the_extension_interface(module: str) -> None:
+    for node in ast.walk(ast.parse((FOLDER / module).read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 2:
+            assert node.module == "extend"
+            assert {alias.name for alias in node.names} <= set(extend.__all__)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            assert not str(node.module).startswith("lance_namespace_impls")
+
+
+def test_the_conformance_kit_fails_nothing(connected: Connect, tmp_path: Path) -> None:
+    target = PythonTarget(connected(root=str(tmp_path)), "polaris")
+    outcome = run(target, Options(under=("lake",), max_seconds=600))
+    assert [(f.check.id, f.expected, f.got) for f in outcome.failed()] == []
+    assert not [f for f in outcome.findings if f.result is Result.NOT_REACHED]
+    assert outcome.leftovers == []
+    assert len([f for f in outcome.findings if f.result is Result.PASS]) > 60
