@@ -103,6 +103,7 @@ def test_the_rules_of_imports_have_no_exception() -> None:
     assert layers == [
         {"cli"},
         {"server", "spark", "conformance"},
+        {"iceberg_rest"},
         {"catalog"},
         {"tables"},
         {"core"},

@@ -23,8 +23,8 @@ from lance_namespace_impls import connect
 from tests.servers.glue import REGION, GlueServer
 from tests.servers.hive import shared
 from tests.servers.iceberg import IcebergFixture
-from tests.servers.polaris_tables import PolarisTables
 from tests.servers.ours import server_process
+from tests.servers.polaris_tables import PolarisTables
 from tests.servers.unity import UnityDouble
 
 from .snippets import ROOT, read, snippets

@@ -284,10 +284,13 @@ def _clear(client: httpx.Client, levels: Levels) -> None:
     if not levels:
         return
     path = f"{base}/{'%1F'.join(map(_encode, levels))}"
-    for kind in (f"{path}/tables", f"/polaris{path}/generic-tables"):
+    # Names of Iceberg tables are decoded twice.
+    for kind, encode in (
+        (f"{path}/tables", lambda name: _encode(_encode(name))),
+        (f"/polaris{path}/generic-tables", _encode),
+    ):
         for table in client.get(kind).raise_for_status().json()["identifiers"]:
-            # Names of Iceberg tables are decoded twice; those of the tests are the same then.
-            client.delete(f"{kind}/{_encode(table['name'])}").raise_for_status()
+            client.delete(f"{kind}/{encode(table['name'])}").raise_for_status()
     client.delete(path).raise_for_status()
 
 
