@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from .options import EXPIRES_AT_MILLIS, redact
 
-__all__ = ["TableStorage"]
+__all__ = ["EXPIRES_AT_MILLIS", "TableStorage"]
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,8 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import Body, Operation
 from lance_namespace_client.wire import HEADER_NAME, HEADER_PREFIX, HEADER_VALUE
 
-from ..core.options import EXPIRES_AT_MILLIS, redact
+from ..core.options import redact
+from ..core.storage import EXPIRES_AT_MILLIS
 from .requests import JSON_TYPE, OWN_HEADERS
 
 __all__ = ["Reply", "error_reply", "gather", "reply"]

@@ -17,8 +17,7 @@ import pytest
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
-from lance_namespace_impls.core.options import EXPIRES_AT_MILLIS
-from lance_namespace_impls.core.storage import TableStorage
+from lance_namespace_impls.core.storage import EXPIRES_AT_MILLIS, TableStorage
 from lance_namespace_impls.interop import OfficialNamespace
 from lance_namespace_impls.server import ServerOptions, serving
 from lance_namespace_impls.spark.writing import Target
