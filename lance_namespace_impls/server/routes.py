@@ -12,9 +12,14 @@ from lance_namespace_client.operations import OPERATIONS, Operation
 
 __all__ = ["Endpoint", "Found", "RouteTable"]
 
-# Routes beside those of the protocol, by which LanceDB's clients mean an operation of it. Nothing
-# of an index stays in memory between two requests: to warm one is to see that it is there.
-OTHER_ROUTES = (("POST", "/v1/table/{id}/index/{index_name}/prewarm", "DescribeTableIndexStats"),)
+# Routes beside those of the protocol, by which clients mean an operation of it.
+OTHER_ROUTES = (
+    # LanceDB's; nothing of an index stays in memory between two requests: to warm one is to see that
+    # it is there.
+    ("POST", "/v1/table/{id}/index/{index_name}/prewarm", "DescribeTableIndexStats"),
+    # What declaring a table was called before; pylance 1 writes new tables by it.
+    ("POST", "/v1/table/{id}/create-empty", "DeclareTable"),
+)
 
 
 class Endpoint(NamedTuple):

@@ -1,0 +1,57 @@
+"""Clients of the protocol's first releases are understood: pylance 1.0.0, as captured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+from tests.servers.http_client import http_client
+
+
+@pytest.fixture
+def http(tmp_path: Path) -> Iterator[httpx.Client]:
+    with (
+        connect("dir", {"path": str(tmp_path)}) as namespace,
+        serving(namespace) as uri,
+        http_client(uri) as client,
+    ):
+        yield client
+
+
+def rows() -> bytes:
+    table, sink = pa.table({"x": [1, 2]}), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def test_rows_without_a_type(http: httpx.Client) -> None:
+    answer = http.post("/v1/table/t/create?delimiter=%24", content=rows())
+    assert answer.status_code == 200
+    counted = http.post("/v1/table/t/count_rows", json={"id": ["t"]})
+    assert counted.json() == 2
+
+
+@pytest.mark.parametrize("header", [{"Origin": "http://127.0.0.1"}, {"Sec-Fetch-Site": "none"}])
+def test_a_page_has_to_name_the_type_of_rows(http: httpx.Client, header: dict[str, str]) -> None:
+    answer = http.post("/v1/table/t/create", content=rows(), headers=header)
+    assert answer.status_code in (400, 403)
+    assert http.post("/v1/table/t/exists", json={}).status_code == 404
+
+
+def test_json_without_a_type_is_refused(http: httpx.Client) -> None:
+    assert http.post("/v1/table/t/drop", content=b"{}").status_code == 400
+
+
+def test_an_empty_table_is_a_declared_one(http: httpx.Client) -> None:
+    answer = http.post("/v1/table/t/create-empty", json={"id": ["t"], "properties": None})
+    assert answer.status_code == 200
+    assert answer.json()["location"].endswith("/t.lance")
+    again = http.post("/v1/table/t/create-empty", json={"id": ["t"]})
+    assert (again.status_code, again.json()["code"]) == (409, 5)
