@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import unquote
@@ -267,13 +266,20 @@ class PolarisServer(FaultProxy):
 
     def clear(self) -> None:
         """Empty the catalog, and the double."""
-        token = Path(self._running.settings["token_file"]).read_text().strip()
-        headers = {"Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {self._token()}"}
         with httpx.Client(base_url=self._running.uri, headers=headers, timeout=60) as client:
             _clear(client, ())
         shutil.rmtree(self.location.removeprefix("file://"), ignore_errors=True)
         self._double.clear()
         self.differences.clear()
+
+    def _token(self) -> str:
+        """Get a token; the one in the server's folder lasts an hour."""
+        settings = self._running.settings
+        client_id, _, secret = settings["credential"].partition(":")
+        form = {"grant_type": "client_credentials", "client_id": client_id, "client_secret": secret}
+        answer = httpx.post(settings["token_uri"], data={**form, "scope": settings["scope"]})
+        return str(answer.raise_for_status().json()["access_token"])
 
 
 def _clear(client: httpx.Client, levels: Levels) -> None:
