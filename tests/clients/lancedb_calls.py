@@ -25,7 +25,7 @@ from lancedb.query import (
 )
 from lancedb.rerankers import RRFReranker
 
-__all__ = ["CALLS", "DIMENSION", "ROWS", "Call", "Lance", "rows"]
+__all__ = ["CALLS", "DIMENSION", "ROWS", "Call", "Lance", "call_all", "rows"]
 
 ROWS, DIMENSION = 512, 8
 WORDS = ("apple pie", "banana bread", "cherry cake", "apple juice from the apple tree")
@@ -60,6 +60,21 @@ class Lance:
         """Remove what the call has left."""
         for name in self.db.table_names(limit=1000):
             self.db.drop_table(name)
+
+
+def call_all(db: Any) -> dict[str, str | None]:
+    """Return each call with its failure on a connection, or None."""
+    found: dict[str, str | None] = {}
+    for name, function in CALLS.items():
+        it = Lance(db, "t")
+        try:
+            function(it)
+            found[name] = None
+        except Exception as error:  # noqa: BLE001 - an outcome to compare
+            found[name] = f"{type(error).__name__}: {error}"[:300]
+        finally:
+            it.close()
+    return found
 
 
 def rows(start: int = 0, count: int = ROWS) -> pa.Table:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import attrs
 
-__all__ = ["OUTCOMES", "Outcomes", "verdict"]
+__all__ = ["OUTCOMES", "Outcomes", "compare", "verdict"]
 
 PAGE = Path(__file__).parents[2] / "docs" / "clients.md"
 START, END = "<!-- outcomes -->", "<!-- end of outcomes -->"
@@ -65,3 +65,34 @@ class Outcomes:
 
 
 OUTCOMES = Outcomes()
+
+
+def compare(
+    client: str,
+    backend: str,
+    control: Mapping[str, str | None],
+    ours: Mapping[str, str | None],
+    not_ours: Collection[str],
+    known: Collection[str] = (),
+) -> None:
+    """Print the outcomes side by side, keep them, and fail where ours does less.
+
+    Args:
+        client: the client's name in the table.
+        backend: the catalog's.
+        control: what came of each call with the client's own server or engine.
+        ours: what came of it with this project's.
+        not_ours: calls that the client, or the catalog behind, cannot do.
+        known: calls that are worse, as the documentation says.
+    """
+    print(f"\n{client} on {backend}: {len(ours)} calls")
+    for name in ours:
+        print(f"{name:34} {control[name] or 'ok':.60} | {ours[name] or 'ok':.120}")
+    done = [sum(each is None for each in outcomes.values()) for outcomes in (control, ours)]
+    print(f"{'done':34} {done[0]} | {done[1]}")
+    verdicts = {
+        name: verdict(control[name], ours[name], clients_own=name in not_ours) for name in ours
+    }
+    OUTCOMES.add(client, backend, verdicts)
+    worse = {name: ours[name] for name, each in verdicts.items() if each == "worse"}
+    assert worse.keys() <= set(known), worse

@@ -1,4 +1,4 @@
-"""Runs SQL on a catalog that `sql_catalog` makes, under a PySpark that lance-spark is there for.
+"""Runs SQL on a catalog that `sql_catalog` makes, or on lance-spark's own, under a PySpark that it is for.
 
 python -m tests.clients.spark_sql < {"impl": ..., "properties": ..., "statements": [...]}
 prints one JSON list of [rows or null, failure or null].
@@ -11,45 +11,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from fcntl import LOCK_EX, flock
-from functools import cache
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from tests.servers.maven import cache_folder
+from .packages import packages
 
-__all__ = ["run_sql"]
+__all__ = ["OWN", "run_sql"]
 
 PYSPARK = "pyspark==3.5.7"
 TIMEOUT = 900
-
-
-@cache
-def _packages() -> Path:
-    """Return a folder with that PySpark, fetched once a machine."""
-    folder = cache_folder() / "python" / PYSPARK
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{folder}.lock", "w") as lock:
-        flock(lock, LOCK_EX)
-        if not folder.exists():
-            made = Path(f"{folder}.new")
-            for command in (
-                ["uv", "pip", "install", "--python", sys.executable],
-                [sys.executable, "-m", "pip", "install"],
-            ):
-                try:
-                    done = subprocess.run(
-                        [*command, "--quiet", "--target", str(made), PYSPARK],
-                        timeout=TIMEOUT,
-                        check=False,
-                        capture_output=True,
-                    )
-                except FileNotFoundError:
-                    continue
-                if done.returncode == 0:
-                    break
-            made.rename(folder)
-    return folder
+OWN = "own"
+"""In the place of an implementation: lance-spark's own directory catalog."""
 
 
 def run_sql(
@@ -57,7 +30,7 @@ def run_sql(
 ) -> list[tuple[list[list[Any]] | None, str | None]]:
     """Return what each statement gives: its rows, or its failure; one session for all."""
     project = Path(__file__).parents[2]
-    paths = [str(_packages()), str(project), str(project / "generated")]
+    paths = [str(packages(PYSPARK)), str(project), str(project / "generated")]
     done = subprocess.run(
         [sys.executable, "-m", "tests.clients.spark_sql"],
         input=json.dumps({"impl": impl, "properties": properties, "statements": statements}),
@@ -71,10 +44,26 @@ def run_sql(
     return [tuple(each) for each in json.loads(done.stdout.splitlines()[-1])]
 
 
+def _catalog(builder: Any, impl: str, properties: dict[str, str]) -> AbstractContextManager[Any]:
+    from lance_namespace_impls.spark import sql_catalog
+    from lance_namespace_impls.spark.jars import lance_spark_jars
+    from lance_namespace_impls.spark.sql import CATALOG_CLASS, _configure
+
+    if impl != OWN:
+        return sql_catalog(builder, "lake", impl, properties)
+    own = {f"spark.sql.catalog.lake.{key}": value for key, value in properties.items()}
+    settings = {
+        "spark.sql.catalog.lake": CATALOG_CLASS,
+        "spark.sql.catalog.lake.impl": "dir",
+        **own,
+    }
+    _configure(builder, list(map(str, lance_spark_jars())), settings)
+    return nullcontext()
+
+
 def _main() -> None:
     from pyspark.sql import SparkSession
 
-    from lance_namespace_impls.spark import sql_catalog
     from lance_namespace_impls.spark.java import use_java
 
     given = json.load(sys.stdin)
@@ -85,7 +74,7 @@ def _main() -> None:
     for key in ("spark.driver.host", "spark.driver.bindAddress"):
         builder.config(key, "127.0.0.1")
     builder.config("spark.ui.enabled", "false").config("spark.sql.shuffle.partitions", "2")
-    with sql_catalog(builder, "lake", given["impl"], given["properties"]):
+    with _catalog(builder, given["impl"], given["properties"]):
         session = builder.getOrCreate()
         found: list[tuple[Any, Any]] = []
         for statement in given["statements"]:

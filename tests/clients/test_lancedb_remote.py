@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import lancedb
 import pytest
@@ -17,9 +16,9 @@ from lance_namespace_impls.server import ServerOptions, serving
 from tests.servers.http_client import http_client
 
 from .backends import BACKENDS, Home
-from .lancedb_calls import CALLS, Lance
+from .lancedb_calls import call_all
 from .node import has_node, node_calls
-from .outcomes import OUTCOMES, verdict
+from .outcomes import compare
 
 DATABASE = "tests"
 QUIET = {"retry_config": {"retries": 0}}
@@ -30,24 +29,10 @@ NOT_SERVED = {"clone_table"}
 NEED_NAMESPACES = {"create_namespace", "tables_in_a_namespace"}
 
 
-def _outcomes(db: Any) -> dict[str, str | None]:
-    found: dict[str, str | None] = {}
-    for name, call in CALLS.items():
-        it = Lance(db, "t")
-        try:
-            call(it)
-            found[name] = None
-        except Exception as error:  # noqa: BLE001 - an outcome to compare
-            found[name] = f"{type(error).__name__}: {error}"[:300]
-        finally:
-            it.close()
-    return found
-
-
 @cache
 def _embedded() -> dict[str, str | None]:
     with TemporaryDirectory() as folder:
-        return _outcomes(lancedb.connect(folder))
+        return call_all(lancedb.connect(folder))
 
 
 @cache
@@ -59,7 +44,7 @@ def _embedded_node() -> dict[str, str | None]:
 @pytest.fixture(
     params=[
         *("dir", "hive", "glue"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("unity", "iceberg")),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("unity", "iceberg", "polaris")),
     ]
 )
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
@@ -74,34 +59,13 @@ def address(home: Home) -> Iterator[str]:
         yield address
 
 
-def _compare(
-    client: str,
-    home: Home,
-    control: dict[str, str | None],
-    ours: dict[str, str | None],
-    not_ours: set[str],
-) -> None:
-    """Print both as a table, and fail where ours does less."""
-    print(f"\n{client} on {home.impl}: {len(ours)} calls")
-    for name in ours:
-        print(f"{name:34} {control[name] or 'ok':.60} | {ours[name] or 'ok':.120}")
-    done = [sum(each is None for each in outcomes.values()) for outcomes in (control, ours)]
-    print(f"{'done':34} {done[0]} | {done[1]}")
-    verdicts = {
-        name: verdict(control[name], ours[name], clients_own=name in not_ours) for name in ours
-    }
-    OUTCOMES.add(client, home.impl, verdicts)
-    worse = {name: ours[name] for name, each in verdicts.items() if each == "worse"}
-    assert worse.keys() <= NOT_SERVED, worse
-
-
 def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
     db = lancedb.connect(
         f"db://{DATABASE}", api_key="any", host_override=address, client_config=QUIET
     )
-    ours = _outcomes(db)
+    ours = call_all(db)
     not_ours = CLIENTS_OWN | (set() if home.nests else NEED_NAMESPACES)
-    _compare("lancedb (Python)", home, _embedded(), ours, not_ours)
+    compare("lancedb (Python)", home.impl, _embedded(), ours, not_ours, NOT_SERVED)
     # 77 of 86 are asked for: as large a share of these calls.
     assert sum(each is None for each in ours.values()) >= len(ours) * 77 / 86
 
@@ -109,7 +73,7 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
 @pytest.mark.skipif(not has_node(), reason="Node and npm are not installed")
 def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
     ours = node_calls(f"db://{DATABASE}", address)
-    _compare("@lancedb/lancedb (Node)", home, _embedded_node(), ours, set())
+    compare("@lancedb/lancedb (Node)", home.impl, _embedded_node(), ours, set(), NOT_SERVED)
 
 
 def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import lance
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
@@ -17,7 +22,9 @@ from lance_namespace_impls.spark.sql import _settings
 from tests.servers.http_client import http_client
 
 from .backends import BACKENDS, Home
-from .spark_sql import run_sql
+from .outcomes import compare
+from .spark_calls import CALLS, MAKE
+from .spark_sql import OWN, run_sql
 
 
 @pytest.fixture(params=sorted(BACKENDS))
@@ -49,6 +56,62 @@ def test_sql_reads_writes_and_merges(home: Home) -> None:
         assert failure is None, f"{statement}: {failure}"
         assert rows == wanted or not wanted, statement
     assert home.namespace.count_table_rows({"id": [*home.identifier, "t"]}).count == 0
+    # DROP TABLE takes the table out of the catalog, and its rows stay where they were.
+    new = home.namespace.describe_table({"id": [*home.identifier, "t"]})
+    assert new.location is not None
+    place = re.sub(r"-[0-9a-f]{8}(?=(\.lance)?$)", "", new.location)
+    assert place != new.location
+    assert lance.dataset(place, storage_options=new.storage_options).count_rows() == 5
+
+
+def _script(namespace: str) -> list[tuple[str, str]]:
+    """Give each statement with the name of its call."""
+    found = []
+    for number, (name, call) in enumerate(CALLS.items()):
+        names = {
+            "catalog": "lake",
+            "ns": namespace,
+            "name": f"t{number}",
+            "t": f"{namespace}.t{number}",
+        }
+        names["new"] = f"{namespace}.n{number}"
+        statements = [MAKE, *call.statements] if call.on_table else call.statements
+        found += [(name, statement.format(**names)) for statement in statements]
+    return found
+
+
+def _outcomes(
+    script: list[tuple[str, str]], found: list[tuple[list[list[Any]] | None, str | None]]
+) -> dict[str, str | None]:
+    """Return each call with its first failure, or None."""
+    outcomes: dict[str, str | None] = dict.fromkeys(CALLS)
+    last: dict[str, list[list[Any]] | None] = {}
+    for (name, _), (rows, failure) in zip(script, found, strict=True):
+        outcomes[name] = outcomes[name] or failure
+        last[name] = rows
+    for name, call in CALLS.items():
+        if outcomes[name] is None and call.rows not in (None, last[name]):
+            outcomes[name] = f"gave {last[name]}"
+    return outcomes
+
+
+@cache
+def _control() -> dict[str, str | None]:
+    """Return what lance-spark does on its own directory."""
+    script = _script("lake.db")
+    with TemporaryDirectory() as folder:
+        made, *found = run_sql(
+            OWN, {"root": folder}, ["CREATE NAMESPACE lake.db", *(each for _, each in script)]
+        )
+    assert made[1] is None
+    return _outcomes(script, found)
+
+
+@pytest.mark.slow
+def test_sql_does_what_it_does_on_its_own_directory(home: Home) -> None:
+    script = _script(".".join(("lake", *(home.identifier or ("default",)))))
+    found = run_sql(home.impl, home.properties, [each for _, each in script])
+    compare("lance-spark", home.impl, _control(), _outcomes(script, found), set())
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "a b"])

@@ -1,0 +1,79 @@
+"""Embedded lancedb on our namespaces, with lancedb on pylance's own directory as the control."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import lancedb
+import pytest
+
+from .backends import BACKENDS, Home
+from .lancedb_calls import call_all
+from .outcomes import compare
+
+CLIENT = "lancedb (namespace)"
+# By its class, as ours are: under "dir" lancedb knows it without Python, whose errors it wraps.
+CONTROL = "lance.namespace.DirectoryNamespace"
+INTEROP = "lance_namespace_impls.interop"
+# What the client says no to with every namespace, or asks of the catalog's levels.
+NEED_NAMESPACES = {"create_namespace", "tables_in_a_namespace"}
+CLASSES = {
+    "dir": "DirectoryNamespace",
+    "glue": "GlueNamespace",
+    "hive2": "Hive2Namespace",
+    "iceberg": "IcebergNamespace",
+    "polaris": "PolarisNamespace",
+    "unity": "UnityNamespace",
+}
+
+
+class Within:
+    """A connection whose tables are those of one namespace."""
+
+    def __init__(self, db: Any, levels: tuple[str, ...]) -> None:
+        self._db = db
+        self._levels = list(levels)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._db, name)
+        if not callable(method):
+            return method
+        parameters = inspect.signature(method).parameters
+        if name.endswith("_namespace") or name == "list_namespaces":
+            return lambda path=(), **more: method([*self._levels, *path], **more)
+        keys = [key for key in ("namespace_path", "cur_namespace_path") if key in parameters]
+        keys += ["new_namespace_path"] if "new_namespace_path" in parameters else []
+        return partial(self._call, method, keys)
+
+    def _call(self, method: Any, keys: list[str], *arguments: Any, **more: Any) -> Any:
+        own = {key: [*self._levels, *more.pop(key, ())] for key in keys}
+        return method(*arguments, **own, **more)
+
+
+@cache
+def _control() -> dict[str, str | None]:
+    with TemporaryDirectory() as folder:
+        return call_all(lancedb.connect_namespace(CONTROL, {"root": folder}))
+
+
+@pytest.fixture(
+    params=[
+        "dir",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in sorted(BACKENDS) if name != "dir"),
+    ]
+)
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
+    with BACKENDS[request.param](tmp_path) as home:
+        yield home
+
+
+def test_it_does_what_it_does_on_pylances_directory(home: Home) -> None:
+    db = lancedb.connect_namespace(f"{INTEROP}.{CLASSES[home.impl]}", home.properties)
+    ours = call_all(Within(db, home.identifier))
+    not_ours = set() if home.nests else NEED_NAMESPACES
+    compare(CLIENT, home.impl, _control(), ours, not_ours)
