@@ -34,6 +34,17 @@ COPIED = (
 )  # fmt: skip
 
 
+_running: set[int] = set()
+"""Process groups of the tests under way."""
+
+
+def stop(*_: object) -> None:
+    """End the tests under way, and this process."""
+    for group in list(_running):
+        os.killpg(group, signal.SIGKILL)
+    os._exit(1)
+
+
 class Scores:
     """The outcomes so far."""
 
@@ -107,12 +118,15 @@ def _fails(copy: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
         command, cwd=copy, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, start_new_session=True,
     ) as process:  # fmt: skip
+        _running.add(process.pid)
         try:
             said, _ = process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return True, "the time ran out"
+        finally:
+            _running.discard(process.pid)
     last = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return process.returncode not in (0, 5), (last or said.splitlines()[-1:] or [""])[0][:160]
 
@@ -188,6 +202,8 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="run those that survived again")
     parser.add_argument("--score", action="store_true", help="print the score alone")
     options = parser.parse_args()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, stop)
     packages = options.packages or list(PACKAGES)
     if not options.score:
         for package in packages:

@@ -1,0 +1,63 @@
+"""A described schema says of each column what the table has: null or not, and its metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.models import JsonArrowField
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+from lance_namespace_impls.tables.schema import from_json_type, to_json_schema
+
+INNER = pa.struct([
+    pa.field("a", pa.int32(), nullable=False, metadata={"unit": "m"}),
+    pa.field("b", pa.list_(pa.field("item", pa.utf8(), nullable=False))),
+])  # fmt: skip
+SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.int64(), nullable=False, metadata={"comment": "the key", "n": "1"}),
+        pa.field("text", pa.utf8()),
+        pa.field("inner", INNER, nullable=False),
+    ],
+    metadata={"owner": "me"},
+)
+ROWS = pa.table([[1], ["x"], [{"a": 1, "b": ["y"]}]], schema=SCHEMA)
+
+
+@pytest.fixture(params=["in process", "over REST"])
+def described(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with connect("memory", {}) as namespace:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        asked = {"id": ["t"], "load_detailed_metadata": True}
+        if request.param == "in process":
+            yield namespace.describe_table(asked).schema
+            return
+        with serving(namespace) as uri, connect("rest", {"uri": uri}) as far:
+            yield far.describe_table(asked).schema
+
+
+def test_what_a_description_says(described: Any) -> None:
+    fields = {field.name: field for field in described.fields}
+    assert [field.name for field in described.fields] == ["key", "text", "inner"]
+    assert {name: field.nullable for name, field in fields.items()} == {
+        "key": False, "text": True, "inner": False,
+    }  # fmt: skip
+    assert fields["key"].metadata == {"comment": "the key", "n": "1"}
+    assert not fields["text"].metadata
+    assert described.metadata == {"owner": "me"}
+    first, second = fields["inner"].type.fields
+    assert (first.name, first.nullable, first.metadata) == ("a", False, {"unit": "m"})
+    assert (second.name, second.nullable) == ("b", True)
+    (item,) = second.type.fields
+    assert (item.nullable, item.type.type) == (False, "utf8")
+
+
+def test_a_type_comes_back_from_its_json() -> None:
+    found = to_json_schema(SCHEMA).fields[2]
+    assert isinstance(found, JsonArrowField)
+    again = from_json_type(found.type.to_dict(), "inner")
+    assert again.equals(INNER, check_metadata=True)
