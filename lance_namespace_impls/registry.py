@@ -27,6 +27,7 @@ _BUILT_IN: dict[str, tuple[str, str | None]] = {
     "hive2": ("lance_namespace_impls.hive:Hive2Namespace", "hive"),
     "hive3": ("lance_namespace_impls.hive:Hive3Namespace", "hive"),
     "glue": ("lance_namespace_impls.glue:GlueNamespace", "glue"),
+    "sql": ("lance_namespace_impls.sql:SqlNamespace", "sql"),
     "unity": ("lance_namespace_impls.unity:UnityNamespace", "unity"),
     "polaris": ("lance_namespace_impls.polaris:PolarisNamespace", "polaris"),
     "iceberg": ("lance_namespace_impls.iceberg:IcebergNamespace", "iceberg"),

@@ -6,27 +6,22 @@ from collections.abc import Collection, Mapping
 
 from attrs import field, frozen
 
-__all__ = ["NO_COUNTERPART", "Capabilities"]
+__all__ = ["MANAGED_OPERATIONS", "NO_COUNTERPART", "Capabilities"]
 
 _STORAGE_MANAGED = (
     "its tables are managed by storage: a version is made by committing to the table itself"
 )
 _NO_JOBS = "it runs no background jobs and stores no functions for computed data"
 _NO_TRANSACTIONS = "it keeps no transactions beyond a table's own versions"
-_MANAGED = (
-    "CreateTableVersion",
-    "BatchCreateTableVersions",
-    "BatchCommitTables",
-    "DescribeTransaction",
-    "AlterTransaction",
-)
+MANAGED_OPERATIONS = ("CreateTableVersion", "BatchCreateTableVersions", "BatchCommitTables")
+"""Operations of catalogs that keep the versions of tables."""
+_TRANSACTIONS = ("DescribeTransaction", "AlterTransaction")
 NO_COUNTERPART: Mapping[str, str] = {
-    **dict.fromkeys(_MANAGED, _STORAGE_MANAGED),
+    **dict.fromkeys(MANAGED_OPERATIONS, _STORAGE_MANAGED),
     "AlterTableBackfillColumns": _NO_JOBS,
     "CreateMaterializedView": _NO_JOBS,
     "RefreshMaterializedView": _NO_JOBS,
-    "DescribeTransaction": _NO_TRANSACTIONS,
-    "AlterTransaction": _NO_TRANSACTIONS,
+    **dict.fromkeys(_TRANSACTIONS, _NO_TRANSACTIONS),
 }
 """Operations that neither the Lance format nor a catalog of storage-managed tables has, and why."""
 
@@ -93,7 +88,7 @@ class Capabilities:
         return self.unsupported.get(operation) or self._built_in(operation)
 
     def _built_in(self, operation: str) -> str | None:
-        if self.managed_versioning and operation in _MANAGED:
+        if self.managed_versioning and operation in (*MANAGED_OPERATIONS, *_TRANSACTIONS):
             return None
         return NO_COUNTERPART.get(operation)
 

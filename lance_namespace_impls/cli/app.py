@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import alter, browse, catalogs, change, jobs, look, serving
+from . import alter, browse, catalogs, change, databases, jobs, look, serving
 from .conformance import conformance
 from .failures import Report, Status, one_line
 from .migrate import migrate
-from .session import with_output, with_session
+from .session import with_output, with_served, with_session
 
 __all__ = ["app", "run"]
 
@@ -239,8 +239,21 @@ _add(
     "lance-ns sync sales --profile prod --to-impl dir -P path=/backup --copy-data",
 )
 _add(
+    databases.init,
+    with_output,
+    "lance-ns init sql -p uri=catalog.db",
+    "lance-ns init sql -p uri=postgresql://lance@db/lance -p password=…",
+)
+_add(
+    databases.upgrade,
+    with_output,
+    "lance-ns upgrade sql -p uri=catalog.db",
+    "lance-ns upgrade sql --profile prod",
+)
+_add(
     serving.serve,
-    with_session,
+    with_served,
+    "lance-ns serve",
     "lance-ns serve --impl dir -p path=/data/lance --port 2333",
     "lance-ns serve --profile prod --host 0.0.0.0 --tokens tokens.toml --tls-cert c.pem --tls-key k.pem",
 )

@@ -178,6 +178,9 @@ def serve(
 ) -> None:
     """Serve the namespace over the Lance REST protocol.
 
+    Where none is named, it is a catalog in the SQLite file lance-catalog.db in the current folder,
+    which is created, with its tables beside it.
+
     Ctrl-C and SIGTERM end it, once the requests under way are answered.
     """
     with needs("serve", "server"):
@@ -242,6 +245,8 @@ def serve(
             "warning: tokens travel in clear; give --tls-cert and --tls-key unless a proxy in front "
             "speaks TLS\n"
         )
+    if session.is_default:
+        _create_catalog(session)
     namespace = session.connect()
 
     def announce(address: str) -> None:
@@ -271,6 +276,14 @@ def _set_up_logs(request_log: bool) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     if request_log:
         log_requests()
+
+
+def _create_catalog(session: Session) -> None:
+    """Create the catalog that is served where no namespace is named, and say so."""
+    with needs("serve without --impl", "sql"):
+        from ..sql import initialize
+    where = initialize(session.properties)
+    sys.stderr.write(f"no namespace is named: serving the catalog in the {where}\n")
 
 
 def _shown(session: Session, namespace: Namespace) -> str:

@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
 
-__all__ = ["Session", "key_values", "other_session", "with_output", "with_session"]
+__all__ = [
+    "ConfigFile",
+    "Profile",
+    "Properties",
+    "Session",
+    "choose",
+    "key_values",
+    "other_session",
+    "with_output",
+    "with_served",
+    "with_session",
+]
 
 CONNECTION = "Connection"
 GENERAL = "General"
@@ -92,6 +103,10 @@ Debug = Annotated[
 ]
 
 
+class NoNamespaceError(UsageError):
+    """Neither the command line nor the environment nor a file names a namespace."""
+
+
 @dataclass(frozen=True)
 class Session:
     """The namespace that a command works on, and how it answers."""
@@ -103,6 +118,8 @@ class Session:
     report: Report
     config_file: Path
     """Where the profiles are."""
+    is_default: bool = False
+    """Whether it is the one that a server starts with where none is named."""
 
     def connect(self) -> Namespace:
         """Connect to the namespace; a context manager.
@@ -173,6 +190,23 @@ def with_session(command: Callable[..., None]) -> Callable[..., None]:
     return _with_options(command, _open)
 
 
+def with_served(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `with_session` to a command that has a namespace of its own without them.
+
+    It is a catalog in an SQLite file in the current folder.
+    """
+
+    @functools.wraps(_open)
+    def build(report: Report, **given: Any) -> Session:
+        try:
+            return _open(report, **given)
+        except NoNamespaceError:
+            session = _open(report, **{**given, "impl": "sql"})
+            return replace(session, is_default=True)
+
+    return _with_options(command, build)
+
+
 def _output(report: Report, *, as_json: Json = False, debug: Debug = False) -> Output:
     return Output(as_json=as_json)
 
@@ -188,7 +222,7 @@ def _open(
     as_json: Json = False,
     debug: Debug = False,
 ) -> Session:
-    chosen = _choose(impl, profile, config) | key_values(property, "--property")
+    chosen = choose(impl, profile, config) | key_values(property, "--property")
     name = chosen.pop("impl")
     return Session(
         str(name), chosen, delimiter, Output(as_json=as_json), report, _config_path(config)
@@ -224,7 +258,7 @@ def other_session(
     return replace(session, impl=str(name), properties=chosen)
 
 
-def _choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:
+def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:
     """Find the implementation: the command line's, else the environment's, else the file's.
 
     Each of them stands alone, so that properties of one namespace never reach another.
@@ -241,7 +275,7 @@ def _choose(impl: str | None, profile: str | None, config: Path | None) -> dict[
     path = _config_path(config)
     found = read_profile(path, profile) if named or profile or path.exists() else None
     if found is None:
-        raise UsageError(
+        raise NoNamespaceError(
             "no namespace is named: give --impl NAME or --profile NAME, or set LANCE_NS_IMPL"
         )
     return found

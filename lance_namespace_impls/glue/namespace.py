@@ -16,7 +16,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..catalog.capabilities import Capabilities
+from ..catalog.capabilities import MANAGED_OPERATIONS, Capabilities
 from ..catalog.catalog import CatalogNamespace
 from ..catalog.entry import TABLE_TYPE, ListedTables, TableEntry, is_lance
 from ..catalog.errors import (
@@ -49,6 +49,10 @@ from .session import make_client
 
 __all__ = ["GlueNamespace"]
 
+NO_CONDITION = (
+    "Glue's UpdateTable has no condition on the version that it replaces, so that of two commits at once "
+    "one would be lost"
+)
 PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions
 
 
@@ -75,6 +79,7 @@ class GlueNamespace(CatalogNamespace):
         lowercase_names=True,
         rename_across=True,
         location_properties=(LOCATION,),
+        unsupported=dict.fromkeys(MANAGED_OPERATIONS, NO_CONDITION),
     )
 
     def __init__(self, config: GlueConfig) -> None:

@@ -66,6 +66,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FAILED_TO_STORE", "HiveBase"]
 
+NOT_ATOMIC = (
+    "the metastore's check of the value that a change replaces is not atomic, so that of two commits at "
+    "once one would be lost"
+)
 ALTER_TRIES = 10
 # Tables asked for in one call: few at first, since a page may need no more. The metastore's own
 # clients ask for 300 to 1,000.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..catalog.capabilities import Capabilities
+from ..catalog.capabilities import MANAGED_OPERATIONS, Capabilities
 from .config import Hive2Config
 from .records import (
     LOCATION,
@@ -13,7 +13,7 @@ from .records import (
 if TYPE_CHECKING:
     pass
 
-from .base import HiveBase
+from .base import NOT_ATOMIC, HiveBase
 
 __all__ = ["Hive2Namespace"]
 
@@ -35,4 +35,5 @@ class Hive2Namespace(HiveBase):
         cascade=True,
         rename_across=True,
         permanent=(("default",),),
+        unsupported=dict.fromkeys(MANAGED_OPERATIONS, NOT_ATOMIC),
     )

@@ -15,12 +15,12 @@ from pymetastore.hive_metastore.ttypes import (
 
 from lance_namespace_client.errors import NamespaceNotFoundError
 
-from ..catalog.capabilities import Capabilities
+from ..catalog.capabilities import MANAGED_OPERATIONS, Capabilities
 from ..catalog.errors import namespace_exists, namespace_not_empty, namespace_not_found
 from ..core.identifiers import Identifier
 from ..core.location import default_location
 from ..core.paging import sorted_after
-from .base import FAILED_TO_STORE, HiveBase
+from .base import FAILED_TO_STORE, NOT_ATOMIC, HiveBase
 from .config import Hive3Config
 from .errors import error_text
 from .folders import MadeFirst
@@ -59,6 +59,7 @@ class Hive3Namespace(HiveBase):
         rename_across=True,
         rename_within=1,
         permanent=((DEFAULT_CATALOG,), (DEFAULT_CATALOG, DEFAULT_DATABASE)),
+        unsupported=dict.fromkeys(MANAGED_OPERATIONS, NOT_ATOMIC),
     )
 
     def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:

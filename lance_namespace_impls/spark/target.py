@@ -10,7 +10,6 @@ from lance_namespace_client.errors import (
     ConcurrentModificationError,
     LanceNamespaceError,
     TableAlreadyExistsError,
-    UnsupportedError,
 )
 
 from ..core.identifiers import format_identifier
@@ -43,7 +42,6 @@ class Target:
 
         Raises:
             TableNotFoundError: code 4.
-            UnsupportedError: code 0, the namespace keeps the table's versions itself.
         """
         answer = self._describe(check_declared=True)
         return self._storage(answer), not answer.is_only_declared
@@ -53,7 +51,6 @@ class Target:
 
         Raises:
             TableNotFoundError: code 4.
-            UnsupportedError: code 0, the namespace keeps the table's versions itself.
         """
         return self._storage(self._describe())
 
@@ -100,12 +97,7 @@ class Target:
         )
 
     def _describe(self, **more: Any) -> DescribeTableResponse:
-        answer = self.namespace.describe_table({"id": list(self.table), **more})
-        if answer.managed_versioning:
-            raise UnsupportedError(
-                f"{self.name}: its namespace keeps its versions itself, which Spark jobs cannot do yet"
-            )
-        return answer
+        return self.namespace.describe_table({"id": list(self.table), **more})
 
     def _storage(self, answer: DescribeTableResponse) -> TableStorage:
         options = {**self.namespace.config.storage, **(answer.storage_options or {})}
@@ -113,4 +105,5 @@ class Target:
             location=str(answer.location),
             options=options,
             renewed_by=(self.namespace, self.table),
+            managed=bool(answer.managed_versioning),
         )

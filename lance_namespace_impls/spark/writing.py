@@ -340,6 +340,7 @@ def _add(plan: WritePlan, storage: TableStorage, fragments: list[Any], version: 
         read_version=version,
         storage_options=dict(storage.options) or None,
         max_retries=COMMIT_RETRIES,
+        **storage.of_namespace(),
     )
     return int(dataset.version)
 

@@ -91,6 +91,9 @@ class Subject:
     shared_locations: bool = True
     """Whether tables can be at the location of another; where not, it is refused (code 13)."""
 
+    managed: bool = False
+    """Whether the catalog keeps the versions of the tables."""
+
     takes_location: Callable[[Identifier, str, str | None], bool] = (
         lambda identifier, location, current: True
     )

@@ -479,7 +479,7 @@ class Tree:
             _same(answer.table, identifier[-1], "table")
             _same(answer.namespace, list(identifier[:-1]), "namespace")
             _same(answer.location, table.location, f"location of {identifier}")
-            _same(answer.managed_versioning, False, "managed_versioning")
+            _same(answer.managed_versioning, self.subject.managed, "managed_versioning")
             self._same_table(identifier, answer, table)
             assert bool(answer.table_uri) == bool(request.get("with_table_uri"))
             assert answer.table_uri is None or "://" in answer.table_uri

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import warnings
 from collections.abc import Iterator
@@ -24,6 +23,8 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+
+from .staging import stage
 
 ROWS = pa.table({"a": [1, 2, 3]})
 PAST = "committed past the catalog"
@@ -58,40 +59,6 @@ def numbers(namespace: Namespace, *table: str, **more: Any) -> list[int]:
 
 def location(namespace: Namespace, *table: str) -> Path:
     return Path(str(namespace.describe_table({"id": list(table)}).location))
-
-
-def stage(namespace: Namespace, table: str, rows: pa.Table = ROWS) -> dict[str, Any]:
-    """Write a commit as a client does, up to its staged manifest, and return how it is asked for."""
-    where = location(namespace, table)
-    before = numbers(namespace, table)
-    beside = where.with_name(f"{where.name}-beside")
-    if beside.exists():
-        import shutil
-
-        shutil.rmtree(beside)
-    import shutil
-
-    shutil.copytree(where, beside)
-    dataset = (
-        lance.dataset(str(beside)).insert(rows, mode="append")
-        if before
-        else lance.write_dataset(rows, str(beside))
-    )
-    del dataset
-    version = (before[-1] if before else 0) + 1
-    for folder in ("data", "_transactions"):
-        for file in (beside / folder).iterdir():
-            target = where / folder / file.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if not target.exists():
-                file.rename(target)
-    name = f"{2**64 - 1 - version:020d}.manifest"
-    staged = where / "_versions" / f"{name}-{os.urandom(4).hex()}"
-    staged.parent.mkdir(parents=True, exist_ok=True)
-    (beside / "_versions" / name).rename(staged)
-    shutil.rmtree(beside)
-    path = str(staged).lstrip("/")
-    return {"id": [table], "version": version, "manifest_path": path, "naming_scheme": "V2"}
 
 
 def test_a_managed_table_says_so(managed: Namespace) -> None:

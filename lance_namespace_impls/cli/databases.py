@@ -1,0 +1,74 @@
+"""The commands that create a catalog in a database and bring it up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from .failures import UsageError, needs
+from .output import Output
+from .session import ConfigFile, Profile, Properties, choose, key_values
+
+__all__ = ["init", "upgrade"]
+
+Backend = Annotated[
+    str, typer.Argument(metavar="BACKEND", help="Whose catalog it is; there is sql alone.")
+]
+
+
+def init(
+    output: Output,
+    backend: Backend,
+    property: Properties = None,
+    profile: Profile = None,
+    config: ConfigFile = None,
+) -> None:
+    """Create a catalog in a database that has none.
+
+    An SQLite file is created where it is missing; a PostgreSQL database must be there. A catalog that
+    is there already stays as it is.
+    """
+    properties = _properties(backend, property, profile, config)
+    with needs(f"init {backend}", "sql"):
+        from ..sql import initialize
+    where = initialize(properties)
+    _say(output, "created", f"the catalog is ready in the {where}", where)
+
+
+def upgrade(
+    output: Output,
+    backend: Backend,
+    property: Properties = None,
+    profile: Profile = None,
+    config: ConfigFile = None,
+) -> None:
+    """Bring a catalog that an older release has made up to date.
+
+    Back the database up first, and stop what uses it: older releases cannot read it afterwards.
+    """
+    properties = _properties(backend, property, profile, config)
+    with needs(f"upgrade {backend}", "sql"):
+        from ..sql import upgrade as run_upgrade
+    where = run_upgrade(properties)
+    _say(output, "upgraded", f"the catalog in the {where} is up to date", where)
+
+
+def _properties(backend: str, property: Any, profile: str | None, config: Any) -> Mapping[str, Any]:
+    if backend != "sql":
+        raise UsageError(f"there is no database behind {backend!r} to create: give sql")
+    given = key_values(property, "--property")
+    if profile is None and config is None:
+        return given
+    found = choose(None, profile, config)
+    if found.pop("impl") != "sql":
+        raise UsageError("the profile is of another backend than sql")
+    return {**found, **given}
+
+
+def _say(output: Output, done: str, sentence: str, where: str) -> None:
+    if output.as_json:
+        output.document({done: where})
+    else:
+        output.line(sentence)

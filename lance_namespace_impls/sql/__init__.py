@@ -1,0 +1,7 @@
+"""A catalog in a database: SQLite by a file, or PostgreSQL."""
+
+from .config import SqlConfig
+from .migrate import initialize, upgrade
+from .namespace import SqlNamespace
+
+__all__ = ["SqlConfig", "SqlNamespace", "initialize", "upgrade"]

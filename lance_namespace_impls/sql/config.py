@@ -1,0 +1,97 @@
+"""Properties of a catalog in a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+import attrs
+
+from lance_namespace_client.errors import InvalidInputError
+
+from ..core.config import Config, option, timeout_option
+
+__all__ = ["DEFAULT_FILE", "SqlConfig"]
+
+DEFAULT_FILE = "lance-catalog.db"
+_POSTGRESQL = ("postgresql", "postgres")
+
+
+@attrs.define(kw_only=True)
+class SqlConfig(Config):
+    """Properties of a catalog in a database."""
+
+    impl: ClassVar[str] = "sql"
+
+    uri: str = option(
+        also=("path",),
+        default=DEFAULT_FILE,
+        doc="the database: path of an SQLite file, or postgresql://user@host:port/database",
+    )
+
+    password: str | None = option(
+        default=None, secret=True, doc="password of the PostgreSQL user, where the URI has none"
+    )
+
+    managed: bool = option(
+        default=False,
+        doc="whether the catalog keeps the versions of new tables, so that only commits through it "
+        "count; a table's property managed_versioning says otherwise for that table",
+    )
+
+    connect_timeout: float = timeout_option(
+        "connect_timeout", default=10.0, doc="how long to wait for a connection to PostgreSQL"
+    )
+
+    lock_timeout: float = timeout_option(
+        "lock_timeout", default=30.0, doc="how long to wait for what another transaction has locked"
+    )
+
+    pool_size: int = option(
+        default=10, doc="most connections to the database that are open at the same time"
+    )
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse what cannot work, before anything is asked of a database."""
+        scheme = urlsplit(self.uri).scheme if "://" in self.uri else ""
+        if scheme and scheme not in (*_POSTGRESQL, "sqlite", "file"):
+            raise InvalidInputError(
+                f"sql: a database of the kind {scheme!r} is not supported: give the path of an SQLite "
+                "file, or postgresql://user@host:port/database"
+            )
+        if not self.uri or (not self.is_postgresql and not self.file.name):
+            raise InvalidInputError("sql: property 'uri' is empty")
+        if self.pool_size < 2:
+            raise InvalidInputError(f"sql: pool_size must be 2 or more, not {self.pool_size}")
+        for name in ("connect_timeout", "lock_timeout"):
+            if getattr(self, name) <= 0:
+                raise InvalidInputError(f"sql: {name} must be more than 0 seconds")
+
+    @property
+    def is_postgresql(self) -> bool:
+        """Whether the database is PostgreSQL; else it is an SQLite file."""
+        return "://" in self.uri and urlsplit(self.uri).scheme in _POSTGRESQL
+
+    @property
+    def file(self) -> Path:
+        """The SQLite file."""
+        path = self.uri
+        for start in ("sqlite:///", "file://"):
+            path = path.removeprefix(start)
+        return Path(path).absolute()
+
+    @property
+    def tables_root(self) -> str | None:
+        """Where new tables go: the root, else a folder beside the SQLite file."""
+        if self.root is not None or self.is_postgresql:
+            return self.root
+        return str(self.file.with_suffix(".tables"))
+
+    @property
+    def shown_database(self) -> str:
+        """The database in messages, without a password."""
+        if not self.is_postgresql:
+            return f"SQLite file {self.file}"
+        parts = urlsplit(self.uri)
+        return f"PostgreSQL database {parts.path.lstrip('/')!r} at {parts.hostname or 'localhost'}"

@@ -1,0 +1,190 @@
+"""Connections and transactions of one database."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, make_url, text
+from sqlalchemy.exc import DBAPIError
+
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+
+from .config import SqlConfig
+from .errors import is_worth_another_try
+from .schema import REVISIONS
+
+__all__ = ["Database"]
+
+T = TypeVar("T")
+TRIES = 10
+_WRITES = {"lance_writes": True}
+
+
+class Database:
+    """One database, whose connections a process opens for itself.
+
+    Args:
+        config: the properties.
+        create: whether a missing SQLite file is created.
+    """
+
+    def __init__(self, config: SqlConfig, *, create: bool = False) -> None:
+        self._config = config
+        self._create = create
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._process = 0
+        self._is_current = False
+
+    @property
+    def engine(self) -> Engine:
+        """The connections of this process; those of the one that it was forked from stay its own."""
+        with self._lock:
+            if self._engine is None or self._process != os.getpid():
+                if self._engine is not None:
+                    self._engine.dispose(close=False)
+                self._engine, self._process = self._connected(), os.getpid()
+            return self._engine
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._lock:
+            if self._engine is not None and self._process == os.getpid():
+                self._engine.dispose()
+            self._engine = None
+
+    def _connected(self) -> Engine:
+        config = self._config
+        common: dict[str, Any] = {
+            "pool_size": config.pool_size,
+            "max_overflow": 0,
+            "pool_timeout": config.lock_timeout,
+            "hide_parameters": True,
+        }
+        if not config.is_postgresql:
+            engine = create_engine(
+                "sqlite://", creator=self._open_file, poolclass=QueuePool, **common
+            )
+            event.listen(engine, "begin", _begin_sqlite)
+            return engine
+        url = make_url(config.uri).set(drivername="postgresql+psycopg")
+        if config.password is not None:
+            url = url.set(password=config.password)
+        wait = round(config.lock_timeout * 1000)
+        arguments = {
+            "connect_timeout": max(2, round(config.connect_timeout)),  # libpq's least
+            "application_name": "lance-namespace-kit",
+            "options": f"-c lock_timeout={wait} -c client_encoding=UTF8",
+            "keepalives_idle": 30,
+        }
+        arguments = {key: value for key, value in arguments.items() if key not in url.query}
+        return create_engine(url, pool_pre_ping=True, connect_args=arguments, **common)
+
+    def _open_file(self) -> sqlite3.Connection:
+        mode = "rwc" if self._create else "rw"
+        connection = sqlite3.connect(
+            f"file:{quote(str(self._config.file))}?mode={mode}",
+            uri=True,
+            timeout=self._config.lock_timeout,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.execute("pragma foreign_keys = on")
+        if self._create:
+            # Readers and a writer at the same time; the file remembers it.
+            connection.execute("pragma journal_mode = wal")
+        return connection
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Return what `work` reads in one transaction; a lost connection is opened again once."""
+        self.require_current()
+        for left in (1, 0):
+            try:
+                with self.engine.connect() as connection, connection.begin():
+                    return work(connection)
+            except DBAPIError as error:
+                if not (left and error.connection_invalidated):
+                    raise
+        raise AssertionError("the last try returns or raises")
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Return what `work` does in one transaction, all or nothing.
+
+        It is done again where the database gave another transaction the way.
+        """
+        self.require_current()
+        for left in reversed(range(TRIES)):
+            try:
+                with self.writing() as connection:
+                    return work(connection)
+            except DBAPIError as error:
+                if not left or not is_worth_another_try(error):
+                    raise
+            time.sleep(random.uniform(0, 0.02 * (TRIES - left)))
+        raise AssertionError("the last try returns or raises")
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction that writes: the only one of an SQLite file."""
+        with (
+            self.engine.connect().execution_options(**_WRITES) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    def revision(self, connection: Connection) -> str | None:
+        """Return the migration that the database is at; None where it holds no catalog."""
+        if not self.engine.dialect.has_table(connection, "alembic_version"):
+            return None
+        return connection.execute(text("select version_num from alembic_version")).scalar()
+
+    def require_current(self) -> None:
+        """Refuse a database that this code cannot read.
+
+        Raises:
+            InvalidInputError: code 13, it holds no catalog, an older one, or one of a newer release.
+        """
+        if self._is_current:
+            return
+        if not self._config.is_postgresql and not self._config.file.exists():
+            raise self._without_catalog()
+        with self.engine.connect() as connection, connection.begin():
+            found = self.revision(connection)
+        if found is None:
+            raise self._without_catalog()
+        if found != REVISIONS[-1]:
+            raise self.refusal(found)
+        self._is_current = True
+
+    def refusal(self, found: str) -> LanceNamespaceError:
+        """Build the error for a catalog of another release (code 13)."""
+        where = self._config.shown_database
+        if found in REVISIONS:
+            return InvalidInputError(
+                f"sql: the catalog in {where} is of an older release (schema {found}, this one has "
+                f"{REVISIONS[-1]}): run 'lance-ns upgrade sql' with the same properties, after a backup"
+            )
+        return InvalidInputError(
+            f"sql: the catalog in {where} is of a newer release (schema {found}, this one knows "
+            f"{REVISIONS[-1]}): upgrade lance-namespace-kit"
+        )
+
+    def _without_catalog(self) -> LanceNamespaceError:
+        return InvalidInputError(
+            f"sql: {self._config.shown_database} holds no catalog: check the property 'uri', or run "
+            "'lance-ns init sql' with the same properties to create one"
+        )
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction; one that writes waits for the others here, and never in the middle."""
+    writes = connection.get_execution_options().get("lance_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,101 @@
+"""From a database's failures to protocol errors."""
+
+from __future__ import annotations
+
+import re
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    ThrottlingError,
+    UnauthenticatedError,
+)
+
+from ..core.errors import first_line
+
+__all__ = ["is_worth_another_try", "recognized"]
+
+_AGAIN = ("40001", "40P01")
+_LOST = "the connection was lost; a change may have taken effect: look before you repeat it"
+
+# PostgreSQL's codes, by how they begin, the error that they stand for, and what to do.
+_STATES: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
+    ("28", UnauthenticatedError, "check the user in 'uri', and 'password'"),
+    ("3D", InvalidInputError, "create the database, or name another in 'uri'"),
+    ("42501", PermissionDeniedError, "grant the user of 'uri' the right"),
+    ("25006", PermissionDeniedError, "the database is read-only: name its primary in 'uri'"),
+    ("40", ConcurrentModificationError, "try again"),
+    ("55P03", ConcurrentModificationError, "another transaction holds the lock; try again"),
+    ("53300", ThrottlingError, "too many connections; try again, or lower pool_size"),
+    ("53", ServiceUnavailableError, "the server has run out of a resource"),
+    ("57", ServiceUnavailableError, _LOST),
+    ("08", ServiceUnavailableError, _LOST),
+    ("54", InvalidInputError, "a name or location is too long for PostgreSQL"),
+    ("22", InvalidInputError, "PostgreSQL cannot store the text"),
+)
+# What has no code: the texts of SQLite and of libpq while it connects.
+_TEXTS: tuple[tuple[str, type[LanceNamespaceError], str], ...] = (
+    (r"database (table )?is locked", ServiceUnavailableError,
+     "another process writes to the file for longer than lock_timeout; try again"),
+    (r"readonly database|read-only", PermissionDeniedError,
+     "the file or its folder cannot be written; change its permissions"),
+    (r"unable to open database file", PermissionDeniedError,
+     "it cannot be opened: check 'uri', and the permissions of the file and its folder"),
+    (r"file is not a database|malformed", InternalError,
+     "it is no SQLite file, or damaged: check 'uri', or restore a backup"),
+    (r"disk is full|disk I/O error", InternalError, "make room on the disk, or check it"),
+    (r"authentication failed|no password supplied|no pg_hba.conf entry|role \S+ does not exist",
+     UnauthenticatedError, "check the user in 'uri', and 'password'"),
+    (r"database \S+ does not exist", InvalidInputError,
+     "create the database, or name another in 'uri'"),
+    (r"too many clients|connection slots", ThrottlingError,
+     "too many connections; try again, or lower pool_size"),
+    (r"cannot contain NUL|surrogates not allowed", InvalidInputError,
+     "a database cannot store the text"),
+    (r"could not translate host|failed to resolve|Connection refused|timeout|timed out|"
+     r"could not connect|connection failed|connection is bad", ServiceUnavailableError,
+     "check that the server runs, and the host and port in 'uri'"),
+    (r"server closed the connection|connection.* (closed|lost)|terminating connection",
+     ServiceUnavailableError, _LOST),
+)  # fmt: skip
+
+
+def is_worth_another_try(error: DBAPIError) -> bool:
+    """Return whether a transaction had no effect and may have one when it is done again."""
+    return getattr(error.orig, "sqlstate", None) in _AGAIN
+
+
+def recognized(error: Exception, what: str, database: str) -> LanceNamespaceError | None:
+    """Return the protocol error for a failure of the database; None for any other.
+
+    Args:
+        error: the failure.
+        what: the operation and its object, to open the message with.
+        database: the database in messages.
+    """
+    if isinstance(error, PoolTimeout):
+        return ThrottlingError(
+            f"{what}: {database}: all connections are in use; try again, or raise pool_size"
+        )
+    if not isinstance(error, SQLAlchemyError):
+        return None
+    # SQLAlchemy's own text holds the statement with its values.
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    said = first_line(cause)
+    state = getattr(cause, "sqlstate", None) or ""
+    for start, kind, advice in _STATES:
+        if state.startswith(start):
+            return kind(f"{what}: {database}: {said}: {advice}")
+    for pattern, kind, advice in _TEXTS:
+        if re.search(pattern, said):
+            return kind(f"{what}: {database}: {said}: {advice}")
+    if isinstance(error, DBAPIError) and error.connection_invalidated:
+        return ServiceUnavailableError(f"{what}: {database}: {said}: {_LOST}")
+    return InternalError(f"{what}: {database}: {said}")

@@ -1,0 +1,96 @@
+"""Creating a catalog in a database, and bringing an older one up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.exc import SQLAlchemyError
+
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+
+from ..core.errors import scrub
+from .config import SqlConfig
+from .database import Database
+from .errors import recognized
+from .schema import REVISIONS
+
+__all__ = ["initialize", "upgrade"]
+
+# Two processes that create one catalog in PostgreSQL do it one after the other.
+_LOCK = 0x1A2CE5
+
+
+def initialize(properties: Mapping[str, Any]) -> str:
+    """Create the catalog in a database that has none, and return the database's name.
+
+    A catalog that is there already stays as it is.
+
+    Args:
+        properties: those of the ``sql`` backend.
+
+    Raises:
+        InvalidInputError: code 13, a property is wrong, or the catalog is of another release.
+        PermissionDeniedError: code 15.
+        UnauthenticatedError: code 16.
+        ServiceUnavailableError: code 17, there is no way to the database.
+    """
+    return _migrate(properties, "init sql", create=True)
+
+
+def upgrade(properties: Mapping[str, Any]) -> str:
+    """Bring a catalog of an older release up to date, and return the database's name.
+
+    Args:
+        properties: those of the ``sql`` backend.
+
+    Raises:
+        InvalidInputError: code 13, there is no catalog, or one of a newer release.
+    """
+    return _migrate(properties, "upgrade sql", create=False)
+
+
+def _migrate(properties: Mapping[str, Any], what: str, *, create: bool) -> str:
+    config = SqlConfig.from_properties(properties)
+    database = Database(config, create=create)
+    if create and not config.is_postgresql:
+        config.file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if not create and not config.is_postgresql and not config.file.exists():
+            database.require_current()
+        with database.writing() as connection:
+            if config.is_postgresql:
+                connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            found = database.revision(connection)
+            if found not in (None, *REVISIONS) or (create and found in REVISIONS[:-1]):
+                raise database.refusal(str(found))
+            if found is None and not create:
+                raise InvalidInputError(
+                    f"sql: {config.shown_database} holds no catalog to upgrade: run 'lance-ns init sql'"
+                )
+            _run(connection)
+    except LanceNamespaceError:
+        raise
+    except SQLAlchemyError as error:
+        failure = recognized(error, what, config.shown_database)
+        if failure is None:
+            raise
+        failure.message = scrub(failure.message, config.secrets())
+        failure.args = (failure.message,)
+        raise failure from error
+    finally:
+        database.close()
+    return config.shown_database
+
+
+def _run(connection: Any) -> None:
+    from alembic import command
+    from alembic.config import Config as AlembicConfig
+
+    settings = AlembicConfig()
+    folder = str(Path(__file__).with_name("migrations"))
+    settings.set_main_option("script_location", folder.replace("%", "%%"))
+    settings.attributes["connection"] = connection
+    command.upgrade(settings, "head")

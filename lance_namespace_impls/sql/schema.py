@@ -1,0 +1,74 @@
+"""The tables of the catalog, as the newest migration leaves them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    TEXT,
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = ["NAMESPACE", "REVISIONS", "ROOT_ID", "TABLE", "objects", "transactions", "versions"]
+
+REVISIONS = ("0001", "0002")
+"""The migrations, oldest first; the last is what this code reads and writes."""
+
+ROOT_ID = 1
+NAMESPACE, TABLE = "n", "t"
+
+metadata = MetaData()
+# SQLite counts only a plain INTEGER up by itself.
+_Id = BigInteger().with_variant(Integer, "sqlite")
+# Names are compared and sorted by code point, whatever the database's language is.
+_Name = Text().with_variant(TEXT(collation="C"), "postgresql")
+
+objects = Table(
+    "objects",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("parent_id", _Id, ForeignKey("objects.id", ondelete="CASCADE")),
+    Column("name", _Name, nullable=False),
+    Column("kind", String(1), nullable=False),
+    Column("location", Text),
+    Column("managed", Boolean, nullable=False),
+    Column("properties", Text, nullable=False),
+    UniqueConstraint("parent_id", "name", name="objects_name"),
+    Index("objects_kind", "parent_id", "kind", "name"),
+    Index("objects_location", "location", postgresql_using="hash"),
+    sqlite_autoincrement=True,  # an identifier never comes back for another object
+)
+"""Namespaces and tables; the root is a row without a parent."""
+
+versions = Table(
+    "table_versions",
+    metadata,
+    Column("table_id", _Id, ForeignKey("objects.id", ondelete="CASCADE"), primary_key=True),
+    Column("branch", _Name, primary_key=True),
+    Column("version", BigInteger, primary_key=True),
+    Column("manifest_path", Text, nullable=False),
+    Column("manifest_size", BigInteger),
+    Column("e_tag", Text),
+    Column("timestamp_millis", BigInteger, nullable=False),
+    Column("metadata", Text, nullable=False),
+    Column("origin", Text),
+)
+"""Versions of managed tables; the main branch has the name ''."""
+
+transactions = Table(
+    "transactions",
+    metadata,
+    Column("id", String(36), primary_key=True),
+    Column("status", String(20), nullable=False),
+    Column("created_millis", BigInteger, nullable=False),
+    Column("properties", Text, nullable=False),
+)
+"""What was committed to managed tables."""

@@ -1,0 +1,264 @@
+"""The versions of managed tables in a database: each commit is one of its transactions."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+)
+
+from ..catalog.entry import TableEntry
+from ..catalog.versions import (
+    AddTable,
+    AddVersion,
+    Change,
+    KeptVersion,
+    RemoveTable,
+    RemoveVersions,
+    TransactionRecord,
+    VersionStore,
+    transaction_not_found,
+    version_taken,
+)
+from ..core.identifiers import format_identifier
+from .database import Database
+from .rows import require_table, text_of
+from .schema import objects, transactions, versions
+
+__all__ = ["SqlVersions"]
+
+_PAGE = 200
+_SUCCEEDED = "Succeeded"
+
+
+class SqlVersions(VersionStore):
+    """The versions of managed tables in a database.
+
+    Args:
+        database: the database.
+        add: adds a table within a transaction.
+        entry: the entry of a table that is to be added.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        add: Callable[[Connection, TableEntry], None],
+        entry: Callable[..., TableEntry],
+    ) -> None:
+        self._database = database
+        self._add = add
+        self._entry = entry
+
+    def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
+        """Return the latest version; None where there is none."""
+
+        def work(connection: Connection) -> KeptVersion | None:
+            return _latest(connection, require_table(connection, table).id, branch)
+
+        return self._database.read(work)
+
+    def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
+        """Return one version; None where there is no such."""
+
+        def work(connection: Connection) -> KeptVersion | None:
+            row = require_table(connection, table)
+            query = _of(row.id, branch).where(versions.c.version == number)
+            return _kept(connection.execute(query).one_or_none())
+
+        return self._database.read(work)
+
+    def versions(
+        self, table: TableEntry, branch: str | None, after: int | None, descending: bool
+    ) -> Iterator[KeptVersion]:
+        """Return the versions in order, from after `after`, some at a time."""
+        number = versions.c.version
+        while True:
+
+            def page(connection: Connection, after: int | None = after) -> list[KeptVersion]:
+                query = _of(require_table(connection, table).id, branch)
+                if after is not None:
+                    query = query.where(number < after if descending else number > after)
+                query = query.order_by(number.desc() if descending else number).limit(_PAGE)
+                return [kept for row in connection.execute(query) if (kept := _kept(row))]
+
+            found = self._database.read(page)
+            yield from found
+            if len(found) < _PAGE:
+                return
+            after = found[-1].version
+
+    def commit(self, changes: Sequence[Change]) -> str:
+        """Make all changes at once, or none, and return the transaction's identifier."""
+        name = str(uuid.uuid4())
+
+        def work(connection: Connection) -> None:
+            self._lock(connection, changes)
+            for change in changes:
+                self._apply(connection, change)
+            connection.execute(
+                insert(transactions).values(
+                    id=name,
+                    status=_SUCCEEDED,
+                    created_millis=time.time_ns() // 1_000_000,
+                    properties="{}",
+                )
+            )
+
+        try:
+            self._database.write(work)
+        except IntegrityError as error:
+            raise ConcurrentModificationError(
+                "another writer changed the same tables or namespaces at the same moment; look at them "
+                "and try again"
+            ) from error
+        return name
+
+    def _lock(self, connection: Connection, changes: Sequence[Change]) -> None:
+        """Lock the tables that are there, always in the same order, so that none waits for another."""
+        found: list[int] = []
+        for change in changes:
+            if isinstance(change, AddTable):
+                continue
+            try:
+                found.append(require_table(connection, change.table).id)
+            except (TableNotFoundError, NamespaceNotFoundError):
+                continue  # it is added by an earlier change, or the change itself says so
+        query = select(objects.c.id).where(objects.c.id.in_(sorted(set(found))))
+        connection.execute(query.order_by(objects.c.id).with_for_update()).all()
+
+    def _apply(self, connection: Connection, change: Change) -> None:
+        if isinstance(change, AddTable):
+            self._add(connection, self._entry(change.id, change.location, change.properties))
+            return
+        try:
+            row = require_table(connection, change.table, lock=True)
+        except TableNotFoundError:
+            if isinstance(change, AddVersion):
+                raise _gone(change.table) from None
+            raise
+        if isinstance(change, RemoveTable):
+            connection.execute(delete(objects).where(objects.c.id == row.id))
+        elif isinstance(change, RemoveVersions):
+            gone = delete(versions).where(
+                versions.c.table_id == row.id, versions.c.branch == (change.branch or "")
+            )
+            if change.versions is not None:
+                gone = gone.where(versions.c.version.in_(list(change.versions)))
+            connection.execute(gone)
+        else:
+            latest = _latest(connection, row.id, change.branch)
+            if (None if latest is None else latest.version) != change.onto:
+                raise version_taken(change.table, change.branch, change.version.version, latest)
+            new = _columns(change.version)
+            connection.execute(
+                insert(versions).values(table_id=row.id, branch=change.branch or "", **new)
+            )
+
+    def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
+        """Note the final path of a version's manifest."""
+
+        def work(connection: Connection) -> None:
+            row = require_table(connection, table)
+            connection.execute(
+                update(versions)
+                .where(
+                    versions.c.table_id == row.id,
+                    versions.c.branch == (branch or ""),
+                    versions.c.version == version.version,
+                )
+                .values(manifest_path=version.manifest_path)
+            )
+
+        self._database.write(work)
+
+    @contextmanager
+    def exclusively(self, table: TableEntry) -> Iterator[None]:
+        """Return what keeps others from committing to a table."""
+        with self._database.writing() as connection:
+            require_table(connection, table, lock=True)
+            yield
+
+    def transaction(self, identifier: str) -> TransactionRecord:
+        """Return a transaction."""
+        return self._database.read(lambda connection: _record(connection, identifier))
+
+    def change_transaction(
+        self, identifier: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]
+    ) -> TransactionRecord:
+        """Change a transaction's properties and return it as it then is."""
+
+        def work(connection: Connection) -> TransactionRecord:
+            found = _record(connection, identifier, lock=True)
+            properties = text_of(change(found.properties))
+            connection.execute(
+                update(transactions)
+                .where(transactions.c.id == identifier)
+                .values(properties=properties)
+            )
+            return _record(connection, identifier)
+
+        return self._database.write(work)
+
+
+def _of(table_id: int, branch: str | None) -> Select[Any]:
+    return select(versions).where(
+        versions.c.table_id == table_id, versions.c.branch == (branch or "")
+    )
+
+
+def _latest(connection: Connection, table_id: int, branch: str | None) -> KeptVersion | None:
+    query = _of(table_id, branch).order_by(versions.c.version.desc()).limit(1)
+    return _kept(connection.execute(query).one_or_none())
+
+
+def _kept(row: Row[Any] | None) -> KeptVersion | None:
+    if row is None:
+        return None
+    return KeptVersion(
+        version=row.version,
+        manifest_path=row.manifest_path,
+        manifest_size=row.manifest_size,
+        e_tag=row.e_tag,
+        timestamp_millis=row.timestamp_millis,
+        metadata=json.loads(row.metadata),
+        origin=row.origin,
+    )
+
+
+def _columns(version: KeptVersion) -> dict[str, Any]:
+    return {
+        "version": version.version,
+        "manifest_path": version.manifest_path,
+        "manifest_size": version.manifest_size,
+        "e_tag": version.e_tag,
+        "timestamp_millis": version.timestamp_millis,
+        "metadata": text_of(version.metadata),
+        "origin": version.origin,
+    }
+
+
+def _gone(table: TableEntry) -> ConcurrentModificationError:
+    return ConcurrentModificationError(
+        f"table {format_identifier(table.id)} was dropped or renamed meanwhile; look for it and try "
+        "again"
+    )
+
+
+def _record(connection: Connection, identifier: str, *, lock: bool = False) -> TransactionRecord:
+    query = select(transactions).where(transactions.c.id == identifier)
+    row = connection.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise transaction_not_found(identifier)
+    return TransactionRecord(id=row.id, status=row.status, properties=json.loads(row.properties))

@@ -1,0 +1,40 @@
+"""Commits to managed tables as clients stage them, to be asked for one by one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+
+from lance_namespace_impls.catalog.namespace import Namespace
+
+__all__ = ["ROWS", "stage"]
+
+ROWS = pa.table({"a": [1, 2, 3]})
+
+
+def stage(namespace: Namespace, table: str, rows: pa.Table = ROWS) -> dict[str, Any]:
+    """Write a commit as a client does, up to its staged manifest, and return how it is asked for."""
+    where = Path(str(namespace.describe_table({"id": [table]}).location))
+    found = namespace.list_table_versions({"id": [table], "descending": True, "limit": 1}).versions
+    beside = where.with_name(f"{where.name}-beside")
+    shutil.copytree(where, beside)
+    lance.write_dataset(rows, str(beside), mode="append" if found else "create")
+    version = (found[0].version if found else 0) + 1
+    for folder in ("data", "_transactions"):
+        for file in (beside / folder).iterdir():
+            target = where / folder / file.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.exists():
+                file.rename(target)
+    name = f"{2**64 - 1 - version:020d}.manifest"
+    staged = where / "_versions" / f"{name}-{os.urandom(4).hex()}"
+    staged.parent.mkdir(parents=True, exist_ok=True)
+    (beside / "_versions" / name).rename(staged)
+    shutil.rmtree(beside)
+    path = str(staged).lstrip("/")
+    return {"id": [table], "version": version, "manifest_path": path, "naming_scheme": "V2"}

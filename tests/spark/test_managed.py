@@ -1,0 +1,46 @@
+"""Spark reads and writes a table whose versions the catalog keeps, through our server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls.server import serving
+from lance_namespace_impls.sql import SqlNamespace, initialize
+
+
+@pytest.mark.filterwarnings("ignore:.*committed past the catalog")
+def test_spark_commits_through_the_catalog(spark: Any, tmp_path: Path) -> None:
+    properties = {"uri": str(tmp_path / "catalog.db"), "managed": "true"}
+    initialize(properties)
+    with SqlNamespace.from_properties(properties) as catalog, serving(catalog) as uri:
+
+        def save(rows: list[int], mode: str) -> None:
+            frame = spark.createDataFrame([(each,) for each in rows], "a bigint")
+            writer = frame.write.format("lance_namespace").mode(mode)
+            writer.options(impl="rest", uri=uri).save("t")
+
+        def load() -> list[int]:
+            frame = spark.read.format("lance_namespace").options(impl="rest", uri=uri).load("t")
+            return sorted(row.a for row in frame.collect())
+
+        save([1, 2], "append")
+        save([3], "append")
+        assert load() == [1, 2, 3]
+        place = catalog.describe_table({"id": ["t"]})
+        assert place.managed_versioning is True
+        found = catalog.list_table_versions({"id": ["t"]}).versions
+        assert [each.version for each in found] == [1, 2]
+        lance.dataset(place.location).insert(pa.table({"a": [-1]}), mode="append")
+        assert load() == [1, 2, 3]
+        save([4], "append")
+        assert load() == [1, 2, 3, 4]
+        save([5], "overwrite")
+        assert load() == [5]
+        assert catalog.count_table_rows({"id": ["t"]}).count == 1
+        found = catalog.list_table_versions({"id": ["t"]}).versions
+        assert [each.version for each in found] == [1, 2, 3, 4]

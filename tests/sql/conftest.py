@@ -1,0 +1,31 @@
+"""Catalogs in a database with nothing in them, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_impls.sql import SqlNamespace, initialize
+
+from ..servers.postgresql import shared
+
+KINDS = ("sqlite", "postgresql")
+
+
+@pytest.fixture(params=KINDS)
+def properties(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    """Properties of a catalog with nothing in it."""
+    found = {"uri": str(tmp_path / "catalog.db"), "root": str(tmp_path / "tables")}
+    if request.param == "postgresql":
+        found["uri"] = shared().new_database()
+    initialize(found)
+    return found
+
+
+@pytest.fixture
+def catalog(properties: dict[str, str]) -> Iterator[SqlNamespace]:
+    """A catalog with nothing in it."""
+    with SqlNamespace.from_properties(properties) as found:
+        yield found

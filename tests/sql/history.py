@@ -1,0 +1,160 @@
+"""What processes asked of a catalog and were told, and whether one order makes all answers right."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from attrs import frozen
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls.sql import SqlNamespace
+
+__all__ = ["GROUPS", "TABLES", "Call", "has_an_order", "read_log", "work"]
+
+GROUPS, TABLES = 12, 4
+NEVER = 2**63
+# It had no effect, and may be tried again.
+NO_EFFECT = frozenset({14, 17, 21})
+State: TypeAlias = tuple[bool, bool]
+
+
+@frozen(kw_only=True)
+class Call:
+    """One call on the two names of a group; `answer` is 0, a code, or None where it was killed."""
+
+    group: int
+    kind: str
+    name: int
+    begin: int
+    end: int
+    answer: int | None
+
+    def outcomes(self, state: State) -> list[State]:
+        """Return the states that the call can leave, if it happens in this one; none: it cannot."""
+        here, there = state[self.name], state[1 - self.name]
+        right, after = {
+            "declare": (5 if here else 0, (True, there)),
+            "deregister": (0 if here else 4, (False, there)),
+            "rename": (4 if not here else 5 if there else 0, (False, True)),
+            "exists": (0 if here else 4, (here, there)),
+        }[self.kind]
+        changed: State = after if self.name == 0 else (after[1], after[0])
+        if self.answer is None:
+            return [state] if right else [state, changed]
+        if self.answer in NO_EFFECT:
+            return [state]
+        if self.kind == "rename" and self.answer == 5:
+            return [state] if there else []
+        if self.answer != right:
+            return []
+        return [state] if right else [changed]
+
+
+def has_an_order(calls: Iterable[Call]) -> bool:
+    """Return whether the calls of a group could have happened one after the other.
+
+    Each happened at one moment between its begin and its end.
+    """
+    ordered = sorted(calls, key=lambda call: call.begin)
+    stack: list[tuple[int, frozenset[int], State]] = [(0, frozenset(), (False, False))]
+    seen = set(stack)
+    while stack:
+        first, done, state = stack.pop()
+        while first in done:
+            done, first = done - {first}, first + 1
+        if first == len(ordered):
+            return True
+        least = NEVER
+        for number in range(first, len(ordered)):
+            if number in done:
+                continue
+            call = ordered[number]
+            if call.begin > least:
+                break
+            least = min(least, call.end)
+            for after in call.outcomes(state):
+                found = (first, done | {number}, after)
+                if found not in seen:
+                    seen.add(found)
+                    stack.append(found)
+    return False
+
+
+def work(properties: Mapping[str, str], seed: int, log: str, seconds: float) -> None:
+    """Call at random for some time, and note each call before and after it."""
+    chance = random.Random(seed)
+    with SqlNamespace.from_properties(properties) as catalog, open(log, "w") as out:
+        until = time.monotonic() + seconds
+        number = 0
+        while time.monotonic() < until:
+            number += 1
+            commits = chance.random() < 0.25
+            kind = (
+                "commit"
+                if commits
+                else chance.choice(("declare", "deregister", "rename", "exists"))
+            )
+            call: dict[str, Any] = {"kind": kind, "name": chance.randrange(2)}
+            call["group"] = chance.randrange(TABLES if commits else GROUPS)
+            call["row"] = seed * 1_000_000 + number
+            call["begin"] = time.monotonic_ns()
+            out.write(json.dumps(call) + "\n")
+            out.flush()
+            answer, version = _called(catalog, call)
+            out.write(
+                json.dumps({"end": time.monotonic_ns(), "answer": answer, "version": version})
+                + "\n"
+            )
+            out.flush()
+
+
+def _called(catalog: SqlNamespace, call: Mapping[str, Any]) -> tuple[int, int | None]:
+    names = [f"g{call['group']}a", f"g{call['group']}b"]
+    name, other = names[call["name"]], names[1 - call["name"]]
+    try:
+        match call["kind"]:
+            case "commit":
+                rows = pa.table({"row": [call["row"]]})
+                table = [f"managed{call['group']}"]
+                return 0, catalog.insert_into_table({"id": table}, rows).version
+            case "declare":
+                catalog.declare_table({"id": [name]})
+            case "deregister":
+                catalog.deregister_table({"id": [name]})
+            case "rename":
+                catalog.rename_table({"id": [name], "new_table_name": other})
+            case _:
+                catalog.table_exists({"id": [name]})
+    except LanceNamespaceError as error:
+        return int(error.code), None
+    return 0, None
+
+
+def read_log(path: Path) -> tuple[list[Call], list[dict[str, Any]]]:
+    """Return the calls on names of a log, and the commits; a killed one has no answer."""
+    calls: list[Call] = []
+    commits: list[dict[str, Any]] = []
+    lines = path.read_text().split("\n")[:-1]  # the last may be cut short
+    for begun, ended in zip(lines[::2], [*lines[1::2], None], strict=False):
+        asked = json.loads(begun)
+        told = json.loads(ended) if ended else {"end": NEVER, "answer": None, "version": None}
+        if asked["kind"] == "commit":
+            commits.append({**asked, **told})
+            continue
+        calls.append(
+            Call(
+                group=asked["group"],
+                kind=asked["kind"],
+                name=asked["name"],
+                begin=asked["begin"],
+                end=told["end"],
+                answer=told["answer"],
+            )
+        )
+    return calls, commits

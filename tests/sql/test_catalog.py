@@ -1,0 +1,206 @@
+"""What a catalog in a database must get right beside the behaviour suite."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+)
+from lance_namespace_impls.sql import SqlNamespace
+
+ROWS = pa.table({"a": [1]})
+
+
+def test_names_are_compared_exactly(catalog: SqlNamespace) -> None:
+    names = [
+        "A",
+        "a",
+        "a ",
+        " a",
+        "ä",
+        "a\u0308",
+        "Z",
+        "z",
+        "_",
+        "%",
+        "\U0001f600",
+        "\uffff",
+        "ß",
+        "SS",
+    ]
+    for name in names:
+        catalog.create_namespace({"id": [name]})
+        catalog.declare_table({"id": [name, name]})
+    assert list(catalog.iter_namespaces(page_size=3)) == sorted(names)
+    for name in names:
+        assert list(catalog.iter_tables([name])) == [name]
+    with pytest.raises(NamespaceNotFoundError):
+        catalog.describe_namespace({"id": ["A "]})
+
+
+@pytest.mark.parametrize("name", ["nul\0", "half\ud800"])
+def test_names_that_a_database_cannot_store_are_refused(catalog: SqlNamespace, name: str) -> None:
+    for call in (
+        lambda: catalog.create_namespace({"id": [name]}),
+        lambda: catalog.declare_table({"id": [name]}),
+        lambda: catalog.rename_table({"id": ["t"], "new_table_name": name}),
+    ):
+        with pytest.raises(InvalidInputError, match="a database cannot store the name"):
+            call()
+
+
+def test_a_long_name_is_kept_or_refused(catalog: SqlNamespace) -> None:
+    name = "".join(f"{number:x}" for number in range(20000))
+    try:
+        catalog.create_namespace({"id": [name]})
+    except InvalidInputError as error:
+        assert "too long" in str(error)
+        assert len(str(error)) < 600
+    else:
+        assert list(catalog.iter_namespaces()) == [name]
+
+
+def test_namespaces_go_to_any_depth(catalog: SqlNamespace) -> None:
+    path: list[str] = []
+    for level in range(100):
+        path.append(f"n{level}")
+        catalog.create_namespace({"id": path})
+    catalog.declare_table({"id": [*path, "t"]})
+    assert catalog.list_all_tables({}).tables == ["$".join([*path, "t"])]
+    with pytest.raises(NamespaceNotEmptyError):
+        catalog.drop_namespace({"id": path[:1]})
+    catalog.drop_namespace({"id": path[:1], "behavior": "Cascade"})
+    assert list(catalog.iter_namespaces()) == []
+    with pytest.raises(TableNotFoundError):
+        catalog.describe_table({"id": [*path, "t"]})
+
+
+def test_pages_are_walked_while_others_change_the_listing(catalog: SqlNamespace) -> None:
+    catalog.create_namespace({"id": ["ns"]})
+    for number in range(0, 60, 2):
+        catalog.declare_table({"id": ["ns", f"t{number:03}"]})
+    seen: list[str] = []
+    token = None
+    while True:
+        page = catalog.list_tables({"id": ["ns"], "limit": 7, "page_token": token})
+        seen += page.tables
+        last = int(page.tables[-1][1:])
+        catalog.declare_table({"id": ["ns", f"t{last - 1:03}x"]})  # before what is read
+        catalog.deregister_table({"id": ["ns", page.tables[0]]})
+        token = page.page_token
+        if token is None:
+            break
+    assert seen == [f"t{number:03}" for number in range(0, 60, 2)]
+
+
+def test_a_namespace_pickles_and_connects_again(catalog: SqlNamespace) -> None:
+    catalog.create_namespace({"id": ["ns"], "properties": {"k": "v"}})
+    with pickle.loads(pickle.dumps(catalog)) as again:
+        assert again.describe_namespace({"id": ["ns"]}).properties == {"k": "v"}
+
+
+def at_once(count: int, call: Any) -> list[Any]:
+    """Call from several threads at the same moment and return what each got."""
+    answers: list[Any] = []
+    gate = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        gate.wait()
+        try:
+            answers.append(call(number))
+        except LanceNamespaceError as error:
+            answers.append(int(error.code))
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return answers
+
+
+def test_of_several_that_create_one_name_one_wins(catalog: SqlNamespace) -> None:
+    for number in range(5):
+        name = [f"n{number}"]
+        found = at_once(
+            6,
+            lambda turn, name=name: (
+                catalog.create_namespace({"id": name})
+                if turn % 2
+                else catalog.declare_table({"id": name})
+            ),
+        )
+        assert sum(not isinstance(each, int) for each in found) == 1
+        assert {each for each in found if isinstance(each, int)} <= {2, 5}
+
+
+def test_nothing_stays_in_a_namespace_that_is_dropped_meanwhile(catalog: SqlNamespace) -> None:
+    for _ in range(8):
+        catalog.create_namespace({"id": ["ns"]})
+
+        def act(turn: int) -> Any:
+            if turn == 0:
+                return catalog.drop_namespace({"id": ["ns"]})
+            return catalog.declare_table({"id": ["ns", f"t{turn}"]})
+
+        found = at_once(4, act)
+        codes = {each for each in found if isinstance(each, int)}
+        assert codes <= {1, 3}
+        left = list(catalog.iter_namespaces())
+        if 1 in codes:
+            assert left == [] and catalog.list_all_tables({}).tables == []
+        catalog.drop_namespace({"id": ["ns"], "behavior": "Cascade", "mode": "Skip"})
+
+
+def test_no_change_of_properties_is_lost(catalog: SqlNamespace) -> None:
+    catalog.create_namespace({"id": ["ns"]})
+    catalog.declare_table({"id": ["ns", "t"]})
+    at_once(
+        8,
+        lambda turn: (
+            catalog.alter_namespace({"id": ["ns"], "set_properties": {str(turn): "x"}}),
+            catalog.alter_table({"id": ["ns", "t"], "set_properties": {str(turn): "x"}}),
+        ),
+    )
+    wanted = {str(turn): "x" for turn in range(8)}
+    assert catalog.describe_namespace({"id": ["ns"]}).properties == wanted
+    assert catalog.describe_table({"id": ["ns", "t"]}).properties == wanted
+
+
+def test_a_managed_table_shares_its_location_with_none(properties: dict[str, str]) -> None:
+    with SqlNamespace.from_properties({**properties, "managed": "true"}) as catalog:
+        place = catalog.create_table({"id": ["t"]}, ROWS).location
+        for choice in ("true", "false"):
+            with pytest.raises(InvalidInputError, match="the table 't' is there"):
+                catalog.register_table(
+                    {
+                        "id": ["u"],
+                        "location": place,
+                        "properties": {"managed_versioning": choice},
+                    }
+                )
+        catalog.rename_table({"id": ["t"], "new_table_name": "u"})
+        catalog.insert_into_table({"id": ["u"]}, ROWS)
+        assert catalog.count_table_rows({"id": ["u"]}).count == 2
+
+
+def test_tables_need_a_place(properties: dict[str, str]) -> None:
+    bare = {"uri": properties["uri"]}
+    with SqlNamespace.from_properties(bare) as catalog:
+        if "://" not in bare["uri"]:
+            assert catalog.declare_table({"id": ["t"]}).location.endswith("/catalog.tables/t")
+            return
+        with pytest.raises(
+            InvalidInputError, match=r"needs a location: give one, or set .* 'root'"
+        ):
+            catalog.declare_table({"id": ["t"]})

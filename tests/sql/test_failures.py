@@ -1,0 +1,269 @@
+"""What goes wrong with a database is told by code, with the database's name and what to do."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    UnauthenticatedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.sql import SqlNamespace, initialize, upgrade
+from lance_namespace_impls.sql.schema import REVISIONS
+
+from ..servers.postgresql import PASSWORD, USER, PostgreSQL, shared
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """An SQLite file with a catalog in it."""
+    path = tmp_path / "catalog.db"
+    initialize({"uri": str(path)})
+    return path
+
+
+@pytest.fixture
+def own_server() -> Iterator[PostgreSQL]:
+    """A server that a test may stop."""
+    with PostgreSQL() as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("properties", "said"),
+    [
+        ({"uri": "mysql://host/db"}, "the kind 'mysql' is not supported"),
+        ({"uri": ""}, "'uri' is empty"),
+        ({"pool_size": "1"}, "pool_size must be 2 or more"),
+        ({"lock_timeout": "0"}, "lock_timeout must be more than 0"),
+        ({"url": "x.db"}, "did you mean 'uri'"),
+    ],
+)
+def test_wrong_properties_are_refused(properties: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidInputError, match=said):
+        connect("sql", properties)
+
+
+def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    with (
+        SqlNamespace.from_properties({"uri": str(path)}) as catalog,
+        pytest.raises(
+            InvalidInputError, match=f"SQLite file {path} holds no catalog: .*lance-ns init"
+        ),
+    ):
+        catalog.list_namespaces({})
+    assert not path.exists()
+    with pytest.raises(InvalidInputError, match="holds no catalog"):
+        upgrade({"uri": str(path)})
+    assert not path.exists()
+
+
+def test_a_database_without_a_catalog_says_what_to_do() -> None:
+    uri = shared().new_database()
+    with (
+        SqlNamespace.from_properties({"uri": uri}) as catalog,
+        pytest.raises(InvalidInputError, match=r"PostgreSQL database 'kit.*holds no catalog"),
+    ):
+        catalog.list_namespaces({})
+    with pytest.raises(InvalidInputError, match="no catalog to upgrade"):
+        upgrade({"uri": uri})
+
+
+def test_what_is_no_database_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.db"
+    path.write_text("not a database at all" * 100)
+    with (
+        SqlNamespace.from_properties({"uri": str(path)}) as catalog,
+        pytest.raises(LanceNamespaceError, match=r"file is not a database: .*check 'uri'") as told,
+    ):
+        catalog.list_namespaces({})
+    assert told.value.code == 18
+
+
+def test_a_locked_file_is_unavailable(file: Path) -> None:
+    properties = {"uri": str(file), "lock_timeout": "100ms"}
+    holder = sqlite3.connect(file, isolation_level=None)
+    holder.execute("begin immediate")
+    with SqlNamespace.from_properties(properties) as catalog:
+        with pytest.raises(ServiceUnavailableError, match="database is locked: another process"):
+            catalog.create_namespace({"id": ["ns"]})
+        assert catalog.list_namespaces({}).namespaces == []  # readers do not wait
+        holder.rollback()
+        holder.close()
+        catalog.create_namespace({"id": ["ns"]})
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the test gives its rights away")
+def test_a_file_that_cannot_be_written_is_denied(file: Path) -> None:
+    code = f"""
+import os
+os.setgid(65534); os.setuid(65534)
+from lance_namespace_impls import connect
+try:
+    connect("sql", {{"uri": {str(file)!r}}}).create_namespace({{"id": ["ns"]}})
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    place = file.parent
+    while place != place.parent:
+        place.chmod(place.stat().st_mode | 0o055)
+        place = place.parent
+    for each in file.parent.glob("catalog.db*"):
+        each.chmod(0o644)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
+    )
+    if "ModuleNotFoundError" in run.stderr or "Permission denied" in run.stderr:
+        pytest.skip("the project cannot be read by others")
+    assert run.stdout.startswith("PermissionDeniedError "), run.stdout + run.stderr
+    assert str(file) in run.stdout and "change its permissions" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("user", "password", "database", "kind", "said"),
+    [
+        (USER, "wrong-secret", "postgres", UnauthenticatedError, "check the user in 'uri'"),
+        ("nobody_such", PASSWORD, "postgres", UnauthenticatedError, "check the user in 'uri'"),
+        (USER, PASSWORD, "missing", InvalidInputError, "create the database"),
+    ],
+)
+def test_who_may_not_enter_is_told_why(
+    user: str, password: str, database: str, kind: type[LanceNamespaceError], said: str
+) -> None:
+    uri = f"postgresql://{user}@127.0.0.1:{shared().port}/{database}"
+    with SqlNamespace.from_properties({"uri": uri, "password": password}) as catalog:
+        with pytest.raises(kind, match=said) as told:
+            catalog.list_namespaces({})
+        assert "PostgreSQL database" in str(told.value)
+        for secret in ("wrong-secret", PASSWORD):
+            assert secret not in str(told.value) + repr(catalog)
+
+
+def test_a_password_in_the_uri_is_not_shown() -> None:
+    uri = shared().uri("missing", "wr0ng-secret")
+    with SqlNamespace.from_properties({"uri": uri}) as catalog:
+        with pytest.raises(UnauthenticatedError) as told:
+            catalog.list_namespaces({})
+        assert "wr0ng-secret" not in str(told.value) + repr(catalog) + catalog.namespace_id()
+    with pytest.raises(UnauthenticatedError) as told:
+        initialize({"uri": uri})
+    assert "wr0ng-secret" not in str(told.value)
+
+
+def test_a_missing_right_is_denied() -> None:
+    server = shared()
+    uri = server.new_database()
+    initialize({"uri": uri})
+    name = uri.rpartition("/")[2]
+    server.execute("do $$ begin create role reader login password 'r'; exception when "
+                   "duplicate_object then null; end $$")  # fmt: skip
+    server.execute("grant select on all tables in schema public to reader", name)
+    uri = f"postgresql://reader:r@127.0.0.1:{server.port}/{name}"
+    with SqlNamespace.from_properties({"uri": uri}) as catalog:
+        assert catalog.list_namespaces({}).namespaces == []
+        with pytest.raises(PermissionDeniedError, match=r"permission denied .*: grant the user"):
+            catalog.create_namespace({"id": ["ns"]})
+
+
+def test_a_server_that_comes_back_is_found_again(own_server: PostgreSQL) -> None:
+    properties = {"uri": own_server.new_database(), "connect_timeout": "2s"}
+    initialize(properties)
+    with SqlNamespace.from_properties(properties) as catalog:
+        catalog.create_namespace({"id": ["ns"]})
+        own_server.stop()
+        with pytest.raises(ServiceUnavailableError, match="PostgreSQL database 'kit1'"):
+            catalog.create_namespace({"id": ["other"]})
+        own_server.start()
+        assert catalog.list_namespaces({}).namespaces == ["ns"]
+        catalog.create_namespace({"id": ["other"]})
+
+
+# --- migrations
+
+
+def at_revision(uri: str, revision: str) -> None:
+    """Take a catalog to an older or unknown release."""
+    from sqlalchemy import text
+
+    from lance_namespace_impls.sql import SqlConfig
+    from lance_namespace_impls.sql.database import Database
+
+    database = Database(SqlConfig(uri=uri))
+    with database.writing() as connection:
+        if revision == "0001":
+            connection.execute(text("drop table table_versions"))
+            connection.execute(text("drop table transactions"))
+            connection.execute(text("alter table objects drop column managed"))
+        connection.execute(text("update alembic_version set version_num = :r"), {"r": revision})
+    database.close()
+
+
+def test_a_catalog_of_an_older_release_is_upgraded(properties: dict[str, str]) -> None:
+    with SqlNamespace.from_properties(properties) as catalog:
+        catalog.create_namespace({"id": ["ns"]})
+        catalog.declare_table({"id": ["ns", "t"]})
+    at_revision(properties["uri"], "0001")
+    with (
+        SqlNamespace.from_properties(properties) as catalog,
+        pytest.raises(InvalidInputError, match=r"older release .*run 'lance-ns upgrade sql'"),
+    ):
+        catalog.list_namespaces({})
+    with pytest.raises(InvalidInputError, match="older release"):
+        initialize(properties)
+    for _ in range(2):
+        upgrade(properties)
+    with SqlNamespace.from_properties(properties) as catalog:
+        assert catalog.list_all_tables({}).tables == ["ns$t"]
+        assert catalog.describe_table({"id": ["ns", "t"]}).managed_versioning is False
+
+
+def test_a_catalog_of_a_newer_release_is_refused(properties: dict[str, str]) -> None:
+    at_revision(properties["uri"], "0999")
+    with (
+        SqlNamespace.from_properties(properties) as catalog,
+        pytest.raises(InvalidInputError, match=r"newer release .*upgrade lance-namespace-kit"),
+    ):
+        catalog.list_namespaces({})
+    for change in (initialize, upgrade):
+        with pytest.raises(InvalidInputError, match="newer release"):
+            change(properties)
+
+
+def test_the_migrations_lead_to_the_tables_that_the_code_has(properties: dict[str, str]) -> None:
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    import lance_namespace_impls.sql as package
+    from lance_namespace_impls.sql import SqlConfig
+    from lance_namespace_impls.sql.database import Database
+    from lance_namespace_impls.sql.schema import metadata
+
+    database = Database(SqlConfig.from_properties(properties))
+    with database.writing() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    database.close()
+    scripts = ScriptDirectory(str(Path(package.__file__).with_name("migrations")))
+    assert tuple(each.revision for each in scripts.walk_revisions())[::-1] == REVISIONS
+
+
+def test_two_that_create_one_catalog_get_one(tmp_path: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    for uri in (str(tmp_path / "catalog.db"), shared().new_database()):
+        with ThreadPoolExecutor(4) as pool:
+            assert len(set(pool.map(lambda _, uri=uri: initialize({"uri": uri}), range(4)))) == 1
+        with SqlNamespace.from_properties({"uri": uri}) as catalog:
+            assert catalog.list_namespaces({}).namespaces == []

@@ -1,0 +1,125 @@
+"""Many processes on one database, some of them killed: one order makes every answer right."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls.sql import SqlNamespace
+
+from .conftest import KINDS
+from .history import GROUPS, TABLES, Call, has_an_order, read_log, work
+
+SECONDS_TO_END = 300
+
+
+@pytest.mark.parametrize(
+    ("processes", "seconds"),
+    [(4, 4), pytest.param(16, 60, marks=pytest.mark.slow)],
+    ids=["short", "long"],
+)
+@pytest.mark.parametrize("properties", KINDS, indirect=True)
+def test_every_answer_fits_one_order(
+    properties: dict[str, str], tmp_path: Path, processes: int, seconds: int
+) -> None:
+    with SqlNamespace.from_properties({**properties, "managed": "true"}) as catalog:
+        for table in range(TABLES):
+            catalog.create_table({"id": [f"managed{table}"]}, pa.table({"row": [table]}))
+        logs = run(properties, tmp_path, processes, seconds)
+        by_group: dict[int, list[Call]] = defaultdict(list)
+        commits = []
+        for log in logs:
+            calls, committed = read_log(log)
+            commits += committed
+            for call in calls:
+                by_group[call.group].append(call)
+        end = time.monotonic_ns()
+        for group in range(GROUPS):
+            for name in (0, 1):
+                there = f"g{group}{'ab'[name]}" in catalog.list_tables({}).tables
+                by_group[group].append(
+                    Call(
+                        group=group,
+                        kind="exists",
+                        name=name,
+                        begin=end,
+                        end=end + 1,
+                        answer=0 if there else 4,
+                    )
+                )
+        assert sum(map(len, by_group.values())) > 20 * processes
+        for group, calls in by_group.items():
+            assert has_an_order(calls), f"no order explains the answers about group {group}"
+        for table in range(TABLES):
+            rows = catalog.open_table([f"managed{table}"]).to_table()["row"].to_pylist()
+            mine = [each for each in commits if each["group"] == table]
+            acknowledged = [each for each in mine if each["answer"] == 0]
+            assert len(rows) == len(set(rows)), "a commit counts twice"
+            assert {each["row"] for each in acknowledged} <= set(rows), "a commit is lost"
+            assert set(rows) <= {table} | {
+                each["row"] for each in mine if each["answer"] in (0, None)
+            }, "a refused commit counts"
+            numbers = [each["version"] for each in acknowledged]
+            assert len(numbers) == len(set(numbers)), "two won one version"
+            found = catalog.list_table_versions({"id": [f"managed{table}"]}).versions
+            assert [each.version for each in found] == list(range(1, len(rows) + 1))
+        answers = {each["answer"] for each in commits}
+        assert 0 in answers and answers <= {0, 14, None}
+
+
+def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) -> list[Path]:
+    """Let processes work for some time, kill one of them each second, and return their logs."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["lance", "tests.sql.history"])
+    chance = random.Random(1)
+    logs: list[Path] = []
+
+    def start(left: float) -> multiprocessing.process.BaseProcess:
+        log = folder / f"{len(logs)}.log"
+        log.touch()
+        logs.append(log)
+        process = context.Process(target=work, args=(properties, len(logs), str(log), left))
+        process.start()
+        return process
+
+    until = time.monotonic() + seconds
+    running = [start(seconds) for _ in range(processes)]
+    while (left := until - time.monotonic()) > 1:
+        time.sleep(1)
+        victim = chance.randrange(processes)
+        running[victim].kill()
+        running[victim].join()
+        running[victim] = start(max(left - 1, 0.1))
+    for process in running:
+        process.join(SECONDS_TO_END)
+        assert process.exitcode == 0
+    return logs
+
+
+def a_call(kind: str, begin: int, end: int, answer: int | None, name: int = 0) -> Call:
+    return Call(group=0, kind=kind, name=name, begin=begin, end=end, answer=answer)
+
+
+@pytest.mark.parametrize(
+    ("calls", "right"),
+    [
+        ([a_call("declare", 0, 1, 0), a_call("exists", 2, 3, 0)], True),
+        ([a_call("declare", 0, 1, 0), a_call("exists", 2, 3, 4)], False),
+        ([a_call("declare", 0, 5, 0), a_call("exists", 2, 3, 4)], True),
+        ([a_call("declare", 0, 1, 0), a_call("declare", 0, 1, 0)], False),
+        ([a_call("declare", 0, 9, None), a_call("exists", 2, 3, 0)], True),
+        (
+            [a_call("declare", 0, 1, 0), a_call("rename", 2, 3, 0), a_call("exists", 4, 5, 0, 1)],
+            True,
+        ),
+        ([a_call("declare", 0, 1, 0), a_call("rename", 2, 3, 0), a_call("exists", 4, 5, 0)], False),
+    ],
+)
+def test_the_check_tells_right_from_wrong(calls: list[Call], right: bool) -> None:
+    assert has_an_order(calls) is right
