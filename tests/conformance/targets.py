@@ -16,7 +16,8 @@ from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.server import serving
 from tests.behaviour.memory import LEVELS, MemoryConfig
 
-CORRECT = ("dir", "dir-manifest", "rest", *LEVELS, "rest-mixed", "rest-three-levels")
+SQL = ("sql-managed", "sql-postgresql", "sql-postgresql-managed")
+CORRECT = ("dir", "dir-manifest", "rest", *LEVELS, *SQL, "rest-mixed", "rest-three-levels")
 UNDER = {"one-catalog": ("main",), "any-depth": ("main",)}
 """Where catalogs that are configured with a namespace let anything be made."""
 
@@ -28,11 +29,27 @@ def memory(root: Path, levels: str) -> Any:
     return namespace
 
 
+def database(root: Path, name: str) -> Any:
+    """Return a catalog in a database with nothing in it."""
+    from lance_namespace_impls.sql import SqlNamespace, initialize
+    from tests.servers.postgresql import shared
+
+    uri = shared().new_database() if "postgresql" in name else str(root / "catalog.db")
+    managed = str(name.endswith("managed")).lower()
+    properties = {"uri": uri, "root": str(root / "tables"), "managed": managed}
+    initialize(properties)
+    return SqlNamespace.from_properties(properties)
+
+
 @contextmanager
 def correct(name: str, root: Path) -> Iterator[Target]:
     """Yield a correct target by its name."""
     served = name.startswith("rest")
     levels = name.removeprefix("rest-")
+    if name in SQL:
+        with database(root, name) as namespace:
+            yield PythonTarget(namespace, name)
+        return
     manifest = {"manifest": "true"} if name == "dir-manifest" else {}
     namespace = (
         memory(root, levels)

@@ -217,6 +217,11 @@ def memory(folder: Path) -> Iterator[Around]:
     yield Around(prints="['orders']\n")
 
 
+@setting("sql")
+def sql(folder: Path) -> Iterator[Around]:
+    yield Around(prints="['orders']\n")
+
+
 @setting("extending")
 def extending(folder: Path) -> Iterator[Around]:
     shutil.copy(ROOT / "examples" / "sqlite_catalog.py", folder)

@@ -1,0 +1,95 @@
+"""Creating and upgrading a catalog in a database, and serving one without naming it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_impls import connect
+
+LANCE_NS = [sys.executable, "-c", "from lance_namespace_kit import main; main()"]
+SECONDS = 120
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, with no namespace in the environment."""
+    return subprocess.run(
+        [*LANCE_NS, *arguments],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    import os
+
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("LANCE_NS_")}
+    return {**kept, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+
+
+def test_init_makes_a_catalog_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        done = run(tmp_path, "init", "sql", "-p", "uri=catalog.db")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"the catalog is ready in the SQLite file {tmp_path}/catalog.db\n"
+    done = run(tmp_path, "ls", "--impl", "sql", "-p", "uri=catalog.db")
+    assert done.returncode == 0, done.stderr
+    done = run(tmp_path, "upgrade", "sql", "-p", "uri=catalog.db", "--json")
+    assert json.loads(done.stdout) == {"upgraded": f"SQLite file {tmp_path}/catalog.db"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("init", "dir"), "no database behind 'dir'"),
+        (("upgrade", "sql", "-p", "uri=missing.db"), "holds no catalog"),
+        (("ls", "--impl", "sql", "-p", "uri=missing.db"), "lance-ns init sql"),
+        (("init", "sql", "-p", "url=x.db"), "did you mean 'uri'"),
+        (("ls",), "no namespace is named"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(
+    tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run(tmp_path, *arguments)
+    assert done.returncode != 0
+    assert said in done.stderr and len(done.stderr.splitlines()) == 1
+    assert list(tmp_path.glob("*.db")) == []
+
+
+def test_serving_without_a_namespace_makes_one_in_the_folder(tmp_path: Path) -> None:
+    for created in (True, False):
+        server = subprocess.Popen(
+            [*LANCE_NS, "serve", "--port", "0", "--json"],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert server.stdout is not None and server.stderr is not None
+            told = server.stderr.readline()
+            assert told == (
+                "no namespace is named: serving the catalog in the SQLite file "
+                f"{tmp_path}/lance-catalog.db\n"
+            )
+            uri = json.loads(server.stdout.readline())["url"]
+            with connect("rest", {"uri": uri}) as namespace:
+                if created:
+                    namespace.create_namespace({"id": ["ns"]})
+                    namespace.declare_table({"id": ["ns", "t"]})
+                assert namespace.list_all_tables({}).tables == ["ns$t"]
+                place = namespace.describe_table({"id": ["ns", "t"]}).location
+                assert place == f"{tmp_path}/lance-catalog.tables/ns/t"
+        finally:
+            server.terminate()
+            server.communicate(timeout=SECONDS)
