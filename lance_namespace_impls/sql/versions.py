@@ -170,7 +170,10 @@ class SqlVersions(VersionStore):
         """Note the final path of a version's manifest."""
 
         def work(connection: Connection) -> None:
-            row = require_table(connection, table)
+            try:
+                row = require_table(connection, table)
+            except TableNotFoundError:
+                return  # it was dropped or renamed; the next reader asks again
             connection.execute(
                 update(versions)
                 .where(
