@@ -29,10 +29,10 @@ from .database import Database
 from .errors import recognized
 from .rows import (
     entry_of,
+    other_entry,
     properties_of,
     require_namespace,
     require_table,
-    shared_entry,
     text_of,
     walk_names,
 )
@@ -185,14 +185,7 @@ class SqlNamespace(CatalogNamespace):
             # Two tables that are added at one location see each other.
             lock = text("select pg_advisory_xact_lock(hashtextextended(:location, 0))")
             connection.execute(lock, {"location": entry.location})
-        other = shared_entry(connection, entry.location)
-        if other is not None and (entry.managed or other.managed):
-            raise InvalidInputError(
-                f"table {format_identifier(entry.id)} cannot be at {entry.location}: the table "
-                f"{other.name!r} is there, and the versions of one of both are kept by the catalog; "
-                "choose another location"
-            )
-        connection.execute(
+        new = connection.execute(
             insert(objects).values(
                 parent_id=parent.id,
                 name=entry.id[-1],
@@ -202,6 +195,14 @@ class SqlNamespace(CatalogNamespace):
                 properties=text_of(entry.properties),
             )
         )
+        (added,) = new.inserted_primary_key or (None,)
+        other = other_entry(connection, entry.location, added)
+        if other is not None and (entry.managed or other.managed):
+            raise InvalidInputError(
+                f"table {format_identifier(entry.id)} cannot be at {entry.location}: the table "
+                f"{other.name!r} is there, and the versions of one of both are kept by the catalog; "
+                "choose another location"
+            )
 
     def remove_table(self, entry: TableEntry) -> None:
         def work(connection: Connection) -> None:

@@ -18,16 +18,16 @@ from .schema import NAMESPACE, ROOT_ID, TABLE, objects
 __all__ = [
     "entry_of",
     "find",
+    "other_entry",
     "properties_of",
     "require_namespace",
     "require_table",
-    "shared_entry",
     "text_of",
     "walk_names",
 ]
 
-# SQLite joins 64 tables at most.
-_LEVELS = 30
+# Planners try the orders of a join, which are too many of more tables.
+_LEVELS = 6
 _FIRST_ROWS, _MOST_ROWS = 200, 5000
 
 
@@ -115,11 +115,17 @@ def require_table(
     return found
 
 
-def shared_entry(connection: Connection, location: str) -> Row[Any] | None:
-    """Return a table at a location, one whose versions the catalog keeps first; None without one."""
+def other_entry(connection: Connection, location: str, but: int | None) -> Row[Any] | None:
+    """Return another table at a location, one whose versions the catalog keeps first.
+
+    Args:
+        connection: a transaction.
+        location: the location.
+        but: the row of the table that is not meant.
+    """
     query = (
         select(objects)
-        .where(objects.c.location == location)
+        .where(objects.c.location == location, objects.c.id != but)
         .order_by(objects.c.managed.desc())
         .limit(1)
     )

@@ -574,9 +574,10 @@ class Tree:
         """DeclareTable."""
         identifier = _names(request["id"])
         faults = self._cannot_make(identifier)
-        faults |= self._cannot_be_at(
-            identifier, request.get("location") or self._location(identifier)
-        )
+        if request.get("location") or not self._is_occupied(self._location(identifier)):
+            faults |= self._cannot_be_at(
+                identifier, request.get("location") or self._location(identifier)
+            )
         if self.is_taken(identifier):
             faults.add(TABLE_EXISTS)
         location = request.get("location")
@@ -646,7 +647,8 @@ class Tree:
             location = self._location(identifier)
             if self.is_taken(identifier):
                 faults.add(TABLE_EXISTS)
-            faults |= self._cannot_be_at(identifier, location)
+            if not self._is_occupied(location):  # else there is a place beside it
+                faults |= self._cannot_be_at(identifier, location)
         else:
             location = table.location
             if not table.is_lance or (mode == "Create" and location in self.datasets):

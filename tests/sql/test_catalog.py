@@ -65,7 +65,6 @@ def test_a_long_name_is_kept_or_refused(catalog: SqlNamespace) -> None:
         catalog.create_namespace({"id": [name]})
     except InvalidInputError as error:
         assert "too long" in str(error)
-        assert len(str(error)) < 600
     else:
         assert list(catalog.iter_namespaces()) == [name]
 
