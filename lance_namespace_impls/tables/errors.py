@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from lance_namespace_client import errors
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InternalError,
@@ -36,7 +37,7 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      r"Not found: \S*_versions/\d+\.manifest", TableVersionNotFoundError),
     (r"tag \S+ does not exist", TableTagNotFoundError),
     (r"branch \S+ does not exist", TableBranchNotFoundError),
-    (r"Commit result for version \d+ is unknown|ConcurrentModificationError: ", ConcurrentModificationError),
+    (r"Commit result for version \d+ is unknown", ConcurrentModificationError),
     (r"[Cc]ommit conflict|[Tt]oo many concurrent writers|Retryable commit conflict|Incompatible transaction",
      ConcurrentModificationError),
     (r"different schema|schema (does not|doesn't|did not) match|fields did not match|"
@@ -68,6 +69,8 @@ _BROKEN = re.compile(
 _SOURCE = re.compile(r",? ?(location: )?/?(\S*/)?(rust|src)/\S+\.rs:\d+(:\d+)?")
 # It also shows a schema with every field of each of its structures.
 _DUMP = re.compile(r"(:| in (dataset )?schema:)?\s*Schema \{.*", re.DOTALL)
+# What the namespace itself answered, where pylance asked it for the versions of a table.
+_OF_NAMESPACE = re.compile(r"Python error in \w+: (\w+Error): (.*)", re.DOTALL)
 _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
 
 
@@ -98,6 +101,11 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
         what: the operation and its object, to open the message with.
     """
     text = _error_text(error)
+    if (told := _OF_NAMESPACE.search(text)) is not None:
+        own = getattr(errors, told[1], None)
+        if isinstance(own, type) and issubclass(own, LanceNamespaceError):
+            answered: type[LanceNamespaceError] = own
+            return answered(f"{what}: {plain_message(Exception(told[2]))}")
     if _BROKEN.search(text):
         return InvalidTableStateError(
             f"{what}: what is there does not follow the Lance format: {plain_message(error)}"

@@ -409,3 +409,16 @@ def test_what_a_commit_says_of_its_version_is_kept(managed: Namespace, way: str)
     first = managed.describe_table_version({"id": ["t"], "version": 1}).version
     assert first.e_tag != "e1"
     assert "k" not in (first.metadata or {})
+
+
+def test_a_version_that_is_not_there_is_missing(managed: Namespace) -> None:
+    managed.create_table({"id": ["t"]}, ROWS)
+    for call in (
+        lambda: managed.describe_table({"id": ["t"], "version": 3}),
+        lambda: managed.count_table_rows({"id": ["t"], "version": 3}),
+        lambda: managed.restore_table({"id": ["t"], "version": 3}),
+    ):
+        with pytest.raises(TableVersionNotFoundError, match="table t has no version 3"):
+            call()
+    with pytest.raises(TableNotFoundError, match="has no version 3"):
+        managed.table_exists({"id": ["t"], "version": 3})
