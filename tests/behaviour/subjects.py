@@ -21,12 +21,8 @@ from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.directory import DirectoryNamespace
 
 from ..iceberg.subject import iceberg_subject, nessie_subject, polaris_subject
-<<<<<<< HEAD
 from ..polaris.subject import polaris_server_subject, polaris_tables_subject
-from ..sql.subject import postgresql, postgresql_managed, sqlite, sqlite_managed
-=======
-from ..sql.subject import postgresql, sqlite
->>>>>>> 2b30998 (Run the behaviour suite on SQLite and PostgreSQL)
+from ..sql.subject import postgresql, sqlite, sqlite_managed
 from ..unity.subject import unity_server_subject, unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
 from .subject import NAMES, STORAGE_OPTIONS, Identifier, Subject
@@ -243,6 +239,7 @@ def rest_before_levels(folder: Path) -> Iterator[Subject]:
 # --- catalogs in a database, and behind HTTP
 
 backend("sql-sqlite", runs=40)(sqlite)
+backend("sql-sqlite-managed", runs=10)(sqlite_managed)
 backend("sql-postgresql", runs=30)(postgresql)
 backend("unity", runs=60)(unity_subject)
 backend("unity-server", runs=40, needs="unity")(unity_server_subject)
