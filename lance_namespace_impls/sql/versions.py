@@ -100,7 +100,7 @@ class SqlVersions(VersionStore):
             after = found[-1].version
 
     def commit(self, changes: Sequence[Change]) -> str:
-        """Make all changes at once, or none, and return the transaction's identifier."""
+        """Commit all changes at once, or none, and return the transaction's identifier."""
         name = str(uuid.uuid4())
 
         def work(connection: Connection) -> None:

@@ -22,7 +22,7 @@ from lance_namespace_impls.directory import DirectoryNamespace
 
 from ..iceberg.subject import iceberg_subject, nessie_subject, polaris_subject
 from ..polaris.subject import polaris_server_subject, polaris_tables_subject
-from ..sql.subject import postgresql, sqlite, sqlite_managed
+from ..sql.subject import postgresql, postgresql_managed, sqlite, sqlite_managed
 from ..unity.subject import unity_server_subject, unity_subject
 from .memory import LEVELS, MemoryConfig, MemoryNamespace, catalog
 from .subject import NAMES, STORAGE_OPTIONS, Identifier, Subject
@@ -239,8 +239,9 @@ def rest_before_levels(folder: Path) -> Iterator[Subject]:
 # --- catalogs in a database, and behind HTTP
 
 backend("sql-sqlite", runs=40)(sqlite)
-backend("sql-sqlite-managed", runs=10)(sqlite_managed)
+backend("sql-sqlite-managed", runs=40)(sqlite_managed)
 backend("sql-postgresql", runs=30)(postgresql)
+backend("sql-postgresql-managed", runs=20)(postgresql_managed)
 backend("unity", runs=60)(unity_subject)
 backend("unity-server", runs=40, needs="unity")(unity_server_subject)
 backend("iceberg", runs=30)(iceberg_subject)
