@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from attrs import define, evolve, field
@@ -47,6 +47,8 @@ class Failed(Exception):
         self.expected = expected
         self.got = got
         self.reply = reply
+        self.shorter: Callable[[float], Failed] | None = None
+        """Looks until a time for a shorter way to the failure; its calls are then the bench's."""
 
 
 class Skipped(Exception):

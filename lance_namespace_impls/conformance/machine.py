@@ -1,6 +1,6 @@
-"""Random sequences of calls against a model of the tree and of the tables' rows.
+"""Random sequences of calls against a model of the tree, the tables and what they hold.
 
-Each sequence is a list of steps with names in place of identifiers, so that any part of it can be
+Each sequence is a list of moves with names in place of identifiers, so that any part of it can be
 made again below fresh names: that is how a failure is cut down to its shortest script.
 """
 
@@ -8,20 +8,43 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
 
-from .exchange import Step
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.operations import OPERATIONS, Body
+
+from .cleaning import CLEANING_SECONDS, clean_up
+from .exchange import Reply, Step
 from .lab import Failed, Lab, NotReached, Skipped
-from .rows import people, stream
+from .model import (
+    DATA_OPERATIONS,
+    Call,
+    Granted,
+    Identifier,
+    Known,
+    Mismatch,
+    Outcome,
+    Refused,
+    Rows,
+    Tree,
+    data_call,
+    value_of,
+)
+from .rows import stream
 
-__all__ = ["Move", "explore", "shrink"]
+__all__ = ["Machine", "Move", "explore", "known_of", "settle", "shrink", "step_of"]
 
-MOVES = 25
-SHRINK_SECONDS = 15.0
+MOVES = 30
+KINDS_AT_ONCE = 10
 NAMES = ("a", "b", "c")
+COLUMNS = ("id", "name", "score", "vec")
+KEYS = ("k0", "k1", "k2")
+_NOT_DONE = frozenset({0, 13})
+_MIGHT_NOT_TAKE = ("branch", "version", "behavior", "new_namespace_id", "properties")
 
 
 @frozen
@@ -34,20 +57,72 @@ class Move:
     number: int = 0
 
 
-@define
-class Model:
-    """What should be there: for each table its rows by version, None for one without data."""
+TREE_MOVES = {
+    "create": 6, "create more": 2, "declare": 3, "drop": 3, "deregister": 2, "register": 2,
+    "rename": 3, "describe": 3, "exists": 2, "list": 3, "alter table": 2, "make": 3, "make more": 2,
+    "unmake": 2, "alter": 2, "look": 2, "children": 2,
+}  # fmt: skip
+DATA_MOVES = {
+    **dict.fromkeys(DATA_OPERATIONS, 2), "InsertIntoTable": 5, "QueryTable": 4, "CountTableRows": 3,
+}  # fmt: skip
+KINDS = [kind for kind, weight in {**TREE_MOVES, **DATA_MOVES}.items() for _ in range(weight)]
 
-    tables: dict[str, list[frozenset[int]] | None] = field(factory=dict)
-    tags: dict[tuple[str, str], int] = field(factory=dict)
-    namespaces: dict[str, set[str]] = field(factory=dict)
-    """Child namespaces of the home and the keys of their properties."""
+
+def known_of(lab: Lab) -> Known:
+    """Return what the model goes by: nothing is known of the target but what it has shown."""
+
+    def may_refuse(operation: str, request: Mapping[str, Any]) -> frozenset[int]:
+        unproven = operation not in lab.worked and operation not in (lab.claimed or ())
+        optional = any(request.get(key) for key in _MIGHT_NOT_TAKE)
+        changes = operation in ("AlterNamespace", "AlterTable", "RegisterTable")
+        # Lance keeps no branches in some local folders.
+        if operation == "CreateTableBranch" or optional or changes:
+            return _NOT_DONE | {15, 19}
+        return frozenset({0} if unproven else ())
+
+    def ours(identifier: Identifier, properties: Mapping[str, str]) -> Mapping[str, str]:
+        return {key: value for key, value in properties.items() if key in KEYS}
+
+    return Known(
+        in_full=False,
+        may_refuse=may_refuse,
+        shown_namespace_properties=ours,
+        shown_table_properties=ours,
+    )
 
 
-KINDS = (
-    "create", "create", "declare", "insert", "insert", "overwrite", "delete", "drop", "rename",
-    "count", "query", "list", "restore", "tag", "tagged", "make", "unmake", "alter",
-)  # fmt: skip
+def step_of(call: Call) -> Step:
+    """Return a call of the model as it is sent."""
+    data = None if call.rows is None else stream(call.rows.arrow())
+    return Step(call.operation, call.request, data)
+
+
+def settle(outcome: Outcome, reply: Reply) -> None:
+    """Compare a reply with what the model says, and take the change over.
+
+    Raises:
+        Failed: it is something else.
+    """
+    operation = OPERATIONS[reply.step.operation]
+    if isinstance(outcome, Refused) or not reply.succeeded:
+        due = sorted(outcome.codes if isinstance(outcome, Refused) else outcome.or_codes)
+        if reply.succeeded or reply.broken is not None or reply.code not in due:
+            codes = " or ".join(map(str, due))
+            if isinstance(outcome, Granted):
+                wanted = f"{operation.name} to succeed"
+            else:
+                wanted = f"{operation.name} to fail with code {codes}"
+            raise Failed(wanted, reply.outcome(), reply)
+        return
+    try:
+        answer = reply.rows
+        if operation.answer is not Body.ARROW:
+            answer = operation.response_type.from_dict(dict(reply.answer or {}))
+        outcome.settle(answer)
+    except Mismatch as error:
+        raise Failed(error.expected, error.found, reply) from error
+    except LanceNamespaceError as error:
+        raise Failed(f"a {operation.response}", error.message, reply) from error
 
 
 @define
@@ -56,225 +131,171 @@ class Machine:
 
     lab: Lab
     ids: dict[str, str] = field(factory=dict)
-    model: Model = field(factory=Model)
+    tree: Tree = Factory(lambda self: _start(self.lab), takes_self=True)
+
+    # --- identifiers
+
+    def _fresh(self, key: str) -> str:
+        if key not in self.ids:
+            self.ids[key] = self.lab.ledger.fresh()
+        return self.ids[key]
 
     def table(self, name: str) -> list[str]:
         """Return the identifier of a table."""
-        if name not in self.ids:
-            self.ids[name] = self.lab.ledger.fresh()
-        return [*(self.lab.shape.table_parent or ()), self.ids[name]]
+        return [*(self.lab.shape.table_parent or ()), self._fresh(name)]
 
     def namespace(self, name: str) -> list[str]:
         """Return the identifier of a namespace."""
-        key = f"ns {name}"
-        if key not in self.ids:
-            self.ids[key] = self.lab.ledger.fresh()
-        return [*(self.lab.shape.namespace_parent or ()), self.ids[key]]
+        return [*(self.lab.shape.namespace_parent or ()), self._fresh(f"ns {name}")]
+
+    # --- playing
 
     def play(self, moves: Sequence[Move]) -> None:
-        """Run moves.
+        """Make moves, then compare everything.
 
         Raises:
             Failed: an answer is not what the model expects.
         """
         for move in moves:
-            try:
-                getattr(self, f"do_{move.kind}")(move)
-            except Skipped:
-                continue
-        self.compare()
+            self.make(move)
+        for identifier in list(self.tree.tables):
+            self.try_call(Call("DescribeTable", {"id": list(identifier)}))
+            for call in list(self.tree.data_of(identifier)):
+                self.try_call(call)
+        self._listing(Move("list", "a", number=1))
+        self._listing(Move("children", "a", number=1))
 
-    def _call(
-        self, codes: Sequence[int], operation: str, data: bytes | None, **request: Any
-    ) -> bool:
-        """Call an operation, which must fail with one of some codes, or succeed where there are none."""
-        if codes:
-            self.lab.refused(operation, codes, data, **request)
-            return False
-        self.lab.ok(operation, data, **request)
-        return True
-
-    def _missing(self, name: str) -> list[int]:
-        return [] if name in self.model.tables else [4]
-
-    def _data(self, name: str) -> list[frozenset[int]] | None:
-        return self.model.tables.get(name)
-
-    def do_create(self, move: Move) -> None:
-        """Create a table of some rows."""
-        known = name_taken = move.name in self.model.tables
-        if known and self._data(move.name) is None:
-            return  # whether Create fills a declared table is left open
-        ids = range(move.number, move.number + 3)
-        data = stream(people(*ids))
-        if self._call([5] if name_taken else [], "CreateTable", data, id=self.table(move.name)):
-            self.model.tables[move.name] = [frozenset(ids)]
-
-    def do_declare(self, move: Move) -> None:
-        """Declare a table."""
-        taken = move.name in self.model.tables
-        if self._call([5] if taken else [], "DeclareTable", None, id=self.table(move.name)):
-            self.model.tables[move.name] = None
-
-    def _write(self, move: Move, mode: str) -> None:
-        versions = self._data(move.name)
-        if move.name in self.model.tables and versions is None:
+    def make(self, move: Move) -> None:
+        """Make one move, where there is something that it fits."""
+        if move.kind in ("list", "children"):
+            self._listing(move)
             return
-        ids = frozenset({move.number + 100, move.number + 101})
-        if versions is not None and mode == "append" and versions[-1] & ids:
+        call = self._draw(move)
+        if call is not None:
+            self.try_call(call)
+
+    def try_call(self, call: Call) -> None:
+        """Make a call, unless the target does not support its operation."""
+        claimed = self.lab.claimed
+        if claimed is not None and call.operation not in claimed:
             return
-        data = stream(people(*sorted(ids)))
-        codes = self._missing(move.name)
-        request = {"id": self.table(move.name), "mode": mode}
-        if self._call(codes, "InsertIntoTable", data, **request) and versions is not None:
-            versions.append(ids | (versions[-1] if mode == "append" else frozenset()))
-
-    def do_insert(self, move: Move) -> None:
-        """Append rows."""
-        self._write(move, "append")
-
-    def do_overwrite(self, move: Move) -> None:
-        """Replace rows."""
-        self._write(move, "overwrite")
-
-    def do_delete(self, move: Move) -> None:
-        """Delete rows above an id."""
-        versions = self._data(move.name)
-        if move.name in self.model.tables and versions is None:
+        outcome = self.tree.expect(call)
+        step = step_of(call)
+        reply = self._query(call) if call.operation == "QueryTable" else None
+        if reply is None:
+            reply = self.lab.call(step.operation, step.data, **step.request)
+        if reply.code == 0 and not (claimed or call.operation in self.lab.worked):
             return
-        kept = frozenset(i for i in versions[-1] if i <= move.number) if versions else frozenset()
-        if versions is not None and kept == versions[-1]:
-            return  # whether that makes a version is left open
-        request = {"id": self.table(move.name), "predicate": f"id > {move.number}"}
-        if self._call(self._missing(move.name), "DeleteFromTable", None, **request) and versions:
-            versions.append(kept)
+        settle(outcome, reply)
 
-    def do_drop(self, move: Move) -> None:
-        """Drop a table."""
-        if self._call(self._missing(move.name), "DropTable", None, id=self.table(move.name)):
-            self._forget(move.name)
+    def _query(self, call: Call) -> Reply | None:
+        """Return the reply to a query, with the missing vector as the target takes it."""
+        request = {**call.request, "vector": self.lab.no_vector()}
+        return self.lab.call("QueryTable", **request)
 
-    def _forget(self, name: str) -> None:
-        self.model.tables.pop(name, None)
-        for key in [key for key in self.model.tags if key[0] == name]:
-            del self.model.tags[key]
+    def _draw(self, move: Move) -> Call | None:
+        chance = random.Random(move.number)
+        identifier = tuple(self.table(move.name))
+        if move.kind in DATA_OPERATIONS:
+            return data_call(move.kind, self.tree, identifier, chance)
+        if "make" in move.kind or move.kind in ("alter", "look"):
+            return self._of_namespace(move, chance) if self.lab.shape.namespace_parent else None
+        return self._of_table(move, identifier, chance)
 
-    def do_rename(self, move: Move) -> None:
-        """Rename a table."""
-        codes = self._missing(move.name)
-        if move.other in self.model.tables:
-            codes = [*codes, 5]
-        new = self.table(move.other)[-1]
-        request = {"id": self.table(move.name), "new_table_name": new}
-        if self._call(codes, "RenameTable", None, **request):
-            tags = {k: v for k, v in self.model.tags.items() if k[0] == move.name}
-            self.model.tables[move.other] = self.model.tables[move.name]
-            self._forget(move.name)
-            self.model.tags |= {(move.other, tag): version for (_, tag), version in tags.items()}
+    def _of_namespace(self, move: Move, chance: random.Random) -> Call | None:
+        request: dict[str, Any] = {"id": self.namespace(move.name)}
+        there = tuple(request["id"]) in self.tree.namespaces
+        match move.kind:
+            case "make":
+                return Call("CreateNamespace", request)
+            case "make more":
+                mode = chance.choice(("ExistOk", "exist_ok", "Overwrite", "CREATE"))
+                return Call("CreateNamespace", {**request, "mode": mode})
+            case "unmake":
+                # What a missing one gives in mode Fail differs between catalogs.
+                return Call("DropNamespace", request if there else {**request, "mode": "Skip"})
+            case "alter":
+                return Call("AlterNamespace", request | _changes(chance)) if there else None
+        return Call(chance.choice(("DescribeNamespace", "NamespaceExists")), request)
 
-    def do_count(self, move: Move) -> None:
-        """Count the rows of a table, now or at an earlier version."""
-        versions = self._data(move.name)
-        if versions is None:
-            if move.name not in self.model.tables:
-                self._call([4], "CountTableRows", None, id=self.table(move.name))
+    def _of_table(self, move: Move, identifier: Identifier, chance: random.Random) -> Call | None:
+        request: dict[str, Any] = {"id": list(identifier)}
+        table = self.tree.tables.get(identifier)
+        match move.kind:
+            case "create":
+                return Call("CreateTable", request, _rows(chance))
+            case "create more":
+                mode = chance.choice(("ExistOk", "exist_ok", "Overwrite", "overwrite"))
+                return Call("CreateTable", {**request, "mode": mode}, _rows(chance))
+            case "declare":
+                return Call("DeclareTable", request)
+            case "drop":
+                return Call("DropTable", request)
+            case "deregister":
+                return Call("DeregisterTable", request)
+            case "register":
+                held = {table.location for table in self.tree.tables.values()}
+                gone = [told for told, place in self.tree.places.items() if place not in held]
+                if not gone or table is not None:
+                    return None
+                return Call("RegisterTable", {**request, "location": chance.choice(gone)})
+            case "rename":
+                return Call("RenameTable", {**request, "new_table_name": self._fresh(move.other)})
+            case "alter table":
+                return Call("AlterTable", request | _changes(chance)) if table else None
+            case "exists":
+                return Call("TableExists", request)
+        return Call("DescribeTable", request)
+
+    def _listing(self, move: Move) -> None:
+        """List tables or namespaces, page by page; objects of others may stand among them."""
+        tables = move.kind == "list"
+        shape = self.lab.shape
+        parent = shape.table_parent if tables else shape.namespace_parent
+        if parent is None or (not tables and parent != shape.home):
+            return  # what others have there is not ours to walk
+        operation, key = ("ListTables", "tables") if tables else ("ListNamespaces", "namespaces")
+        ours = set(self.ids.values())
+        try:
+            found = self.lab.walk(operation, key, id=list(parent), limit=1 + move.number % 3)
+        except Skipped:
             return
-        number = move.number % len(versions)
-        self.lab.same(self.lab.count(self.table(move.name)), len(versions[-1]), "the rows")
-        found = self.lab.count(self.table(move.name), version=number + 1)
-        self.lab.same(found, len(versions[number]), f"the rows of version {number + 1}")
+        there = self.tree.lance_tables(parent) if tables else self.tree.children(parent)
+        names = [name for name in there if name in ours]
+        self.lab.same([name for name in found if name in ours], names, f"the {key}, in order")
 
-    def do_query(self, move: Move) -> None:
-        """Read the ids of a table."""
-        versions = self._data(move.name)
-        if versions is not None:
-            self.lab.same(self.lab.ids(self.table(move.name)), sorted(versions[-1]), "the ids")
 
-    def do_list(self, move: Move) -> None:
-        """List the tables, in pages."""
-        parent = list(self.lab.shape.table_parent or ())
-        ours = {self.ids[name]: name for name in NAMES if name in self.ids}
-        found = self.lab.walk("ListTables", "tables", id=parent, limit=1 + move.number % 3)
-        shown = sorted(ours[name] for name in found if name in ours)
-        self.lab.same(shown, sorted(self.model.tables), "the tables")
+def _start(lab: Lab) -> Tree:
+    """Return the model of the namespaces that moves work in."""
+    there: dict[Identifier, dict[str, str]] = {}
+    for parent in (lab.shape.table_parent, lab.shape.namespace_parent):
+        there |= {parent[:depth]: {} for depth in range(1, len(parent or ()) + 1)} if parent else {}
+    return Tree(known_of(lab), there)
 
-    def do_restore(self, move: Move) -> None:
-        """Restore an earlier version, or one that is missing."""
-        versions = self._data(move.name)
-        if versions is None:
-            return
-        number = 1 + move.number % (len(versions) + 1)
-        codes = [] if number <= len(versions) else [11]
-        request = {"id": self.table(move.name), "version": number}
-        if number != len(versions) and self._call(codes, "RestoreTable", None, **request):
-            versions.append(versions[number - 1])
 
-    def do_tag(self, move: Move) -> None:
-        """Tag a version."""
-        versions = self._data(move.name)
-        if versions is None:
-            return
-        key, number = (move.name, move.other), 1 + move.number % len(versions)
-        codes = [9] if key in self.model.tags else []
-        request = {"id": self.table(move.name), "tag": move.other, "version": number}
-        if self._call(codes, "CreateTableTag", None, **request):
-            self.model.tags[key] = number
+def _rows(chance: random.Random) -> Rows:
+    numbers = [chance.randrange(12) for _ in range(chance.randrange(1, 4))]
+    return Rows({name: tuple(value_of(name, n) for n in numbers) for name in COLUMNS})
 
-    def do_tagged(self, move: Move) -> None:
-        """Ask which version a tag names."""
-        if self._data(move.name) is None:
-            return
-        key = (move.name, move.other)
-        request = {"id": self.table(move.name), "tag": move.other}
-        if key not in self.model.tags:
-            self._call([8], "GetTableTagVersion", None, **request)
-            return
-        found = self.lab.ok("GetTableTagVersion", **request)
-        self.lab.same(found.get("version"), self.model.tags[key], f"the version of {move.other}")
 
-    def do_make(self, move: Move) -> None:
-        """Create a namespace."""
-        if self.lab.shape.namespace_parent is None:
-            return
-        codes = [2] if move.name in self.model.namespaces else []
-        if self._call(codes, "CreateNamespace", None, id=self.namespace(move.name)):
-            self.model.namespaces[move.name] = set()
-
-    def do_unmake(self, move: Move) -> None:
-        """Drop a namespace that is there; what a missing one gives is left open."""
-        if move.name in self.model.namespaces:
-            self._call([], "DropNamespace", None, id=self.namespace(move.name))
-            del self.model.namespaces[move.name]
-
-    def do_alter(self, move: Move) -> None:
-        """Set a property of a namespace."""
-        if move.name not in self.model.namespaces:
-            return
-        key = f"k{move.number % 3}"
-        self.lab.maybe(
-            "AlterNamespace", id=self.namespace(move.name), set_properties={key: move.other}
-        )
-        self.model.namespaces[move.name].add(key)
-
-    def compare(self) -> None:
-        """Compare everything with the model."""
-        for name in self.model.tables:
-            self.do_query(Move("query", name))
-        self.do_list(Move("list", "a", number=1))
-        for name, keys in self.model.namespaces.items():
-            answer = self.lab.ok("DescribeNamespace", id=self.namespace(name))
-            missing = keys - set(answer.get("properties") or ())
-            self.lab.same(missing, set(), "properties that are missing")
-        for name in NAMES:
-            if f"ns {name}" in self.ids and name not in self.model.namespaces:
-                there = self.lab.exists("NamespaceExists", self.namespace(name))
-                self.lab.that(not there, f"namespace {name} not to be there", "it is")
+def _changes(chance: random.Random) -> dict[str, Any]:
+    """Return changes of properties that do not contradict themselves."""
+    first, second = chance.sample(KEYS, 2)
+    changes: dict[str, Any] = {"set_properties": {first: f"v{chance.randrange(3)}"}}
+    if chance.randrange(2):
+        changes["unset_properties"] = [second]
+    return changes
 
 
 def sequence(chance: random.Random) -> list[Move]:
-    """Return a random sequence."""
+    """Return a random sequence of a few kinds of moves, so that what they do to one another shows."""
+    few = chance.sample(sorted(set(KINDS)), KINDS_AT_ONCE)
+    kinds = [kind for kind in KINDS if kind in few] + ["create", "create", "InsertIntoTable"]
+    names = chance.choice((NAMES, NAMES[:1], NAMES[:2]))
     return [
-        Move(chance.choice(KINDS), chance.choice(NAMES), chance.choice(NAMES), chance.randrange(9))
+        Move(
+            chance.choice(kinds), chance.choice(names), chance.choice(NAMES), chance.randrange(999)
+        )
         for _ in range(MOVES)
     ]
 
@@ -283,15 +304,16 @@ def explore(lab: Lab, seed: int, sequences: int) -> None:
     """Play random sequences.
 
     Raises:
-        Failed: an answer is not what the model expects; the calls of the bench are the shortest
-            sequence that was found in time.
+        Failed: an answer is not what the model expects; it can be cut down to its shortest script.
     """
     chance = random.Random(seed)
     for _ in range(sequences):
         moves = sequence(chance)
         failure = _failure(lab, moves)
         if failure is not None:
-            raise shrink(lab, moves, failure, time.monotonic() + SHRINK_SECONDS)
+            error, lab.steps = failure
+            error.shorter = partial(shrink, lab, moves, failure)
+            raise error
 
 
 def _failure(lab: Lab, moves: Sequence[Move]) -> tuple[Failed, list[Step]] | None:
@@ -302,6 +324,8 @@ def _failure(lab: Lab, moves: Sequence[Move]) -> tuple[Failed, list[Step]] | Non
         return error, list(lab.steps)
     except (Skipped, NotReached):
         return None
+    finally:
+        clean_up(lab, everything=False, deadline=time.monotonic() + CLEANING_SECONDS)
     return None
 
 

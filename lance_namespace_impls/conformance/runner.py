@@ -10,6 +10,7 @@ from typing import Any
 from attrs import define, evolve, field, frozen
 
 from .checks import load_all
+from .cleaning import CLEANING_SECONDS, clean_up, remove
 from .exchange import Reply, Step
 from .lab import Failed, Lab, NotReached, Skipped, Target
 from .ledger import Entry, Ledger
@@ -18,7 +19,9 @@ from .shape import Shape, find_shape
 
 __all__ = ["CannotRunError", "Finding", "Options", "Outcome", "clean", "leftovers", "run"]
 
-CLEANING_SECONDS = 60.0
+SHORTENING_SECONDS = 15.0
+"""How long a failure's script is cut down, and the least where time is up."""
+LEAST_SHORTENING_SECONDS = 3.0
 _NOT_HERE = (0, 1, 4, 13, 15, 16)
 """Codes that say that an object cannot be made in this place or by this caller."""
 BYSTANDER = "LN-SAFE-001"
@@ -110,7 +113,7 @@ def run(
             _require_room(lab)
         _Runner(lab, options, outcome, progress, started + options.max_seconds).run_all()
     finally:
-        outcome.leftovers = _clean(lab, everything=True, deadline=None)
+        outcome.leftovers = clean_up(lab, everything=True, deadline=None)
         ledger.close()
         outcome.seconds = time.monotonic() - started
     return outcome
@@ -159,6 +162,8 @@ class _Runner:
     deadline: float
     bystanders: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(factory=list)
     harm: Finding | None = None
+    long: list[tuple[Failed, str]] = field(factory=list)
+    """Failures that a shorter script may lead to, each with the id of its check."""
 
     def run_all(self) -> None:
         """Run every check, then judge what all answers showed."""
@@ -172,6 +177,7 @@ class _Runner:
             self._add(self._one(check, check.run, have))
         for check in watched:
             self._add(self._observed(check))
+        self._shorten()
         self._blame()
 
     def _add(self, finding: Finding) -> None:
@@ -203,6 +209,8 @@ class _Runner:
                 check=check, result=Result.NOT_REACHED, got=str(error), reply=self.lab.last
             )
         except Failed as error:
+            if error.shorter is not None:
+                self.long.append((error, check.id))
             finding = Finding(
                 check=check,
                 result=Result.FAIL,
@@ -223,8 +231,25 @@ class _Runner:
         seconds = time.monotonic() - started
         if check.changes:
             self._look_at_bystanders(script)
-            _clean(self.lab, everything=False, deadline=time.monotonic() + CLEANING_SECONDS)
+            clean_up(self.lab, everything=False, deadline=time.monotonic() + CLEANING_SECONDS)
         return evolve(finding, script=script, seconds=seconds)
+
+    def _shorten(self) -> None:
+        """Cut failures down to their shortest scripts, after they have been told."""
+        for error, id in self.long:
+            findings = self.outcome.findings
+            number = next(n for n, finding in enumerate(findings) if finding.check.id == id)
+            if error.shorter is None or findings[number].result is not Result.FAIL:
+                continue
+            deadline = max(self.deadline, time.monotonic() + LEAST_SHORTENING_SECONDS)
+            shorter = error.shorter(min(deadline, time.monotonic() + SHORTENING_SECONDS))
+            findings[number] = evolve(
+                findings[number],
+                expected=shorter.expected,
+                got=shorter.got,
+                reply=shorter.reply or self.lab.last,
+                script=tuple(self.lab.steps),
+            )
 
     def _missing(self, check: Check, have: frozenset[str]) -> str:
         lacking = sorted(check.capabilities - have)
@@ -309,38 +334,13 @@ def _lasting(reply: Reply) -> dict[str, Any]:
     return {key: answer[key] for key in ("location", "properties") if answer.get(key)}
 
 
-def _clean(lab: Lab, *, everything: bool, deadline: float | None) -> list[Entry]:
-    """Remove what was made, and return what could not be."""
-    left = []
-    for kind, identifier in lab.ledger.to_remove(everything=everything):
-        if deadline is not None and time.monotonic() > deadline:
-            break
-        if _remove(lab.target, kind, identifier):
-            lab.ledger.gone(kind, identifier)
-        else:
-            left.append((kind, identifier))
-    return left
-
-
-def _remove(target: Target, kind: str, identifier: tuple[str, ...]) -> bool:
-    request = {"id": list(identifier)}
-    names = ("DropTable", "DeregisterTable") if kind == "table" else ("DropNamespace",)
-    for operation in names:
-        reply = target.call(Step(operation, request))
-        if reply.succeeded or reply.code in ((1, 4) if kind == "table" else (1,)):
-            return True
-    # A name that was refused when it should be made is not there to be removed.
-    look = "DescribeTable" if kind == "table" else "DescribeNamespace"
-    return target.call(Step(look, request)).code in (1, 4, 13)
-
-
 def clean(target: Target, folder: Path) -> tuple[list[Entry], list[Entry]]:
     """Remove what earlier runs on a target left; return what was removed and what was not."""
     removed: list[Entry] = []
     left: list[Entry] = []
     for ledger in Ledger.unfinished(target.name, folder):
-        for kind, identifier in ledger.to_remove(everything=True):
-            if ledger.is_ours(identifier) and _remove(target, kind, identifier):
+        for kind, identifier in ledger.toremove(everything=True):
+            if ledger.is_ours(identifier) and remove(target, kind, identifier):
                 ledger.gone(kind, identifier)
                 removed.append((kind, identifier))
             else:

@@ -17,6 +17,7 @@ from lance_namespace_client.errors import (
     TableTagAlreadyExistsError,
     TableTagNotFoundError,
     TableVersionNotFoundError,
+    UnsupportedError,
 )
 from lance_namespace_client.models import BranchContents, TagContents
 
@@ -43,6 +44,9 @@ MAIN = "main"
 _TAG = re.compile(r"[A-Za-z0-9._-]+")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: \S*_refs/tags/")
+# pylance escapes these in the path of a local table once more when it makes a branch, whose files
+# then come to lie in another folder beside the table.
+_ESCAPED = re.compile(r"[^ -~]|[\"#%*<>?\[\\\]^`{|}~]")
 # What pylance says to those who were too late with a branch.
 _TAKEN = re.compile(r"Dataset already exists|Clone operation should not enter build_manifest")
 
@@ -230,7 +234,14 @@ def create_branch(
         TableBranchAlreadyExistsError: code 23.
         TableBranchNotFoundError: code 22, there is no branch to start from.
         TableVersionNotFoundError: code 11.
+        UnsupportedError: code 0, Lance cannot keep branches of a table in such a folder.
     """
+    if "://" not in dataset.uri and (found := _ESCAPED.search(dataset.uri)):
+        raise UnsupportedError(
+            "CreateTableBranch is not supported: Lance would write the branch into another folder, "
+            f"since {found[0]!r} stands in the local path {dataset.uri!r}; "
+            "keep the table in a folder without such characters"
+        )
     # pylance escapes it twice on its way to the name of a file.
     if len(quote(quote(name, safe=""), safe="")) > MAX_NAME_LENGTH:
         raise InvalidInputError(

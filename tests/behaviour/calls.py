@@ -13,9 +13,17 @@ from hypothesis.strategies import SearchStrategy
 
 from lance_namespace_client.model import Model
 from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_impls.conformance.model import (
+    DATA_OPERATIONS,
+    STORAGE,
+    Call,
+    Rows,
+    Tree,
+    data_call,
+    value_of,
+)
 
 from .subject import PROPERTIES, STORAGE_OPTIONS, Identifier, Subject
-from .tree import STORAGE, Call, Rows, Tree
 
 __all__ = [
     "GENERATED",
@@ -345,13 +353,14 @@ def _register_table(draw: Draw, world: World) -> Call:
     return Call("RegisterTable", request)
 
 
-def _rows(draw: Draw, world: World, *, fits: str | None = None) -> Rows:
-    column = fits if fits and not _rarely(draw, 5) else draw(st.sampled_from(("x", "x", "z")))
-    values = tuple(draw(st.lists(st.integers(0, 9), max_size=3)))
+def _rows(draw: Draw, world: World, *, fits: tuple[str, ...] = ()) -> Rows:
+    columns = fits if fits and not _rarely(draw, 5) else (draw(st.sampled_from(("x", "x", "z"))),)
+    values = draw(st.lists(st.integers(0, 9), max_size=3))
+    held = {name: tuple(value_of(name, value) for value in values) for name in columns}
     fault = draw(_weighted(none=14, truncated=2, not_arrow=1)).replace("_", " ")
     if fault == "none" or (fault == "truncated" and not world.subject.cuts_streams):
-        return Rows(values, column)
-    return Rows(values, column, fault)
+        return Rows(held)
+    return Rows(held, fault)
 
 
 def _create_table(draw: Draw, world: World) -> Call:
@@ -416,7 +425,7 @@ def _insert_into_table(draw: Draw, world: World) -> Call:
     table = world.tree.tables.get(tuple(request["id"]))
     dataset = world.tree.datasets.get(table.location) if table is not None else None
     return Call(
-        "InsertIntoTable", request, _rows(draw, world, fits=dataset.column if dataset else None)
+        "InsertIntoTable", request, _rows(draw, world, fits=dataset.columns if dataset else ())
     )
 
 
@@ -452,10 +461,23 @@ GENERATED: dict[str, Callable[[Draw, World], Call]] = {
 """How each operation of the suite is drawn."""
 
 
+def _on_data(operation: str) -> Callable[[Draw, World], Call]:
+    def drawn(draw: Draw, world: World) -> Call:
+        identifier = tuple(_table(draw, world))
+        chance = draw(st.randoms(use_true_random=False))
+        found = data_call(operation, world.tree, identifier, chance)
+        return found or Call("CountTableRows", {"id": list(identifier)})
+
+    return drawn
+
+
+GENERATED |= {name: _on_data(name) for name in DATA_OPERATIONS if name not in GENERATED}
+
+
 def _malformed(draw: Draw, world: World, operation: str) -> Call:
     """Draw a call with a field of the wrong JSON type."""
     call = GENERATED[operation](draw, world)
-    row = OPERATIONS[operation]
+    row = OPERATIONS[call.operation]
     wrong: dict[str, Any] = {
         "id": "one string",
         "limit": "many",
@@ -474,7 +496,7 @@ def _malformed(draw: Draw, world: World, operation: str) -> Call:
     keys = sorted(set(wrong) & {wire.key for wire in row.request_type._wire})
     key = draw(st.sampled_from(keys))
     request = {**call.request, key: wrong[key]}
-    return Call(operation, request, call.rows, malformed=True)
+    return Call(call.operation, request, call.rows, malformed=True)
 
 
 # --- forms: a request and its rows can be handed over in several
@@ -508,9 +530,7 @@ def rows_in_form(rows: Rows, form: str) -> Any:
     """Give rows as a table, a reader, or an Arrow IPC stream."""
     if rows.fault == "not arrow":
         return b"x,y\n1,2\n"
-    kind = pa.int64() if rows.column == "x" else pa.string()
-    values = [value if rows.column == "x" else str(value) for value in rows.values]
-    table = pa.table({rows.column: pa.array(values, kind)})
+    table = rows.arrow()
     if rows.fault == "truncated":
         return _truncated(table)
     if form == "table":

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from attrs import field, frozen
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from lance_namespace_impls.catalog.capabilities import Capabilities
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.conformance.model import Identifier, Known
 
 __all__ = ["NAMES", "PROPERTIES", "STORAGE_OPTIONS", "Identifier", "Subject", "rows_in_storage"]
-
-Identifier = tuple[str, ...]
 
 _AWKWARD = (
     "a b", "a.b", "a%20b", "50%", "a+b", "a$b", "a#b", "a?b", "a:b", "a&b=c", "~t", "{id}",
@@ -55,15 +54,16 @@ def rows_in_storage(location: str, options: Mapping[str, str] | None = None) -> 
         return None
 
 
-def _as_given(identifier: Identifier, properties: Mapping[str, str]) -> Mapping[str, str]:
-    return properties
-
-
 @frozen(kw_only=True)
-class Subject:
-    """One backend, and what the suite must know to predict its answers."""
+class Subject(Known):
+    """One backend, what the model must know of it, and what calls of it can be drawn from."""
 
     name: str
+
+    may_refuse: Callable[[str, Mapping[str, Any]], frozenset[int]] = lambda operation, request: (
+        frozenset({0} if operation == "CreateTableBranch" else ())
+    )
+    """Lance keeps no branches in a local path with characters that it escapes."""
 
     connect: Callable[[], Namespace]
     """Connects to the catalog under test; every connection sees the same catalog."""
@@ -72,33 +72,8 @@ class Subject:
     """Empties the catalog and gives the namespaces that are there all the same, with their
     properties: a catalog that always exists, a configured warehouse."""
 
-    capabilities: Capabilities
-
-    location: Callable[[Identifier, Mapping[str, str]], str | None]
-    """Default location of a table, from its identifier and its namespace's properties; None where
-    the catalog chooses it, and takes no location from outside (code 0)."""
-
-    registers: bool = False
-    """Where the catalog chooses the location of a new table: whether one can be registered at
-    another all the same; a declared one cannot (code 13)."""
-
-    moved: Callable[[str, Identifier], str] = lambda location, identifier: location
-    """Location of a table after it was renamed, from the one before and the new identifier."""
-
     elsewhere: Callable[[str], str] | None = None
     """A location of that name that is nobody's default; None where tables cannot be elsewhere."""
-
-    shared_locations: bool = True
-    """Whether tables can be at the location of another; where not, it is refused (code 13)."""
-
-    managed: bool = False
-    """Whether the catalog keeps the versions of the tables."""
-
-    takes_location: Callable[[Identifier, str, str | None], bool] = (
-        lambda identifier, location, current: True
-    )
-    """Whether the catalog lets a table be at a location, from its identifier, the location and the
-    one that it has, None for a new table; where not, it is denied (code 15)."""
 
     deepest: int = field()
     """Levels in the identifier of the deepest namespaces that the suite makes."""
@@ -113,23 +88,6 @@ class Subject:
     refused_properties: Callable[[int], SearchStrategy[dict[str, str]] | None] = lambda depth: None
     """Properties that a namespace of that many names refuses (code 13)."""
 
-    shown_namespace_properties: Callable[[Identifier, Mapping[str, str]], Mapping[str, str]] = (
-        _as_given
-    )
-    """Takes what the catalog adds by itself out of a namespace's properties."""
-
-    shown_table_properties: Callable[[Identifier, Mapping[str, str]], Mapping[str, str]] = _as_given
-    """Takes what the catalog adds by itself out of a table's properties."""
-
-    born_with: Callable[[Identifier], tuple[str, ...]] = lambda identifier: ()
-    """Child namespaces that a new namespace comes with; while empty they count as nothing."""
-
-    storage_options: Mapping[str, str] = field(factory=dict)
-    """Storage options of every table."""
-
-    delimiters: tuple[str, ...] = ("$", ".", "::")
-    """Delimiters that ListAllTables can be asked for; the first is the default."""
-
     cuts_streams: bool = True
     """Whether rows are also sent that break off. A client of a server fails at once then, and what
     the server makes of it comes later."""
@@ -142,9 +100,6 @@ class Subject:
 
     add_other_table: Callable[[Identifier], None] | None = None
     """Makes a table that is not a Lance table past the namespace."""
-
-    refusal_codes: Mapping[str, frozenset[int]] = field(factory=dict)
-    """Codes that an operation answers here beside those of the protocol's table."""
 
     @deepest.default
     def _deepest(self) -> int:

@@ -6,7 +6,7 @@ from ..lab import Lab
 from ..machine import explore
 from ..requirement import check
 
-SEQUENCES = 12
+SEQUENCES = 24
 
 
 @check("LN-SEQUENCE-001",

@@ -1,0 +1,29 @@
+"""The model: what a namespace ought to answer, in plain Python."""
+
+from __future__ import annotations
+
+from .calls import STORAGE, Call, Granted, Mismatch, Outcome, Refused, Rows, value_of
+from .dataset import Dataset, Line, Snapshot
+from .draw import DATA_OPERATIONS, data_call
+from .known import Identifier, Known
+from .tree import Table, Tree
+
+__all__ = [
+    "DATA_OPERATIONS",
+    "STORAGE",
+    "Call",
+    "Dataset",
+    "Granted",
+    "Identifier",
+    "Known",
+    "Line",
+    "Mismatch",
+    "Outcome",
+    "Refused",
+    "Rows",
+    "Snapshot",
+    "Table",
+    "Tree",
+    "data_call",
+    "value_of",
+]

@@ -1,0 +1,24 @@
+"""The protocol's codes, as plain numbers, by short names."""
+
+from __future__ import annotations
+
+from lance_namespace_client.errors import ErrorCode
+
+UNSUPPORTED = int(ErrorCode.UNSUPPORTED)
+NO_NAMESPACE = int(ErrorCode.NAMESPACE_NOT_FOUND)
+NAMESPACE_EXISTS = int(ErrorCode.NAMESPACE_ALREADY_EXISTS)
+NOT_EMPTY = int(ErrorCode.NAMESPACE_NOT_EMPTY)
+NO_TABLE = int(ErrorCode.TABLE_NOT_FOUND)
+TABLE_EXISTS = int(ErrorCode.TABLE_ALREADY_EXISTS)
+NO_INDEX = int(ErrorCode.TABLE_INDEX_NOT_FOUND)
+INDEX_EXISTS = int(ErrorCode.TABLE_INDEX_ALREADY_EXISTS)
+NO_TAG = int(ErrorCode.TABLE_TAG_NOT_FOUND)
+TAG_EXISTS = int(ErrorCode.TABLE_TAG_ALREADY_EXISTS)
+NO_VERSION = int(ErrorCode.TABLE_VERSION_NOT_FOUND)
+NO_COLUMN = int(ErrorCode.TABLE_COLUMN_NOT_FOUND)
+BAD_INPUT = int(ErrorCode.INVALID_INPUT)
+DENIED = int(ErrorCode.PERMISSION_DENIED)
+BAD_STATE = int(ErrorCode.INVALID_TABLE_STATE)
+BAD_SCHEMA = int(ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR)
+NO_BRANCH = int(ErrorCode.TABLE_BRANCH_NOT_FOUND)
+BRANCH_EXISTS = int(ErrorCode.TABLE_BRANCH_ALREADY_EXISTS)

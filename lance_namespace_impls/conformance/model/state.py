@@ -1,0 +1,209 @@
+"""The state of the model, and what is wrong with a call before anything is looked up."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Self
+
+from attrs import Factory, define, evolve, field, frozen
+
+from lance_namespace_client.operations import COMMON_CODES, OPERATIONS
+
+from .calls import Call, Granted, Outcome, Refused, same
+from .codes import BAD_INPUT, NO_NAMESPACE, NO_TABLE, UNSUPPORTED
+from .dataset import Dataset
+from .known import Identifier, Known
+
+__all__ = ["State", "Table", "Token", "names_of"]
+
+CHANGES_NAMESPACE = ("CreateNamespace", "DropNamespace", "AlterNamespace")
+
+
+@define
+class Table:
+    """A table as the catalog knows it."""
+
+    location: str
+    properties: dict[str, str]
+    is_lance: bool = True
+
+
+@frozen
+class Token:
+    """A page token and what it stands for."""
+
+    text: str
+    listing: tuple[Any, ...]
+    last: str | Identifier
+
+
+@define
+class State:
+    """The catalog and its storage as they should be."""
+
+    known: Known
+    namespaces: dict[Identifier, dict[str, str]]
+    refused_names: frozenset[str] = frozenset()
+    tables: dict[Identifier, Table] = Factory(dict)
+    deregistered: dict[str, Identifier] = Factory(dict)
+    """Where storage is all there is: locations of tables that are out of the catalog, and whose."""
+    reserved: set[str] = Factory(set)
+    """Locations of tables without data that were renamed."""
+    doubtful: set[str] = Factory(set)
+    """Locations of tables without data whose renaming was refused: they may be reserved too."""
+    datasets: dict[str, Dataset] = Factory(dict)
+    deleted: set[str] = Factory(set)
+    """Locations whose data was dropped."""
+    tokens: list[Token] = Factory(list)
+    _given: frozenset[Identifier] = field(init=False)
+    places: dict[str, str] = Factory(dict)
+    """Where the target does not answer in full: what stands for each location that it told."""
+    _made: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self._given = frozenset(self.namespaces)
+
+    # --- what callers of the model see
+
+    def expect(self, call: Call) -> Outcome:
+        """Return what a call must give."""
+        more: frozenset[int]
+        faults = self._faults(call)
+        if faults:
+            return Refused(frozenset(faults))
+        method = OPERATIONS[call.operation].method_name
+        outcome: Outcome
+        if call.rows is not None:
+            outcome = getattr(self, method)(call.request, call.rows)
+        else:
+            outcome = getattr(self, method)(call.request)
+        if call.refused_properties:
+            more = outcome.codes if isinstance(outcome, Refused) else frozenset()
+            return Refused(more | {BAD_INPUT})
+        more = self.known.may_refuse(call.operation, call.request)
+        if isinstance(outcome, Granted) and more:
+            return evolve(outcome, or_codes=outcome.or_codes | more)
+        return outcome
+
+    def copy(self) -> Self:
+        """Return a copy that changes on its own."""
+        return copy.deepcopy(self, {id(self.known): self.known})
+
+    def may_answer(self, operation: str, code: int) -> bool:
+        """Return whether the protocol lets an operation answer a code at all."""
+        row = OPERATIONS[operation]
+        more = self.known.refusal_codes.get(operation, frozenset())
+        return code in COMMON_CODES or code in row.codes or code in more
+
+    def children(self, parent: Identifier) -> list[str]:
+        """Return the names of the child namespaces in order."""
+        return sorted(ns[-1] for ns in self.namespaces if ns[:-1] == parent)
+
+    def lance_tables(self, parent: Identifier) -> list[str]:
+        """Return the names of the Lance tables of a namespace in order."""
+        tables = self.tables.items()
+        return sorted(t[-1] for t, table in tables if t[:-1] == parent and table.is_lance)
+
+    def has_data(self, identifier: Identifier) -> bool:
+        """Return whether storage holds a dataset for a table."""
+        return self.tables[identifier].location in self.datasets
+
+    def exists(self, namespace: Identifier) -> bool:
+        """Return whether a namespace is there; the root always is."""
+        return not namespace or namespace in self.namespaces
+
+    def is_taken(self, identifier: Identifier) -> bool:
+        """Return whether nothing new can have that identifier."""
+        held = (self.tables, self.namespaces)
+        return any(identifier in objects for objects in held)
+
+    def appears(self, identifier: Identifier, location: str, *, is_lance: bool = True) -> None:
+        """Take over a table without data that was made past the namespace."""
+        self.tables[identifier] = Table(location, {}, is_lance)
+
+    # --- faults of a request
+
+    def _faults(self, call: Call) -> set[int]:
+        """Return the codes of what is wrong with a call before anything is looked up."""
+        faults: set[int] = set()
+        if call.malformed:
+            return {BAD_INPUT, UNSUPPORTED} if self._unsupported(call.operation) else {BAD_INPUT}
+        path = OPERATIONS[call.operation].path
+        identifier = names_of(call.request.get("id"))
+        if self._unsupported(call.operation):
+            names = (*identifier, call.request.get("new_table_name", "none"))
+            faults |= {UNSUPPORTED} | self._refused_names(*names)
+        if path.startswith("/v1/table/{id}"):
+            impossible = not identifier or not self._holds_tables(len(identifier) - 1)
+        elif path.startswith("/v1/namespace/{id}"):
+            impossible = not self.known.capabilities.has_namespaces(len(identifier)) or (
+                call.operation in CHANGES_NAMESPACE
+                and len(identifier) <= self.known.capabilities.configured_depth
+            )
+        else:
+            impossible = False
+        if impossible or "" in identifier:
+            faults.add(BAD_INPUT)
+        return faults
+
+    # --- what is compared only where the target answers in full
+
+    def same(self, found: Any, expected: Any, what: str) -> None:
+        """Compare an optional value of an answer."""
+        if found is not None or self.known.in_full:
+            same(found, expected, what)
+
+    def same_location(self, found: Any, expected: str, identifier: Identifier) -> None:
+        """Compare where a table is."""
+        if self.known.in_full:
+            same(found, expected, f"location of {identifier}")
+        elif found:
+            self.places[str(found).rstrip("/")] = expected
+
+    def _unsupported(self, operation: str) -> bool:
+        return operation in self.known.capabilities.unsupported
+
+    def _holds_tables(self, depth: int) -> bool:
+        return self.known.capabilities.holds_tables(depth)
+
+    def _refused_names(self, *names: str) -> set[int]:
+        return {BAD_INPUT} if any(n in self.refused_names or not n for n in names) else set()
+
+    def _mode(
+        self, request: Mapping[str, Any], key: str, modes: tuple[str, ...], faults: set[int]
+    ) -> str:
+        """Return the mode that a request names, the first one where it names none."""
+        text = request.get(key)
+        if text is None:
+            return modes[0]
+        for mode in modes:
+            if text.replace("_", "").lower() == mode.lower():
+                return mode
+        faults.add(BAD_INPUT)
+        return modes[0]
+
+    def _without_parent(self, parent: Identifier, *, making: bool) -> set[int]:
+        """Return the codes of an operation below a namespace that is missing."""
+        if self.exists(parent):
+            return set()
+        given = self.known.capabilities.configured_depth
+        if making and self.known.capabilities.closed and parent[:given] not in self._given:
+            return {BAD_INPUT}
+        return {NO_NAMESPACE if making else NO_TABLE}
+
+    def _without_table(self, identifier: Identifier) -> set[int]:
+        """Return the codes of an operation on a table that is missing or not a Lance table."""
+        table = self.tables.get(identifier)
+        if table is None:
+            return {NO_TABLE}
+        return set() if table.is_lance else {BAD_INPUT}
+
+    def _both(self, request: Mapping[str, Any]) -> set[int]:
+        both = set(request.get("set_properties") or ()) & set(request.get("unset_properties") or ())
+        return {BAD_INPUT} if both else set()
+
+
+def names_of(identifier: Any) -> Identifier:
+    """Return an identifier of a request; the root is written in several ways."""
+    return tuple(identifier or ())

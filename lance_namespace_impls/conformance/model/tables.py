@@ -1,0 +1,381 @@
+"""What operations on tables must give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define, evolve
+
+from .calls import STORAGE, Granted, Mismatch, Outcome, Refused, Rows, same
+from .codes import BAD_INPUT, BAD_STATE, DENIED, NO_TABLE, NO_VERSION, TABLE_EXISTS, UNSUPPORTED
+from .dataset import Dataset, Snapshot
+from .known import Identifier
+from .namespaces import NamespaceRules, altered
+from .state import Table, names_of
+
+__all__ = ["TableRules"]
+
+
+@define
+class TableRules(NamespaceRules):
+    """Rules of tables."""
+
+    # --- tables
+
+    def describe_table(self, request: Mapping[str, Any]) -> Outcome:
+        """DescribeTable."""
+        identifier = names_of(request["id"])
+        faults = self._without_table(identifier)
+        if NO_TABLE in faults:
+            faults |= self._refused_names(*identifier)
+        version, detailed = request.get("version"), request.get("load_detailed_metadata", False)
+        if version is not None and request.get("tag") is not None:
+            faults.add(BAD_INPUT)
+        dataset = self.dataset_of(identifier)
+        if not faults and (detailed or version is not None):
+            if dataset is None:
+                faults.add(BAD_STATE)
+                faults |= set() if version is None else {NO_VERSION}
+            elif version is not None and version not in dataset.versions:
+                faults.add(NO_VERSION)
+        if faults:
+            return Refused(frozenset(faults))
+
+        def settle(answer: Any) -> None:
+            table = self.tables[identifier]
+            self.same(answer.table, identifier[-1], "table")
+            self.same(answer.namespace, list(identifier[:-1]), "namespace")
+            self.same_location(answer.location, table.location, identifier)
+            if self.known.in_full:
+                managed = self.known.capabilities.managed_versioning
+                same(answer.managed_versioning, managed, "managed_versioning")
+            self._same_table(identifier, answer, table)
+            if self.known.in_full:
+                asked = bool(request.get("with_table_uri"))
+                same("://" in (answer.table_uri or ""), asked, "whether table_uri is there")
+            declared: bool | None = None
+            if request.get("check_declared") or detailed:
+                declared = dataset is None
+            if self.known.in_full or declared is not None:
+                self.same(answer.is_only_declared, declared, f"is_only_declared of {identifier}")
+            if dataset is not None and detailed:
+                self._same_details(identifier, dataset, request, answer)
+
+        return Granted(settle)
+
+    def _same_details(
+        self, identifier: Identifier, dataset: Dataset, request: Mapping[str, Any], answer: Any
+    ) -> None:
+        """Compare what load_detailed_metadata fills in."""
+        version = request.get("version")
+        if version is not None or not dataset.main.pending:
+            expected = version or dataset.versions[-1]
+            self.same(answer.version, expected, f"version of {identifier}")
+        if self.known.in_full:
+            same(answer.schema is not None, True, "whether schema is there")
+            same(answer.stats is not None, True, "whether stats are there")
+        snapshot = dataset.main.head if version is None else dataset.main.versions[version]
+        if snapshot is not None and answer.schema is not None:
+            columns = [column.name for column in answer.schema.fields]
+            same(columns, list(snapshot.columns), f"columns of {identifier}")
+
+    def dataset_of(self, identifier: Identifier) -> Dataset | None:
+        """Return the data of a table; None where it has none, or is missing."""
+        table = self.tables.get(identifier)
+        return self.datasets.get(table.location) if table is not None else None
+
+    def _same_table(self, identifier: Identifier, answer: Any, table: Table) -> None:
+        """Compare properties, and storage options where the answer has them."""
+        plain = {k: v for k, v in table.properties.items() if not k.startswith(STORAGE)}
+        own = {
+            k.removeprefix(STORAGE): v for k, v in table.properties.items() if k.startswith(STORAGE)
+        }
+        if answer.properties is not None or self.known.in_full:
+            shown = self.known.shown_table_properties(identifier, answer.properties or {})
+            same(dict(shown), plain, f"properties of table {identifier}")
+        if hasattr(answer, "storage_options") and self.known.in_full:
+            options = {**self.known.storage_options, **own}
+            same(answer.storage_options or {}, options, f"storage options of {identifier}")
+
+    def table_exists(self, request: Mapping[str, Any]) -> Outcome:
+        """TableExists."""
+        identifier = names_of(request["id"])
+        faults = self._without_table(identifier)
+        if NO_TABLE in faults:
+            faults |= self._refused_names(*identifier)
+        version = request.get("version")
+        if not faults and version is not None:
+            dataset = self.dataset_of(identifier)
+            if dataset is None or version not in dataset.versions:
+                faults.add(NO_TABLE)
+        return Refused(frozenset(faults)) if faults else Granted(lambda answer: None)
+
+    def _cannot_make(self, identifier: Identifier) -> set[int]:
+        faults = self._refused_names(*identifier)
+        faults |= self._without_parent(identifier[:-1], making=True)
+        return faults
+
+    def _location(self, identifier: Identifier) -> str | None:
+        return self.known.location(identifier, self.namespaces.get(identifier[:-1], {}))
+
+    def _is_occupied(self, location: str | None) -> bool:
+        """Return whether something is there that is no table's of the catalog by its usual name."""
+        if self.known.capabilities.storage_only:
+            return location in self.deregistered
+        return location in self.datasets or location in self.reserved
+
+    def _new_place(self, identifier: Identifier, answered: str) -> str:
+        """Return where a new table must be: at its usual location, or beside that if it is occupied."""
+        if not self.known.in_full:
+            self._made += 1
+            return f"place {self._made}"
+        usual = self._location(identifier)
+        if usual is None:
+            return answered
+        usual = usual.rstrip("/")
+        if not self._is_occupied(usual) and (usual not in self.doubtful or answered == usual):
+            return usual
+        stem = usual.removesuffix(".lance")
+        fresh = re.fullmatch(rf"{re.escape(usual)}-[0-9a-f]{{8}}", answered) or re.fullmatch(
+            rf"{re.escape(stem)}-[0-9a-f]{{8}}\.lance", answered
+        )
+        held = {table.location for table in self.tables.values()} | self.datasets.keys()
+        if not fresh or answered in held | self.deregistered.keys():
+            expected = f"a fresh one beside {usual!r}, which is occupied"
+            raise Mismatch(f"location of {identifier}", expected, repr(answered))
+        return answered
+
+    def _cannot_be_at(self, identifier: Identifier, location: str | None) -> set[int]:
+        """Return the codes of a location that the catalog does not let the table have."""
+        if not location:
+            return set()
+        others = {table.location for i, table in self.tables.items() if i != identifier}
+        taken = location.rstrip("/") in others and not self.known.shared_locations
+        faults = {BAD_INPUT} if taken else set()
+        table = self.tables.get(identifier)
+        current = table.location if table is not None else None
+        if not self.known.takes_location(identifier, location, current):
+            faults.add(DENIED)
+        return faults
+
+    def declare_table(self, request: Mapping[str, Any]) -> Outcome:
+        """DeclareTable."""
+        identifier = names_of(request["id"])
+        faults = self._cannot_make(identifier)
+        faults |= self._cannot_be_at(
+            identifier, request.get("location") or self._location(identifier)
+        )
+        if self.is_taken(identifier):
+            faults.add(TABLE_EXISTS)
+        location = request.get("location")
+        if location == "":
+            faults.add(BAD_INPUT)
+        if location is not None and self._location(identifier) is None:
+            faults.add(UNSUPPORTED)
+        if self.known.capabilities.storage_only and location is not None:
+            faults |= set() if location.rstrip("/") == self._location(identifier) else {BAD_INPUT}
+            if self._is_occupied(location.rstrip("/")):
+                faults.add(TABLE_EXISTS)
+        if faults:
+            return Refused(frozenset(faults))
+
+        def settle(answer: Any) -> None:
+            properties = dict(request.get("properties") or {})
+            expected = (location or self._new_place(identifier, answer.location)).rstrip("/")
+            table = self.tables[identifier] = Table(expected, properties)
+            self.same_location(answer.location, expected, identifier)
+            self._same_table(identifier, answer, table)
+
+        return Granted(settle)
+
+    def register_table(self, request: Mapping[str, Any]) -> Outcome:
+        """RegisterTable."""
+        identifier = names_of(request["id"])
+        faults = self._cannot_make(identifier)
+        mode = self._mode(request, "mode", ("Create", "Overwrite"), faults)
+        location = request["location"].rstrip("/")
+        if not self.known.in_full:
+            location = self.places.get(location, location)
+        faults |= self._cannot_be_at(identifier, location)
+        table = self.tables.get(identifier)
+        if identifier in self.namespaces or (table is not None and mode == "Create"):
+            faults.add(TABLE_EXISTS)
+        if table is not None and not table.is_lance:
+            faults |= {BAD_INPUT, TABLE_EXISTS}
+        if not location:
+            faults.add(BAD_INPUT)
+        stays = mode == "Overwrite" and table is not None and location == table.location
+        if self._location(identifier) is None and not stays and self.known.in_full:
+            faults.add(UNSUPPORTED)
+        if self.known.capabilities.storage_only:
+            own = {where for where, whose in self.deregistered.items() if whose == identifier}
+            if location not in own | ({table.location} if table is not None else set()):
+                faults.add(BAD_INPUT)
+        if faults:
+            return Refused(frozenset(faults))
+
+        def settle(answer: Any) -> None:
+            if self.known.capabilities.storage_only and table is not None:
+                self.deregistered[table.location] = identifier
+            self.deregistered.pop(location, None)
+            made = Table(location, dict(request.get("properties") or {}))
+            self.tables[identifier] = made
+            self.same_location(answer.location, location, identifier)
+            self._same_table(identifier, answer, made)
+
+        return Granted(settle)
+
+    def create_table(self, request: Mapping[str, Any], rows: Rows) -> Outcome:
+        """CreateTable."""
+        identifier = names_of(request["id"])
+        faults = self._cannot_make(identifier)
+        mode = self._mode(request, "mode", ("Create", "ExistOk", "Overwrite"), faults)
+        table = self.tables.get(identifier)
+        location: str | None
+        if table is None:
+            location = self._location(identifier)
+            if self.is_taken(identifier):
+                faults.add(TABLE_EXISTS)
+            faults |= self._cannot_be_at(identifier, location)
+        else:
+            location = table.location
+            if not table.is_lance or (mode == "Create" and location in self.datasets):
+                faults.add(TABLE_EXISTS)
+        kept = table is not None and location in self.datasets and mode == "ExistOk"
+        if rows.fault == "not arrow" or (rows.fault == "truncated" and not kept):
+            faults.add(BAD_INPUT)
+        properties = dict(request.get("properties") or {})
+        for key, value in (request.get("storage_options") or {}).items():
+            properties[STORAGE + key] = value
+        if table is not None and (kept or (mode != "Overwrite" and not properties)):
+            properties = table.properties
+        if table is not None and properties != table.properties and self._unsupported("AlterTable"):
+            faults.add(UNSUPPORTED)
+        if faults:
+            return Refused(frozenset(faults))
+
+        def settle(answer: Any) -> None:
+            where = location if table is not None else self._new_place(identifier, answer.location)
+            assert where is not None
+            if not kept:
+                if not self.known.in_full:  # whether the history goes on is left open
+                    self.datasets.pop(where, None)
+                self._write(where, rows, answer.version, replace=True)
+                self.tables[identifier] = Table(where, properties)
+            line = self.datasets[where].main
+            if not line.pending:
+                self.same(answer.version, max(line.versions), "version")
+            self.same_location(answer.location, where, identifier)
+            self._same_table(identifier, answer, self.tables[identifier])
+
+        # Whether Create fills a declared table, the protocol leaves open.
+        opens = not self.known.in_full and table is not None and mode == "Create"
+        return Granted(settle, frozenset({TABLE_EXISTS} if opens else ()))
+
+    def _write(self, location: str, rows: Rows, version: Any, *, replace: bool) -> None:
+        """Take over a commit to the main line; versions go up."""
+        if version is not None or self.known.in_full:
+            same(type(version), int, "type of the version")
+        dataset = self.datasets.get(location)
+        if dataset is None:
+            self.datasets[location] = Dataset.of(rows, version)
+        elif replace:
+            new = evolve(Snapshot.of(rows), indices=dataset.main.head.unknown())
+            dataset.main.write(new, version)
+        else:
+            dataset.main.write(dataset.main.head.with_rows(rows), version)
+        self.deleted.discard(location)
+
+    def deregister_table(self, request: Mapping[str, Any]) -> Outcome:
+        """DeregisterTable: the data stays."""
+        identifier = names_of(request["id"])
+        faults = self._without_table(identifier)
+        if faults:
+            return Refused(frozenset(faults | self._refused_names(*identifier)))
+
+        def settle(answer: Any) -> None:
+            table = self.tables.pop(identifier)
+            if self.known.capabilities.storage_only:
+                self.deregistered[table.location] = identifier
+            self._same_gone(identifier, answer, table)
+
+        return Granted(settle)
+
+    def drop_table(self, request: Mapping[str, Any]) -> Outcome:
+        """DropTable: the data goes."""
+        identifier = names_of(request["id"])
+        faults = self._without_table(identifier)
+        if faults:
+            return Refused(frozenset(faults | self._refused_names(*identifier)))
+
+        def settle(answer: Any) -> None:
+            table = self.tables.pop(identifier)
+            if self.datasets.pop(table.location, None) is not None:
+                self.reserved.discard(table.location)
+            self.deleted.add(table.location)
+            self._same_gone(identifier, answer, table)
+
+        return Granted(settle)
+
+    def _same_gone(self, identifier: Identifier, answer: Any, table: Table) -> None:
+        same(answer.id, list(identifier), "id")
+        self.same_location(answer.location, table.location, identifier)
+        self._same_table(identifier, answer, table)
+
+    def rename_table(self, request: Mapping[str, Any]) -> Outcome:
+        """RenameTable."""
+        identifier = names_of(request["id"])
+        parent = identifier[:-1]
+        if request.get("new_namespace_id") is not None:
+            parent = names_of(request["new_namespace_id"])
+        new = (*parent, request["new_table_name"])
+        faults = self._without_table(identifier)
+        if NO_TABLE in faults:
+            faults |= self._refused_names(*identifier)
+        faults |= self._refused_names(*new)
+        if not self._holds_tables(len(parent)):
+            faults.add(BAD_INPUT)
+        else:
+            faults |= self._without_parent(parent, making=True)
+            can = self.known.capabilities
+            if parent != identifier[:-1] and not can.rename_across:
+                faults.add(UNSUPPORTED)
+            if parent[: can.rename_within] != identifier[: can.rename_within]:
+                faults.add(UNSUPPORTED)
+        if self.is_taken(new):
+            faults.add(TABLE_EXISTS)
+        if faults:
+            if identifier in self.tables and not self.has_data(identifier):
+                self.doubtful.add(self.tables[identifier].location)
+            return Refused(frozenset(faults))
+
+        def settle(answer: Any) -> None:
+            table = self.tables.pop(identifier)
+            location = self.known.moved(table.location, new)
+            if location != table.location and table.location in self.datasets:
+                self.datasets[location] = self.datasets.pop(table.location)
+                self.deleted.add(table.location)
+            elif location == table.location and location not in self.datasets:
+                self.reserved.add(location)
+            self.deleted.discard(location)
+            self.tables[new] = evolve(table, location=location)
+
+        return Granted(settle)
+
+    def alter_table(self, request: Mapping[str, Any]) -> Outcome:
+        """AlterTable."""
+        identifier = names_of(request["id"])
+        faults = self._both(request) | self._without_table(identifier)
+        if NO_TABLE in faults:
+            faults |= self._refused_names(*identifier)
+        if faults:
+            return Refused(frozenset(faults))
+
+        def settle(answer: Any) -> None:
+            table = self.tables[identifier]
+            altered(table.properties, request)
+            self._same_table(identifier, answer, table)
+
+        return Granted(settle)

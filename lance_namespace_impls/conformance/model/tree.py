@@ -1,0 +1,55 @@
+"""What a namespace ought to answer: the protocol's rules over a tree in plain Python.
+
+Each method named like an operation's method tells what one call must give: `Refused` with the codes
+that are right, or `Granted`, which compares the answer and takes the change over. Where a request is
+wrong in more than one way, the code of any of its faults is right; an identifier that cannot be is
+named first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import define
+
+from .calls import Call
+from .history import HistoryRules
+from .known import Identifier
+from .state import Table
+
+__all__ = ["Table", "Tree"]
+
+
+@define
+class Tree(HistoryRules):
+    """The catalog and its storage as they should be."""
+
+    def everything(self) -> Iterator[Call]:
+        """Return the calls that read all there is."""
+        for namespace in [(), *self.namespaces]:
+            yield Call("ListNamespaces", {"id": list(namespace)})
+            yield Call("DescribeNamespace", {"id": list(namespace)})
+            for with_declared in (True, False):
+                request = {"id": list(namespace), "include_declared": with_declared}
+                yield Call("ListTables", request)
+        for identifier in {**self.tables, **dict.fromkeys(self.deregistered.values())}:
+            yield Call("DescribeTable", {"id": list(identifier), "check_declared": True})
+            yield from self.data_of(identifier)
+
+    def data_of(self, identifier: Identifier) -> Iterator[Call]:
+        """Return the calls that read what a table holds."""
+        request = {"id": list(identifier)}
+        yield Call("CountTableRows", request)
+        dataset = self.dataset_of(identifier)
+        if dataset is None:
+            return
+        yield Call("QueryTable", {**request, "vector": None, "k": 1000})
+        yield Call("ListTableVersions", request)
+        if dataset.tags:
+            yield Call("ListTableTags", request)
+        if dataset.branches:
+            yield Call("ListTableBranches", request)
+        if dataset.main.head.indices:
+            yield Call("ListTableIndices", request)
+        for branch in dataset.branches:
+            yield Call("QueryTable", {**request, "vector": None, "k": 1000, "branch": branch})
