@@ -22,7 +22,7 @@ def clean_up(lab: Lab, *, everything: bool, deadline: float | None) -> list[Entr
         deadline: when to stop, in monotonic time; None for no end.
     """
     left = []
-    for kind, identifier in lab.ledger.toremove(everything=everything):
+    for kind, identifier in lab.ledger.to_remove(everything=everything):
         if deadline is not None and time.monotonic() > deadline:
             break
         if remove(lab.target, kind, identifier):

@@ -339,7 +339,7 @@ def clean(target: Target, folder: Path) -> tuple[list[Entry], list[Entry]]:
     removed: list[Entry] = []
     left: list[Entry] = []
     for ledger in Ledger.unfinished(target.name, folder):
-        for kind, identifier in ledger.toremove(everything=True):
+        for kind, identifier in ledger.to_remove(everything=True):
             if ledger.is_ours(identifier) and remove(target, kind, identifier):
                 ledger.gone(kind, identifier)
                 removed.append((kind, identifier))
