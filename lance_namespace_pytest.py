@@ -12,10 +12,18 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Checks", "CheckItem", "pytest_addoption", "pytest_collection_modifyitems"]
+__all__ = [
+    "CheckItem",
+    "Checks",
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+]
 
 NAME = "lance-namespace"
 COULD_NOT_RUN = 2
+LEFT = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,47 +54,87 @@ def pytest_collection_modifyitems(
 
 
 class Checks(pytest.Collector):
-    """The checks, which run together when the first of them is asked for."""
+    """The checks: the first that is asked for reaches the server, and the last cleans up."""
 
-    _report: Mapping[str, Mapping[str, Any]] | None = None
+    _session: Any = None
+    _target: Any = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Return an item for each check."""
+        """Return an item for each check; those on all answers come last."""
         from lance_namespace_impls.conformance.checks import load_all
         from lance_namespace_impls.conformance.requirement import CHECKS
 
         load_all()
-        for check in CHECKS.values():
+        for check in sorted(CHECKS.values(), key=lambda check: check.run is None):
             yield CheckItem.from_parent(self, name=check.id)
 
     def entry(self, id: str) -> Mapping[str, Any]:
-        """Return how a check came out; the first call runs all that were chosen."""
-        if self._report is None:
-            chosen = [item.name for item in self.session.items if item.parent is self]
-            self._report = self._run(tuple(chosen))
-        return self._report[id]
+        """Run a check and return how it came out."""
+        from lance_namespace_impls.conformance.report import entry_of
+        from lance_namespace_impls.conformance.requirement import CHECKS
 
-    def _run(self, chosen: tuple[str, ...]) -> dict[str, Mapping[str, Any]]:
-        from lance_namespace_impls.conformance import CannotRunError, Options, check_url
+        if self._session is None:
+            self._start()
+        finding = self._session.run_one(CHECKS[id])
+        entry = entry_of(finding, self._target.name, self._connection)
+        found: Mapping[str, Any] = self._redactor.value(entry)
+        return found
+
+    def _start(self) -> None:
+        from lance_namespace_impls.conformance.api import url_target
         from lance_namespace_impls.conformance.ledger import state_folder
+        from lance_namespace_impls.conformance.redact import Redactor
+        from lance_namespace_impls.conformance.runner import CannotRunError, Options, Session
 
         option = self.config.getoption
         headers = dict(text.partition("=")[::2] for text in option(f"--{NAME}-header"))
         options = Options(
             under=tuple(name for name in option(f"--{NAME}-under").split("$") if name),
             read_only=option(f"--{NAME}-read-only"),
-            only=chosen,
+            max_seconds=float("inf"),
             folder=state_folder(),
         )
+        self._redactor = Redactor()
+        self._target, self._connection = url_target(
+            option(f"--{NAME}"), headers, option(f"--{NAME}-token"), self._redactor
+        )
+        self._session = Session(self._target, options)
         try:
-            report = check_url(
-                option(f"--{NAME}"), options, headers=headers, token=option(f"--{NAME}-token")
-            )
+            self._session.start()
         except CannotRunError as error:
             text = str(error).replace("--under", f"--{NAME}-under")
             text = text.replace("--read-only", f"--{NAME}-read-only")
             pytest.exit(f"--{NAME}: {text}", COULD_NOT_RUN)
-        return {entry["id"]: entry for entry in report["checks"]}
+
+    def finish(self) -> list[str]:
+        """Clean up; return the identifiers of what could not be removed."""
+        if self._session is None:
+            return []
+        try:
+            self._session.finish()
+        finally:
+            self._target.close()
+        return ["$".join(identifier) for _, identifier in self._session.outcome.leftovers]
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Name what could not be removed; no failure of a check is replaced by it."""
+    if left := config.stash.get(LEFT, []):
+        terminalreporter.write_sep("-", "left behind by the conformance checks")
+        for text in left:
+            terminalreporter.write_line(text)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Clean up after the last check."""
+    for parent in {item.parent for item in session.items if isinstance(item.parent, Checks)}:
+        try:
+            session.config.stash[LEFT] = parent.finish()
+        except Exception as error:  # noqa: BLE001 - the causes before it are to be seen first
+            session.config.stash[LEFT] = [f"cleaning up failed: {error}"]
 
 
 class CheckFailedError(Exception):

@@ -15,7 +15,16 @@ from .requirement import Result
 from .runner import Finding, Outcome
 from .scripts import as_curl, as_json, as_python, exchange_text
 
-__all__ = ["FORMAT", "document", "junit", "read_report", "schema", "worse", "write_report"]
+__all__ = [
+    "FORMAT",
+    "document",
+    "entry_of",
+    "junit",
+    "read_report",
+    "schema",
+    "worse",
+    "write_report",
+]
 
 FORMAT = 1
 """Version of the report's form."""
@@ -49,13 +58,14 @@ def document(outcome: Outcome, connection: str, redactor: Redactor) -> dict[str,
             "operations": None if outcome.claimed is None else sorted(outcome.claimed),
             "summary": {result.value: counts.get(result.value, 0) for result in Result},
             "leftovers": [[kind, *identifier] for kind, identifier in outcome.leftovers],
-            "checks": [_entry(f, outcome.target, connection) for f in outcome.findings],
+            "checks": [entry_of(f, outcome.target, connection) for f in outcome.findings],
         }
     )
     return found
 
 
-def _entry(finding: Finding, target: str, connection: str) -> dict[str, Any]:
+def entry_of(finding: Finding, target: str, connection: str) -> dict[str, Any]:
+    """Return how a check came out as the report has it, with secrets."""
     check = finding.check
     request, response = exchange_text(finding.reply.exchange if finding.reply else None)
     entry: dict[str, Any] = {

@@ -17,7 +17,16 @@ from .ledger import Entry, Ledger
 from .requirement import CHECKS, Check, Result, chosen
 from .shape import Shape, find_shape
 
-__all__ = ["CannotRunError", "Finding", "Options", "Outcome", "clean", "leftovers", "run"]
+__all__ = [
+    "CannotRunError",
+    "Finding",
+    "Options",
+    "Outcome",
+    "Session",
+    "clean",
+    "leftovers",
+    "run",
+]
 
 SHORTENING_SECONDS = 15.0
 """How long a failure's script is cut down, and the least where time is up."""
@@ -25,6 +34,7 @@ LEAST_SHORTENING_SECONDS = 3.0
 _NOT_HERE = (0, 1, 4, 13, 15, 16)
 """Codes that say that an object cannot be made in this place or by this caller."""
 BYSTANDER = "LN-SAFE-001"
+PREPARED = "what the check stands on to work"
 
 
 class CannotRunError(Exception):
@@ -99,24 +109,73 @@ def run(
     Raises:
         CannotRunError: nothing can be checked; the message says why.
     """
-    options = options or Options()
-    load_all()
-    started = time.monotonic()
-    ledger = Ledger(target.name, folder=options.folder)
-    lab = Lab(target=target, shape=Shape(base=options.under), ledger=ledger, seed=options.seed)
-    outcome = Outcome(target.name, options.seed)
+    session = Session(target, options, progress)
     try:
+        session.start()
+        session.run_all()
+    finally:
+        session.finish()
+    return session.outcome
+
+
+class Session:
+    """A run in steps: start, any checks one after another, finish.
+
+    Args:
+        target: what to check; it is not closed.
+        options: what may be done.
+        progress: is told of each check when it is done.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        options: Options | None = None,
+        progress: Callable[[Finding], None] = lambda finding: None,
+    ) -> None:
+        load_all()
+        self.options = options or Options()
+        self.outcome = Outcome(target.name, self.options.seed)
+        self._started = time.monotonic()
+        self._ledger = Ledger(target.name, folder=self.options.folder)
+        lab = Lab(
+            target=target,
+            shape=Shape(base=self.options.under),
+            ledger=self._ledger,
+            seed=self.options.seed,
+        )
+        deadline = self._started + self.options.max_seconds
+        self._runner = _Runner(lab, self.options, self.outcome, progress, deadline)
+
+    def start(self) -> None:
+        """Find out what the target can do, and make room to work in.
+
+        Raises:
+            CannotRunError: nothing can be checked; the message says why.
+        """
+        lab = self._runner.lab
         told = _reach(lab)
-        lab.claimed = outcome.claimed = told if options.claimed is None else options.claimed
-        if not options.read_only:
+        claimed = told if self.options.claimed is None else self.options.claimed
+        lab.claimed = self.outcome.claimed = claimed
+        if not self.options.read_only:
             find_shape(lab)
             _require_room(lab)
-        _Runner(lab, options, outcome, progress, started + options.max_seconds).run_all()
-    finally:
-        outcome.leftovers = clean_up(lab, everything=True, deadline=None)
-        ledger.close()
-        outcome.seconds = time.monotonic() - started
-    return outcome
+        self._runner.prepare()
+
+    def run_all(self) -> None:
+        """Run every check, then judge what all answers showed."""
+        self._runner.run_all()
+
+    def run_one(self, check: Check) -> Finding:
+        """Return how one check came out; one on all answers judges those so far."""
+        return self._runner.run_one(check)
+
+    def finish(self) -> None:
+        """Remove what the run made; the outcome has what could not be removed."""
+        lab = self._runner.lab
+        self.outcome.leftovers = clean_up(lab, everything=True, deadline=None)
+        self._ledger.close()
+        self.outcome.seconds = time.monotonic() - self._started
 
 
 def _reach(lab: Lab) -> frozenset[str] | None:
@@ -162,23 +221,38 @@ class _Runner:
     deadline: float
     bystanders: list[tuple[str, dict[str, Any], dict[str, Any]]] = field(factory=list)
     harm: Finding | None = None
+    have: frozenset[str] = frozenset()
+    """What the target has that checks ask for."""
     long: list[tuple[Failed, str]] = field(factory=list)
     """Failures that a shorter script may lead to, each with the id of its check."""
 
+    def prepare(self) -> None:
+        """Take stock before the first check."""
+        self._place_bystanders()
+        self.have = self.lab.shape.capabilities(self.lab.target.kind)
+
     def run_all(self) -> None:
         """Run every check, then judge what all answers showed."""
-        self._place_bystanders()
-        have = self.lab.shape.capabilities(self.lab.target.kind)
-        watched: list[Check] = []
-        for check in CHECKS.values():
-            if check.run is None:
-                watched.append(check)
-                continue
-            self._add(self._one(check, check.run, have))
-        for check in watched:
-            self._add(self._observed(check))
+        for check in sorted(CHECKS.values(), key=lambda check: check.run is None):
+            self._add(self._came_out(check))
         self._shorten()
         self._blame()
+
+    def run_one(self, check: Check) -> Finding:
+        """Return how one check came out, with its shortest script."""
+        finding = self._came_out(check)
+        prepared = finding.result is Result.NOT_REACHED and finding.reply is not None
+        if prepared and not self.outcome.failed():
+            finding = evolve(finding, result=Result.FAIL, expected=PREPARED)
+        self._add(finding)
+        self._shorten()
+        self.long.clear()
+        return self.outcome.findings[-1]
+
+    def _came_out(self, check: Check) -> Finding:
+        if check.run is None:
+            return self._observed(check)
+        return self._one(check, check.run, self.have)
 
     def _add(self, finding: Finding) -> None:
         self.outcome.findings.append(finding)
@@ -288,9 +362,7 @@ class _Runner:
         prepared = [f for f in findings if f.result is Result.NOT_REACHED and f.reply is not None]
         if prepared and not self.outcome.failed():
             first = findings.index(prepared[0])
-            findings[first] = evolve(
-                prepared[0], result=Result.FAIL, expected="what the check stands on to work"
-            )
+            findings[first] = evolve(prepared[0], result=Result.FAIL, expected=PREPARED)
 
     # --- others' objects
 

@@ -82,3 +82,48 @@ def test_without_the_option_nothing_of_the_kit_is_imported(pytester):
 def test_the_entry_point_has_the_module_s_name():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert project["project"]["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
+
+
+def test_each_check_runs_when_its_turn_comes(pytester, tmp_path):
+    pytester.makeconftest(
+        """
+        def pytest_runtest_teardown(item):
+            print("done", item.name, len(item.parent._session.outcome.findings))
+        """
+    )
+    with serving(memory(tmp_path, "mixed")) as uri:
+        found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-EXISTS", "-s")
+    found.stdout.fnmatch_lines([f"*done LN-TABLE-EXISTS-00{n} {n}*" for n in (1, 2, 3, 4)])
+
+
+def test_what_cannot_be_removed_hides_no_cause(pytester, tmp_path):
+    pytester.makeconftest(
+        """
+        import lance_namespace_impls.conformance.runner as runner
+
+        def clean_up(lab, everything, deadline):
+            if everything:
+                raise OSError("no way to clean up")
+            return []
+
+        runner.clean_up = clean_up
+        """
+    )
+    with pylance_server(tmp_path) as uri:
+        found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-CREATE-009")
+    assert found.ret == 1
+    found.stdout.fnmatch_lines(["*expected CreateTable to fail with code 1", "*no way to clean up*"])
+
+
+def test_nothing_stays_behind_after_an_interruption(pytester, tmp_path):
+    pytester.makeconftest(
+        """
+        def pytest_runtest_teardown(item):
+            raise KeyboardInterrupt
+        """
+    )
+    namespace = memory(tmp_path, "mixed")
+    with serving(namespace) as uri:
+        found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-EXISTS")
+        assert found.ret == pytest.ExitCode.INTERRUPTED
+        assert namespace.list_namespaces({}).namespaces == []

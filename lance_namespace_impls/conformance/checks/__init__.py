@@ -24,6 +24,7 @@ MODULES = (
     "history",
     "structure",
     "races",
+    "orders",
     "sequences",
 )
 """In the order in which they run: what others stand on comes first."""

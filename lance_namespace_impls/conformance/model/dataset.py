@@ -52,6 +52,8 @@ class Line:
     pending: list[tuple[Snapshot, bool]] = field(factory=list)
     """What was written since, whose versions have no known number yet, and whether a version must
     have been made of it."""
+    numbered: bool = True
+    """Whether the versions that answers tell are those of their own calls."""
     tells_all: bool = True
     """Whether all versions that a listing gives are in `versions`."""
 
@@ -75,9 +77,8 @@ class Line:
         Raises:
             Mismatch: the number is not that of a new version.
         """
-        if version is None:
-            if sure or snapshot != self.head:
-                self.pending.append((snapshot, sure))
+        if version is None or not self.numbered:
+            self.pending.append((snapshot, sure))
             return
         last = max(self.versions, default=0)
         if version < last or (sure and version == last):
@@ -127,6 +128,9 @@ class Dataset:
     branches: dict[str, Line] = Factory(dict)
     tags: dict[str, int] = Factory(dict)
     """Version of the main line that each tag names."""
+
+    remnants: bool = False
+    """Whether tags and branches of a table that was overwritten may still be there."""
 
     @classmethod
     def of(cls, rows: Rows, version: int | None) -> Dataset:

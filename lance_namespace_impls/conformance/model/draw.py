@@ -90,7 +90,7 @@ def data_call(
         chance: what is drawn with.
     """
     dataset = tree.dataset_of(identifier)
-    if dataset is None:
+    if dataset is None or (dataset.remnants and operation in _ON_MAIN):
         return None
     request: dict[str, Any] = {"id": list(identifier)}
     line = dataset.main

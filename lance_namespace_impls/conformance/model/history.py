@@ -75,8 +75,6 @@ class HistoryRules(RowRules):
             same_again = held == line.head
             indices = line.head.unknown() if not held.indices else None
             line.write(evolve(held, indices=indices), None, sure=not same_again)
-            if same_again:
-                line.tells_all = False
 
         return Granted(settle)
 

@@ -260,9 +260,11 @@ class TableRules(NamespaceRules):
             where = location if table is not None else self._new_place(identifier, answer.location)
             assert where is not None
             if not kept:
+                old = None
                 if not self.known.in_full:  # whether the history goes on is left open
-                    self.datasets.pop(where, None)
+                    old = self.datasets.pop(where, None)
                 self._write(where, rows, answer.version, replace=True)
+                self.datasets[where].remnants = old is not None
                 self.tables[identifier] = Table(where, properties)
             line = self.datasets[where].main
             if not line.pending:

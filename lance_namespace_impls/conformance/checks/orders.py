@@ -1,0 +1,204 @@
+"""Different calls at once: what they answer and leave behind must fit one order of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from ..lab import Lab, Skipped
+from ..machine import step_of
+from ..model import Call, Rows, value_of
+from ..orders import explain, start
+from ..requirement import check
+from .races import at_once
+
+_ORDER = "rest.yaml, the operations; protocol semantics, Modes and Errors, code 14"
+_TABLES = ["tables"]
+ROUNDS = 4
+COLUMNS = ("id", "name")
+
+
+def people_of(*numbers: int) -> Rows:
+    """Return rows of the columns id and name."""
+    return Rows({name: tuple(value_of(name, n) for n in numbers) for name in COLUMNS})
+
+
+def race(
+    lab: Lab,
+    make: Callable[[random.Random], tuple[Sequence[Call], Sequence[Call], Sequence[Call]]],
+) -> None:
+    """Judge rounds of calls at once.
+
+    Args:
+        lab: the bench.
+        make: returns what is made first, the calls at once, and what is looked at afterwards.
+    """
+    chance = random.Random(lab.seed)
+    for _ in range(ROUNDS):
+        before, calls, reads = make(chance)
+        tree = start(lab, before)
+        replies = at_once(lab, [step_of(call) for call in calls])
+        for reply in replies:
+            if reply.code == 0 and reply.step.operation not in lab.worked:
+                raise Skipped(reply.outcome())
+        explain(lab, tree, calls, replies, reads)
+
+
+def _query(lab: Lab, table: list[str]) -> Call:
+    return Call("QueryTable", {"id": table, "vector": lab.no_vector(), "k": 1000})
+
+
+@check("LN-ORDER-001", "CreateTable in modes Create and ExistOk at once fit one order.", _ORDER,
+       "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def create_create(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        table = lab.table_id()
+        calls = [
+            Call("CreateTable", {"id": table, "mode": chance.choice(("Create", "ExistOk"))}, rows)
+            for rows in (people_of(1), people_of(2, 3), people_of(4, 5, 6))
+        ]
+        return [], calls, [_query(lab, table)]
+
+    race(lab, make)
+
+
+@check("LN-ORDER-002", "A table that is declared and dropped at once fits one order.", _ORDER,
+       "DeclareTable", "DropTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def declare_drop(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        request = {"id": lab.table_id()}
+        calls = [Call("DeclareTable", request), Call("DropTable", request)]
+        calls.append(Call(chance.choice(("DropTable", "DeclareTable")), request))
+        before = [Call("DeclareTable", request)] if chance.randrange(2) else []
+        return before, calls, [Call("DescribeTable", request)]
+
+    race(lab, make)
+
+
+@check("LN-ORDER-003", "A namespace that is created and dropped at once fits one order.", _ORDER,
+       "CreateNamespace", "DropNamespace", "DescribeNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def namespace_create_drop(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        request = {"id": lab.namespace_id()}
+        calls = [
+            Call("CreateNamespace", request),
+            Call("DropNamespace", {**request, "mode": "Skip"}),
+            Call("CreateNamespace", {**request, "mode": chance.choice(("Create", "ExistOk"))}),
+        ]
+        before = [Call("CreateNamespace", request)] if chance.randrange(2) else []
+        return before, calls, [Call("DescribeNamespace", request)]
+
+    race(lab, make)
+
+
+@check("LN-ORDER-004", "Changes of a namespace's properties at once fit one order.", _ORDER,
+       "AlterNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+def alter_namespace(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        request = {"id": lab.namespace_id()}
+        return (
+            [Call("CreateNamespace", request)],
+            _alterations("AlterNamespace", request),
+            [Call("DescribeNamespace", request)],
+        )
+
+    race(lab, make)
+
+
+@check("LN-ORDER-005", "Changes of a table's properties at once fit one order.", _ORDER,
+       "AlterTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def alter_table(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        request = {"id": lab.table_id()}
+        return (
+            [Call("DeclareTable", request)],
+            _alterations("AlterTable", request),
+            [Call("DescribeTable", request)],
+        )
+
+    race(lab, make)
+
+
+def _alterations(operation: str, request: dict[str, list[str]]) -> list[Call]:
+    return [
+        Call(operation, {**request, "set_properties": {"k0": "one", "k1": "one"}}),
+        Call(operation, {**request, "set_properties": {"k2": "two"}, "unset_properties": ["k0"]}),
+        Call(operation, {**request, "set_properties": {"k1": "three"}}),
+    ]
+
+
+@check("LN-ORDER-006", "Rows that are appended and replaced at once fit one order.", _ORDER,
+       "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def append_overwrite(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        table = lab.table_id()
+        calls = [
+            Call("InsertIntoTable", {"id": table, "mode": mode}, people_of(number))
+            for mode, number in (("append", 5), ("overwrite", 6), ("append", 7))
+        ]
+        return [Call("CreateTable", {"id": table}, people_of(1))], calls, [_query(lab, table)]
+
+    race(lab, make)
+
+
+@check("LN-ORDER-007", "Updates and deletions of the same rows at once fit one order.", _ORDER,
+       "CreateTable", "UpdateTable", "DeleteFromTable", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
+def update_delete(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        request = {"id": lab.table_id()}
+        calls = [
+            Call("UpdateTable", {**request, "updates": [["name", "'a'"]], "predicate": "id > 1"}),
+            Call("DeleteFromTable", {**request, "predicate": "id > 2"}),
+            Call("UpdateTable", {**request, "updates": [["name", "'b'"]], "predicate": "id <= 3"}),
+        ]
+        before = [Call("CreateTable", request, people_of(1, 2, 3, 4))]
+        return before, calls, [_query(lab, request["id"])]
+
+    race(lab, make)
+
+
+@check("LN-ORDER-008", "A tag that is created at once with different versions fits one order.",
+       _ORDER, "CreateTable", "InsertIntoTable", "CreateTableTag", "GetTableTagVersion",
+       "ListTableVersions", capabilities=_TABLES)  # fmt: skip
+def tag_tag(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        request = {"id": lab.table_id()}
+        before = [
+            Call("CreateTable", request, people_of(1)),
+            Call("InsertIntoTable", {**request, "mode": "append"}, people_of(2)),
+            Call("ListTableVersions", request),
+        ]
+        calls = [Call("CreateTableTag", {**request, "tag": "t", "version": n}) for n in (1, 2)]
+        return before, calls, [Call("GetTableTagVersion", {**request, "tag": "t"})]
+
+    race(lab, make)
+
+
+@check("LN-ORDER-009", "A table that is renamed and dropped at once fits one order.", _ORDER,
+       "DeclareTable", "RenameTable", "DropTable", "DescribeTable",
+       capabilities=_TABLES)  # fmt: skip
+def rename_drop(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        request, new = {"id": lab.table_id()}, lab.table_id()
+        calls = [
+            Call("RenameTable", {**request, "new_table_name": new[-1]}),
+            Call("DropTable", request),
+        ]
+        reads = [Call("DescribeTable", request), Call("DescribeTable", {"id": new})]
+        return [Call("DeclareTable", request)], calls, reads
+
+    race(lab, make)
+
+
+@check("LN-ORDER-010", "A branch that is created twice at once is created once.", _ORDER,
+       "CreateTable", "CreateTableBranch", "ListTableBranches", capabilities=_TABLES)  # fmt: skip
+def branch_branch(lab: Lab) -> None:
+    def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
+        request = {"id": lab.table_id()}
+        calls = [Call("CreateTableBranch", {**request, "name": "side"})] * 2
+        before = [Call("CreateTable", request, people_of(1))]
+        return before, calls, [Call("ListTableBranches", request)]
+
+    race(lab, make)
