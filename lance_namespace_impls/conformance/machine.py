@@ -235,7 +235,8 @@ class Machine:
                 return Call("DeregisterTable", request)
             case "register":
                 held = {table.location for table in self.tree.tables.values()}
-                gone = [told for told, place in self.tree.places.items() if place not in held]
+                places = self.tree.places.items()
+                gone = [t for t, p in places if p not in held and p in self.tree.datasets]
                 if not gone or table is not None:
                     return None
                 return Call("RegisterTable", {**request, "location": chance.choice(gone)})

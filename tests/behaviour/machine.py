@@ -106,6 +106,8 @@ class NamespaceMachine(RuleBasedStateMachine):
         """Draw a call of an operation and compare what it gives."""
         call = data.draw(calls(self.world, operation))
         self.compare(data, call)
+        for numbers in list(self.tree.unnumbered()):
+            self.compare(None, numbers)
         self.world.look_at(call)
 
     def compare(self, data: DataObject | None, call: Call) -> None:

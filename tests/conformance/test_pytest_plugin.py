@@ -112,7 +112,9 @@ def test_what_cannot_be_removed_hides_no_cause(pytester, tmp_path):
     with pylance_server(tmp_path) as uri:
         found = run(pytester, "--lance-namespace", uri, "-k", "LN-TABLE-CREATE-009")
     assert found.ret == 1
-    found.stdout.fnmatch_lines(["*expected CreateTable to fail with code 1", "*no way to clean up*"])
+    found.stdout.fnmatch_lines(
+        ["*expected CreateTable to fail with code 1", "*no way to clean up*"]
+    )
 
 
 def test_nothing_stays_behind_after_an_interruption(pytester, tmp_path):

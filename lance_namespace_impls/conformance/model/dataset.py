@@ -31,7 +31,8 @@ class Snapshot:
 
     def with_rows(self, rows: Rows) -> Snapshot:
         """Return it with more rows."""
-        return evolve(self, records=(*self.records, *rows.records))
+        none = dict.fromkeys(self.columns)
+        return evolve(self, records=(*self.records, *({**none, **r} for r in rows.records)))
 
     def with_records(self, records: Iterable[Mapping[str, Any]]) -> Snapshot:
         """Return it with other rows; what indices of no rows become is left open."""

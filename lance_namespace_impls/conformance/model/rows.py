@@ -30,17 +30,15 @@ class RowRules(TableRules):
         missing = self._without_table(identifier)
         dataset = self.dataset_of(identifier)
         branch = request.get("branch")
-        line = None
+        line, opens = None, False
         if missing:
             faults |= missing | self._refused_names(*identifier)
         else:
             line = self._line(dataset, branch, faults)
-            if (
-                line is not None
-                and mode == "append"
-                and set(rows.columns) != set(line.head.columns)
-            ):
-                faults.add(BAD_SCHEMA)
+            if line is not None and mode == "append":
+                given, held = set(rows.columns), set(line.head.columns)
+                opens = given < held  # whether the others are filled with null is left open
+                faults |= set() if given <= held else {BAD_SCHEMA}
         if rows.fault is not None:
             faults.add(BAD_INPUT)
         if faults:
@@ -57,8 +55,8 @@ class RowRules(TableRules):
             self.same(answer.num_inserted_rows, len(rows), "num_inserted_rows")
 
         # Rows for a declared table are its first ones here; elsewhere it may have to be created.
-        opens = dataset is None and not self.known.in_full
-        return Granted(settle, frozenset({BAD_STATE} if opens else ()))
+        codes = {BAD_STATE} if dataset is None and not self.known.in_full else set()
+        return Granted(settle, frozenset(codes | ({BAD_SCHEMA} if opens else set())))
 
     def update_table(self, request: Mapping[str, Any]) -> Outcome:
         """UpdateTable."""

@@ -53,3 +53,10 @@ class Tree(HistoryRules):
             yield Call("ListTableIndices", request)
         for branch in dataset.branches:
             yield Call("QueryTable", {**request, "vector": None, "k": 1000, "branch": branch})
+
+    def unnumbered(self) -> Iterator[Call]:
+        """Return the calls that tell the numbers of versions that no answer told."""
+        for identifier in self.tables:
+            dataset = self.dataset_of(identifier)
+            if dataset is not None and dataset.main.pending:
+                yield Call("ListTableVersions", {"id": list(identifier)})

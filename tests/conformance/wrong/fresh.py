@@ -121,7 +121,7 @@ for _operation, _key in (
     ("ListAllTables", "include_declared"), ("DropNamespace", "behavior"),
     ("MergeInsertIntoTable", "when_not_matched_by_source_delete_filt"),
     ("DescribeTable", "load_detailed_metadata"), ("AlterNamespace", "unset_properties"),
-    ("CreateTable", "storage_options"), ("QueryTable", "filter"), ("ListTableVersions", "limit"),
+    ("QueryTable", "filter"), ("ListTableVersions", "limit"),
 ):  # fmt: skip
     add(f"{_operation} ignores {_key}", without(_operation, _key))
 
@@ -345,7 +345,6 @@ def undeleted(target: WrongTarget, step: Step) -> Reply | None:
 add("BatchDeleteTableVersions counts nothing", answer("BatchDeleteTableVersions", lambda a: {**a, "deleted_count": 0}))  # fmt: skip
 add("every version is listed as the newest", answer("ListTableVersions", lambda a: {**a, "versions": a["versions"][-1:] * len(a["versions"])}))  # fmt: skip
 add("the newest version is not listed", answer("ListTableVersions", lambda a: {**a, "versions": [v for v in a["versions"] if v["version"] < 3]}))  # fmt: skip
-add("RestoreTable forgets what came after", after("RestoreTable", lambda target, step: target.memory.update({repr(step.request["id"]): step.request["version"]})))  # fmt: skip
 add("the count is remembered over appends", sticky("CountTableRows", "InsertIntoTable"))
 add("the count is remembered over deletes", sticky("CountTableRows", "DeleteFromTable"))
 add("the count is remembered over merges", sticky("CountTableRows", "MergeInsertIntoTable"))

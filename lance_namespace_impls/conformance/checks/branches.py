@@ -1,0 +1,251 @@
+"""What names a branch works on that branch, and leaves the main line as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..exchange import Reply
+from ..lab import Lab, Skipped
+from ..requirement import check
+from ..rows import PEOPLE, people, stream
+
+_BRANCH = "rest.yaml, the field branch of the operations; lance format, branches"
+_TABLES = ["tables"]
+SIDE = "side"
+ALL = list(PEOPLE)
+
+
+def branched(lab: Lab) -> list[str]:
+    """Return a table of ten people with a branch that has one more."""
+    table = lab.new_table()
+    lab.given("CreateTableBranch", id=table, name=SIDE)
+    write(lab, "InsertIntoTable", stream(people(11)), id=table, branch=SIDE)
+    return table
+
+
+def write(
+    lab: Lab, operation: str, data: bytes | None = None, /, **request: Any
+) -> Mapping[str, Any]:
+    """Return the answer of an operation on a branch, which a target need not be able to do."""
+    return lab.maybe(operation, data, **request)
+
+
+def branch_ids(lab: Lab, table: list[str], branch: str | None = SIDE) -> list[int]:
+    """Return the ids on a branch."""
+    return sorted(branch_rows(lab, table, branch).rows.column("id").to_pylist())
+
+
+def branch_rows(lab: Lab, table: list[str], branch: str | None = SIDE) -> Reply:
+    """Return the reply to a query of a branch."""
+    request: dict[str, Any] = {"id": table, "vector": lab.no_vector(), "k": 1000}
+    reply = lab.call("QueryTable", **request, **({} if branch is None else {"branch": branch}))
+    if reply.code in (0, 13):
+        raise Skipped(f"QueryTable of a branch: {reply.outcome()}")
+    lab.must_succeed(reply)
+    return reply
+
+
+def columns_of(lab: Lab, table: list[str], branch: str | None) -> list[str]:
+    """Return the columns on a branch."""
+    return list(branch_rows(lab, table, branch).rows.column_names)
+
+
+@check("LN-BRANCH-006", "QueryTable and CountTableRows of a branch read that branch.", _BRANCH,
+       "CreateTableBranch", "InsertIntoTable", "QueryTable", "CountTableRows", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def read(lab: Lab) -> None:
+    table = branched(lab)
+    lab.same(branch_ids(lab, table), [*ALL, 11], "the ids of the branch")
+    lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
+    lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows of the branch")
+    lab.same(lab.count(table), len(ALL), "the rows of the main line")
+
+
+@check("LN-BRANCH-007", "UpdateTable of a branch changes that branch alone.", _BRANCH,
+       "CreateTableBranch", "UpdateTable", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def update(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "UpdateTable", id=table, branch=SIDE, predicate="id = 1", updates=[["name", "'b'"]])
+    for branch, expected in ((SIDE, "b"), (None, "n1")):
+        rows = branch_rows(lab, table, branch).rows.to_pylist()
+        lab.same({r["id"]: r["name"] for r in rows}[1], expected, f"the name on {branch or 'main'}")
+
+
+@check("LN-BRANCH-008", "DeleteFromTable of a branch changes that branch alone.", _BRANCH,
+       "CreateTableBranch", "DeleteFromTable", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def delete(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
+    lab.same(branch_ids(lab, table), ALL[:5], "the ids of the branch")
+    lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
+
+
+@check("LN-BRANCH-009", "MergeInsertIntoTable of a branch changes that branch alone.", _BRANCH,
+       "CreateTableBranch", "MergeInsertIntoTable", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def merge(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "MergeInsertIntoTable", stream(people(12)), id=table, branch=SIDE, on="id",
+          when_not_matched_insert_all=True)  # fmt: skip
+    lab.same(branch_ids(lab, table), [*ALL, 11, 12], "the ids of the branch")
+    lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
+
+
+@check("LN-BRANCH-010", "Columns that are added to a branch are added to that branch alone.",
+       _BRANCH, "CreateTableBranch", "AlterTableAddColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def add_columns(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "AlterTableAddColumns", id=table, branch=SIDE,
+          new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    lab.that("twice" in columns_of(lab, table, SIDE), "the column on the branch", "it is missing")
+    lab.that(
+        "twice" not in columns_of(lab, table, None), "no column on the main line", "it is there"
+    )
+
+
+@check("LN-BRANCH-011", "Columns that are dropped from a branch stay on the main line.", _BRANCH,
+       "CreateTableBranch", "AlterTableDropColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def drop_columns(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "AlterTableDropColumns", id=table, branch=SIDE, columns=["score"])
+    lab.that("score" not in columns_of(lab, table, SIDE), "no column on the branch", "it is there")
+    lab.that("score" in columns_of(lab, table, None), "the column on the main line", "it is gone")
+
+
+@check("LN-BRANCH-012", "Columns that are renamed on a branch keep their name on the main line.",
+       _BRANCH, "CreateTableBranch", "AlterTableAlterColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def rename_columns(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "AlterTableAlterColumns", id=table, branch=SIDE,
+          alterations=[{"path": "name", "rename": "label"}])  # fmt: skip
+    lab.that("label" in columns_of(lab, table, SIDE), "the new name on the branch", "the old one")
+    lab.that("name" in columns_of(lab, table, None), "the old name on the main line", "it is gone")
+
+
+@check("LN-BRANCH-013", "ListTableVersions and RestoreTable of a branch go by its versions.",
+       _BRANCH, "CreateTableBranch", "ListTableVersions", "RestoreTable", "QueryTable",
+       "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def versions(lab: Lab) -> None:
+    table = branched(lab)
+    listed = write(lab, "ListTableVersions", id=table, branch=SIDE).get("versions") or ()
+    numbers = sorted(entry["version"] for entry in listed)
+    lab.that(len(numbers) > 0, "versions of the branch", numbers)
+    write(lab, "DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
+    write(lab, "RestoreTable", id=table, branch=SIDE, version=numbers[-1])
+    lab.same(branch_ids(lab, table), [*ALL, 11], "the ids of the branch")
+    lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
+    main = [v["version"] for v in lab.ok("ListTableVersions", id=table).get("versions") or ()]
+    lab.same(main, [1], "the versions of the main line")
+
+
+@check("LN-BRANCH-014", "An index of a branch is on that branch alone.", _BRANCH,
+       "CreateTableBranch", "CreateTableScalarIndex", "ListTableIndices", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def index(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "CreateTableScalarIndex", id=table, branch=SIDE, column="id", index_type="BTREE",
+          name="by_id")  # fmt: skip
+    for branch, expected in (({"branch": SIDE}, ["by_id"]), ({}, [])):
+        found = write(lab, "ListTableIndices", id=table, **branch).get("indexes") or ()
+        where = "the branch" if branch else "the main line"
+        lab.same([entry["index_name"] for entry in found], expected, f"the indices of {where}")
+
+
+@check("LN-BRANCH-015", "DropTableIndex of a branch keeps the index of the main line.", _BRANCH,
+       "CreateTableScalarIndex", "CreateTableBranch", "DropTableIndex", "ListTableIndices",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def drop_index(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
+    lab.given("CreateTableBranch", id=table, name=SIDE)
+    on_branch = write(lab, "ListTableIndices", id=table, branch=SIDE).get("indexes") or ()
+    if not on_branch:
+        raise Skipped("a branch starts without indices here")
+    write(lab, "DropTableIndex", id=table, branch=SIDE, index_name="by_id")
+    kept = lab.ok("ListTableIndices", id=table).get("indexes") or ()
+    lab.same([entry["index_name"] for entry in kept], ["by_id"], "the indices of the main line")
+
+
+@check("LN-BRANCH-016", "DescribeTable of a branch describes that branch.", _BRANCH,
+       "CreateTableBranch", "DescribeTable", "AlterTableAddColumns", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def describe(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "AlterTableAddColumns", id=table, branch=SIDE,
+          new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    answer = lab.maybe("DescribeTable", id=table, branch=SIDE, load_detailed_metadata=True)
+    names = [f["name"] for f in (answer.get("schema") or {}).get("fields") or ()]
+    if names:
+        lab.that("twice" in names, "the branch's column", names)
+
+
+@check("LN-BRANCH-017", "GetTableStats of a branch counts its rows.", _BRANCH,
+       "CreateTableBranch", "GetTableStats", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def stats(lab: Lab) -> None:
+    table = branched(lab)
+    answer = write(lab, "GetTableStats", id=table, branch=SIDE)
+    lab.same(answer.get("num_rows"), len(ALL) + 1, "num_rows of the branch")
+    lab.same(
+        lab.ok("GetTableStats", id=table).get("num_rows"), len(ALL), "num_rows of the main line"
+    )
+
+
+@check("LN-BRANCH-018", "Metadata that is set on a branch is not the main line's.", _BRANCH,
+       "CreateTableBranch", "UpdateTableSchemaMetadata", "UpdateFieldMetadata", "DescribeTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def metadata(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "UpdateTableSchemaMetadata", id=table, branch=SIDE, metadata={"side": "1"})
+    write(lab, "UpdateFieldMetadata", id=table, branch=SIDE,
+          updates=[{"path": "name", "metadata": {"side": "1"}}])  # fmt: skip
+    answer = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
+    schema = answer.get("schema") or {}
+    lab.that("side" not in (schema.get("metadata") or {}), "no metadata on the main line", schema)
+    fields = [f for f in schema.get("fields") or () if (f.get("metadata") or {}).get("side")]
+    lab.same(fields, [], "fields of the main line with the branch's metadata")
+
+
+@check("LN-BRANCH-019", "from_branch starts a branch at another branch.", _BRANCH,
+       "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def from_branch(lab: Lab) -> None:
+    table = branched(lab)
+    write(lab, "CreateTableBranch", id=table, name="second", from_branch=SIDE)
+    lab.same(lab.count(table, branch="second"), len(ALL) + 1, "the rows of the second branch")
+
+
+@check("LN-BRANCH-020", "A branch starts at the newest version unless another is asked for.",
+       _BRANCH, "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def from_newest(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    lab.ok("CreateTableBranch", id=table, name=SIDE)
+    lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows of the branch")
+
+
+@check("LN-BRANCH-021", "A branch that was dropped and created again has none of its old rows.",
+       _BRANCH, "CreateTableBranch", "DeleteTableBranch", "CountTableRows", "InsertIntoTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def again(lab: Lab) -> None:
+    table = branched(lab)
+    lab.ok("DeleteTableBranch", id=table, name=SIDE)
+    lab.ok("CreateTableBranch", id=table, name=SIDE)
+    lab.same(lab.count(table, branch=SIDE), len(ALL), "the rows of the new branch")
+
+
+@check("LN-BRANCH-022", "A branch that is missing cannot be read or written.", _BRANCH,
+       "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def missing(lab: Lab) -> None:
+    table = branched(lab)
+    codes = [4, 11, 13, 22]
+    lab.refused("CountTableRows", codes, id=table, branch="none")
+    lab.refused("InsertIntoTable", codes, stream(people(12)), id=table, branch="none")
+    lab.same(lab.count(table), len(ALL), "the rows of the main line")
