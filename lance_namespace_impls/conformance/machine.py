@@ -75,8 +75,8 @@ def known_of(lab: Lab) -> Known:
         unproven = operation not in lab.worked and operation not in (lab.claimed or ())
         optional = any(request.get(key) for key in _MIGHT_NOT_TAKE)
         changes = operation in ("AlterNamespace", "AlterTable", "RegisterTable")
-        # Lance keeps no branches in some local folders.
-        if operation == "CreateTableBranch" or optional or changes:
+        # Lance keeps no branches and tags in some local folders.
+        if operation in ("CreateTableBranch", "CreateTableTag") or optional or changes:
             return _NOT_DONE | {15, 19}
         return frozenset({0} if unproven else ())
 

@@ -44,8 +44,8 @@ MAIN = "main"
 _TAG = re.compile(r"[A-Za-z0-9._-]+")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: \S*_refs/tags/")
-# pylance escapes these in the path of a local table once more when it makes a branch, whose files
-# then come to lie in another folder beside the table.
+# pylance escapes these in the path of a local table once more when it makes a branch or a tag, whose
+# files then come to lie in another folder beside the table.
 _ESCAPED = re.compile(r"[^ -~]|[\"#%*<>?\[\\\]^`{|}~]")
 # What pylance says to those who were too late with a branch.
 _TAKEN = re.compile(r"Dataset already exists|Clone operation should not enter build_manifest")
@@ -119,12 +119,14 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
         TableTagAlreadyExistsError: code 9.
         TableVersionNotFoundError: code 11.
         TableBranchNotFoundError: code 22.
+        UnsupportedError: code 0, Lance cannot keep tags of a table in such a folder.
     """
     if not _TAG.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         raise InvalidInputError(
             f"CreateTableTag: {_shown(name)} cannot be the name of a tag: it is of ASCII letters, "
             f"digits, '.', '-' and '_', and of {MAX_NAME_LENGTH} characters at most"
         )
+    _require_plain_path(dataset, "CreateTableTag", "tag")
     require_branch(dataset, branch)
     with _ref_errors(name, version, branch):
         dataset.tags.create(name, version if branch is None else (branch, version))
@@ -224,6 +226,16 @@ def branches(dataset: Any) -> dict[str, BranchContents]:
     }
 
 
+def _require_plain_path(dataset: Any, operation: str, what: str) -> None:
+    """Raise UnsupportedError where Lance would keep a tag or branch beside the table."""
+    if "://" not in dataset.uri and (found := _ESCAPED.search(dataset.uri)):
+        raise UnsupportedError(
+            f"{operation} is not supported: Lance would write the {what} into another folder, "
+            f"since {found[0]!r} stands in the local path {dataset.uri!r}; "
+            "keep the table in a folder without such characters"
+        )
+
+
 def create_branch(
     dataset: Any, name: str, from_branch: str | None, from_version: int | None
 ) -> None:
@@ -236,12 +248,7 @@ def create_branch(
         TableVersionNotFoundError: code 11.
         UnsupportedError: code 0, Lance cannot keep branches of a table in such a folder.
     """
-    if "://" not in dataset.uri and (found := _ESCAPED.search(dataset.uri)):
-        raise UnsupportedError(
-            "CreateTableBranch is not supported: Lance would write the branch into another folder, "
-            f"since {found[0]!r} stands in the local path {dataset.uri!r}; "
-            "keep the table in a folder without such characters"
-        )
+    _require_plain_path(dataset, "CreateTableBranch", "branch")
     # pylance escapes it twice on its way to the name of a file.
     if len(quote(quote(name, safe=""), safe="")) > MAX_NAME_LENGTH:
         raise InvalidInputError(

@@ -61,9 +61,9 @@ class Subject(Known):
     name: str
 
     may_refuse: Callable[[str, Mapping[str, Any]], frozenset[int]] = lambda operation, request: (
-        frozenset({0} if operation == "CreateTableBranch" else ())
+        frozenset({0} if operation in ("CreateTableBranch", "CreateTableTag") else ())
     )
-    """Lance keeps no branches in a local path with characters that it escapes."""
+    """Lance keeps no branches and tags in a local path with characters that it escapes."""
 
     connect: Callable[[], Namespace]
     """Connects to the catalog under test; every connection sees the same catalog."""

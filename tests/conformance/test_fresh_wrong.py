@@ -9,6 +9,7 @@ from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Finding, Options, run
 
 from .targets import memory
+from .wrong import fresh_answers  # noqa: F401 - adds its own
 from .wrong.fresh import FRESH
 from .wrong.python import WrongTarget
 

@@ -130,12 +130,14 @@ def rename_columns(lab: Lab) -> None:
 
 @check("LN-BRANCH-013", "ListTableVersions and RestoreTable of a branch go by its versions.",
        _BRANCH, "CreateTableBranch", "ListTableVersions", "RestoreTable", "QueryTable",
-       "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+       "DescribeTableVersion", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def versions(lab: Lab) -> None:
     table = branched(lab)
     listed = write(lab, "ListTableVersions", id=table, branch=SIDE).get("versions") or ()
     numbers = sorted(entry["version"] for entry in listed)
     lab.that(len(numbers) > 0, "versions of the branch", numbers)
+    newest = write(lab, "DescribeTableVersion", id=table, branch=SIDE).get("version") or {}
+    lab.same(newest.get("version"), numbers[-1], "the newest version of the branch")
     write(lab, "DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
     write(lab, "RestoreTable", id=table, branch=SIDE, version=numbers[-1])
     lab.same(branch_ids(lab, table), [*ALL, 11], "the ids of the branch")

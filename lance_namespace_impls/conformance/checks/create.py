@@ -181,6 +181,8 @@ def fills_declared(lab: Lab) -> None:
     reply = lab.call("CreateTable", plain(1, 2), id=table)
     if reply.code == 5:  # the source leaves open which mode fills a declared table
         reply = lab.call("CreateTable", plain(1, 2), id=table, mode="Overwrite")
+    if reply.code == 0:
+        lab.must_succeed(reply)
     if not reply.succeeded:
         raise Failed("a declared table to be filled", reply.outcome(), reply)
     lab.same(lab.count(table), 2, "the number of rows")

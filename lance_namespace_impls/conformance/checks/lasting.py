@@ -374,14 +374,34 @@ def space_in_names(lab: Lab) -> None:
         raise Failed("the name with a space to be missing", reply.outcome(), reply)
 
 
-@check("LN-NAME-008", "Keys of properties keep their case, and values their spaces and length.",
+GIVEN = {"camelCase": "x", "spaces": "  a b  ", "long": "x" * 1000, "empty": ""}
+
+
+@check("LN-NAME-008", "Keys of a table's properties keep their case, values spaces and length.",
        "rest.yaml, AlterTableRequest and DeclareTableRequest", "DeclareTable", "DescribeTable",
        level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def properties_as_given(lab: Lab) -> None:
     table = lab.table_id()
-    given = {"camelCase": "x", "spaces": "  a b  ", "long": "x" * 1000, "empty": ""}
-    lab.maybe("DeclareTable", id=table, properties=given)
-    lab.has(lab.ok("DescribeTable", id=table).get("properties"), given, "the properties")
+    lab.maybe("DeclareTable", id=table, properties=GIVEN)
+    lab.has(lab.ok("DescribeTable", id=table).get("properties"), GIVEN, "the properties")
+    changed = {"otherCase": "  y  ", "alsoEmpty": ""}
+    reply = lab.call("AlterTable", id=table, set_properties=changed)
+    if reply.succeeded:
+        lab.has(lab.ok("DescribeTable", id=table).get("properties"), changed, "the properties")
+
+
+@check("LN-NAME-009", "Keys of a namespace's properties keep their case, values spaces and length.",
+       "rest.yaml, CreateNamespaceRequest and AlterNamespaceRequest", "CreateNamespace",
+       "DescribeNamespace", level=Level.SHOULD, capabilities=["namespaces"])  # fmt: skip
+def namespace_properties_as_given(lab: Lab) -> None:
+    namespace = lab.namespace_id()
+    lab.maybe("CreateNamespace", id=namespace, properties=GIVEN)
+    lab.has(lab.ok("DescribeNamespace", id=namespace).get("properties"), GIVEN, "the properties")
+    changed = {"otherCase": "  y  ", "alsoEmpty": ""}
+    reply = lab.call("AlterNamespace", id=namespace, set_properties=changed)
+    if reply.succeeded:
+        found = lab.ok("DescribeNamespace", id=namespace).get("properties")
+        lab.has(found, changed, "the properties")
 
 
 # --- one of several at once

@@ -84,6 +84,8 @@ class State:
         more = self.known.may_refuse(call.operation, call.request)
         if isinstance(outcome, Granted) and more:
             return evolve(outcome, or_codes=outcome.or_codes | more)
+        if isinstance(outcome, Refused):  # what cannot be done need not be looked at
+            return Refused(outcome.codes | (more & {UNSUPPORTED}))
         return outcome
 
     def copy(self) -> Self:

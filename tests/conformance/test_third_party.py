@@ -1,0 +1,64 @@
+"""What someone sees who installs the wheel and points three lines of pytest at a server of theirs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SERVER = Path(__file__).with_name("third_party") / "server.py"
+TEST = """\
+from lance_namespace_impls import conformance
+def test_server():
+    conformance.require(conformance.check_url("{address}"))
+"""
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    process = subprocess.Popen([sys.executable, SERVER], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
+    process.terminate()
+    process.wait()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An empty project with an environment that has the wheel, beside the installed dependencies."""
+    wheels = tmp_path / "wheels"
+    pip = [sys.executable, "-m", "pip"]
+    build = [*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", wheels, ROOT]
+    subprocess.run(build, check=True)
+    (wheel,) = wheels.glob("*.whl")
+    target = tmp_path / "site"
+    install = [*pip, "install", "-q", "--no-deps", "--no-index", "--target", target, wheel]
+    subprocess.run(install, check=True)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.slow
+def test_a_mistake_is_red_with_a_message_that_leads_to_it(project: Path, address: str):
+    (project / "test_server.py").write_text(TEST.format(address=address))
+    packages = sysconfig.get_path("purelib")
+    # Without the .pth files of the environment: what is imported is the wheel's.
+    environment = {
+        "PYTHONPATH": f"{project.parent / 'site'}:{packages}",
+        "XDG_STATE_HOME": str(project / "state"),
+    }
+    command = [sys.executable, "-S", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    found = subprocess.run(
+        command, cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert "LN-TABLE-DECLARE-004 DeclareTable of one that exists is code 5." in found.stdout
+    assert "expected DeclareTable to fail with code 5; got" in found.stdout
+    assert "DeclareTable {'id': [" in found.stdout
+    assert "site/lance_namespace_impls" in found.stdout or "1 failed" in found.stdout
