@@ -26,6 +26,7 @@ MODULES = (
     "branches",
     "settings",
     "lasting",
+    "afterwards",
     "races",
     "orders",
     "sequences",

@@ -23,7 +23,10 @@ def at_once(lab: Lab, steps: list[Step]) -> list[Reply]:
         lab.prepare(step)
     with ThreadPoolExecutor(len(steps)) as pool:
         replies = list(pool.map(lab.target.call, steps))
-    return [lab.judge(reply) for reply in replies]
+    judged = [lab.judge(reply) for reply in replies]
+    for step in steps:  # what one call removed another may have made afterwards
+        lab.prepare(step)
+    return judged
 
 
 def one_wins(lab: Lab, replies: list[Reply], losers: list[int]) -> None:

@@ -1,0 +1,99 @@
+"""More answers that must follow each change at once: each call is asked before and after."""
+
+from __future__ import annotations
+
+from ..lab import Lab
+from ..requirement import check
+from ..rows import PEOPLE, people, stream
+
+_AT_ONCE = "rest.yaml, the operations: each answer is that of the state at its time"
+_TABLES = ["tables"]
+
+
+@check("LN-FRESH-006", "Counts and rows follow restores and new columns at once.", _AT_ONCE,
+       "RestoreTable", "AlterTableAddColumns", "InsertIntoTable", "CountTableRows", "QueryTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def restores(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    lab.same(lab.count(table), len(PEOPLE) + 1, "the number of rows")
+    lab.ok("RestoreTable", id=table, version=1)
+    lab.same(lab.count(table), len(PEOPLE), "the number of rows")
+    before = lab.query(table).column_names
+    lab.ok("AlterTableAddColumns", id=table,
+           new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    lab.same(lab.query(table).column_names, [*before, "twice"], "the columns")
+
+
+@check("LN-FRESH-007", "ListTables and DescribeTable follow RenameTable at once.", _AT_ONCE,
+       "RenameTable", "ListTables", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def renames(lab: Lab) -> None:
+    table, new = lab.any_table(), lab.table_id()
+    parent = table[:-1]
+
+    def shown() -> list[bool]:
+        names = lab.walk("ListTables", "tables", id=parent, limit=1000)
+        found = [t[-1] in names for t in (table, new)]
+        return found + [lab.exists("TableExists", t) for t in (table, new)]
+
+    lab.same(shown(), [True, False, True, False], "whether each name is there")
+    lab.ok("RenameTable", id=table, new_table_name=new[-1])
+    lab.same(shown(), [False, True, False, True], "whether each name is there")
+
+
+@check("LN-FRESH-008", "Answers on namespaces follow each change at once.", _AT_ONCE,
+       "CreateNamespace", "DropNamespace", "ListNamespaces", "NamespaceExists",
+       capabilities=["namespaces"])  # fmt: skip
+def namespaces(lab: Lab) -> None:
+    namespace = lab.namespace_id()
+
+    def shown() -> list[bool]:
+        names = lab.walk("ListNamespaces", "namespaces", id=namespace[:-1], limit=1000)
+        described = lab.call("DescribeNamespace", id=namespace)
+        if not described.succeeded:
+            lab.must_fail(described, [1])
+        there = lab.exists("NamespaceExists", namespace)
+        return [namespace[-1] in names, there, described.succeeded]
+
+    for _ in range(2):
+        lab.same(shown(), [False] * 3, "whether the namespace is there")
+        lab.ok("CreateNamespace", id=namespace)
+        lab.same(shown(), [True] * 3, "whether the namespace is there")
+        lab.ok("DropNamespace", id=namespace)
+
+
+@check("LN-FRESH-009", "Properties follow each change at once.", _AT_ONCE, "AlterNamespace",
+       "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+def properties(lab: Lab) -> None:
+    namespace = lab.new_namespace()
+    for value in ("one", "two"):
+        lab.ok("DescribeNamespace", id=namespace)
+        lab.maybe("AlterNamespace", id=namespace, set_properties={"key": value})
+        found = lab.ok("DescribeNamespace", id=namespace).get("properties")
+        lab.has(found, {"key": value}, "the properties")
+
+
+@check("LN-FRESH-010", "GetTableStats follows deletions at once.", _AT_ONCE, "GetTableStats",
+       "DeleteFromTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def stats(lab: Lab) -> None:
+    table = lab.new_table()
+    for left in (9, 8):
+        lab.ok("GetTableStats", id=table)
+        lab.ok("DeleteFromTable", id=table, predicate=f"id > {left}")
+        lab.same(lab.ok("GetTableStats", id=table).get("num_rows"), left, "num_rows")
+
+
+@check("LN-FRESH-011", "Branches follow each change at once.", _AT_ONCE, "CreateTableBranch",
+       "DeleteTableBranch", "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branches(lab: Lab) -> None:
+    table = lab.new_table()
+
+    def shown() -> list[str]:
+        found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+        return sorted(name for name in found if name != "main")
+
+    lab.same(shown(), [], "the branches")
+    lab.ok("CreateTableBranch", id=table, name="side")
+    lab.same(shown(), ["side"], "the branches")
+    lab.ok("DeleteTableBranch", id=table, name="side")
+    lab.same(shown(), [], "the branches")
