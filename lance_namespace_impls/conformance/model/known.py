@@ -44,6 +44,10 @@ class Known:
     """Default location of a table, from its identifier and its namespace's properties; None where
     the catalog chooses it, and takes no location from outside (code 0)."""
 
+    registers: bool = False
+    """Where the catalog chooses the location of a new table: whether one can be registered at
+    another all the same; a declared one cannot (code 13)."""
+
     moved: Callable[[str, Identifier], str] = lambda location, identifier: location
     """Location of a table after it was renamed, from the one before and the new identifier."""
 

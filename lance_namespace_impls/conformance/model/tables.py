@@ -49,8 +49,7 @@ class TableRules(NamespaceRules):
             self.same(answer.namespace, list(identifier[:-1]), "namespace")
             self.same_location(answer.location, table.location, identifier)
             if self.known.in_full:
-                managed = self.known.capabilities.managed_versioning
-                same(answer.managed_versioning, managed, "managed_versioning")
+                same(answer.managed_versioning, False, "managed_versioning")
             self._same_table(identifier, answer, table)
             if self.known.in_full:
                 asked = bool(request.get("with_table_uri"))
@@ -173,7 +172,7 @@ class TableRules(NamespaceRules):
         if location == "":
             faults.add(BAD_INPUT)
         if location is not None and self._location(identifier) is None:
-            faults.add(UNSUPPORTED)
+            faults.add(BAD_INPUT if self.known.registers else UNSUPPORTED)
         if self.known.capabilities.storage_only and location is not None:
             faults |= set() if location.rstrip("/") == self._location(identifier) else {BAD_INPUT}
             if self._is_occupied(location.rstrip("/")):
@@ -207,7 +206,8 @@ class TableRules(NamespaceRules):
         if not location:
             faults.add(BAD_INPUT)
         stays = mode == "Overwrite" and table is not None and location == table.location
-        if self._location(identifier) is None and not stays and self.known.in_full:
+        registers = stays or self.known.registers or not self.known.in_full
+        if self._location(identifier) is None and not registers:
             faults.add(UNSUPPORTED)
         if self.known.capabilities.storage_only:
             own = {where for where, whose in self.deregistered.items() if whose == identifier}
