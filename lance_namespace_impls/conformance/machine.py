@@ -151,7 +151,7 @@ class Machine:
     # --- playing
 
     def play(self, moves: Sequence[Move]) -> None:
-        """Make moves, then compare everything.
+        """Play moves, then compare everything.
 
         Raises:
             Failed: an answer is not what the model expects.
@@ -166,7 +166,7 @@ class Machine:
         self._listing(Move("children", "a", number=1))
 
     def make(self, move: Move) -> None:
-        """Make one move, where there is something that it fits."""
+        """Play one move, where there is something that it fits."""
         if move.kind in ("list", "children"):
             self._listing(move)
             return
@@ -175,7 +175,7 @@ class Machine:
             self.try_call(call)
 
     def try_call(self, call: Call) -> None:
-        """Make a call, unless the target does not support its operation."""
+        """Call an operation, unless the target does not support its operation."""
         claimed = self.lab.claimed
         if claimed is not None and call.operation not in claimed:
             return

@@ -17,7 +17,7 @@ _TRY_AGAIN = (14, 17, 21)
 
 
 def start(lab: Lab, calls: Sequence[Call]) -> Tree:
-    """Make calls one after another, and return the model of what is there then.
+    """Return the model of what is there after calls that are made one after another.
 
     Raises:
         Failed: an answer is not what the model expects.
