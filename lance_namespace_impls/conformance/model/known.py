@@ -54,6 +54,9 @@ class Known:
     shared_locations: bool = True
     """Whether tables can be at the location of another; where not, it is refused (code 13)."""
 
+    managed: bool = False
+    """Whether the catalog keeps the versions of the tables."""
+
     takes_location: Callable[[Identifier, str, str | None], bool] = (
         lambda identifier, location, current: True
     )

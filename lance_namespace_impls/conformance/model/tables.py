@@ -49,7 +49,7 @@ class TableRules(NamespaceRules):
             self.same(answer.namespace, list(identifier[:-1]), "namespace")
             self.same_location(answer.location, table.location, identifier)
             if self.known.in_full:
-                same(answer.managed_versioning, False, "managed_versioning")
+                same(answer.managed_versioning, self.known.managed, "managed_versioning")
             self._same_table(identifier, answer, table)
             if self.known.in_full:
                 asked = bool(request.get("with_table_uri"))
@@ -163,9 +163,10 @@ class TableRules(NamespaceRules):
         """DeclareTable."""
         identifier = names_of(request["id"])
         faults = self._cannot_make(identifier)
-        faults |= self._cannot_be_at(
-            identifier, request.get("location") or self._location(identifier)
-        )
+        if request.get("location") or not self._is_occupied(self._location(identifier)):
+            faults |= self._cannot_be_at(
+                identifier, request.get("location") or self._location(identifier)
+            )
         if self.is_taken(identifier):
             faults.add(TABLE_EXISTS)
         location = request.get("location")
@@ -238,7 +239,8 @@ class TableRules(NamespaceRules):
             location = self._location(identifier)
             if self.is_taken(identifier):
                 faults.add(TABLE_EXISTS)
-            faults |= self._cannot_be_at(identifier, location)
+            if not self._is_occupied(location):  # else there is a place beside it
+                faults |= self._cannot_be_at(identifier, location)
         else:
             location = table.location
             if not table.is_lance or (mode == "Create" and location in self.datasets):
