@@ -25,6 +25,7 @@ OPERATION_KEYS = (
     "x-codes",
     "x-action",
     "x-repeatable",
+    "x-draft",
     "x-body-field",
     "x-response-field",
 )
@@ -231,7 +232,7 @@ def _operation(operation: dict[str, Any]) -> Iterator[tuple[str, str]]:
             wanted = "a list of error codes"
         elif key == "x-action":
             fine, wanted = value in ACTIONS, " or ".join(ACTIONS)
-        elif key == "x-repeatable":
+        elif key in ("x-repeatable", "x-draft"):
             fine, wanted = isinstance(value, bool), "true or false"
         else:
             fine, wanted = isinstance(value, str), "a name"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import keyword
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from .document import Document, Problem, SpecError
@@ -13,6 +15,7 @@ from .parse import parse
 from .published import breaking_changes
 from .render import HEADER, render
 from .tools import ToolError, check_tools
+from .upstream import differences, read
 
 HERE = Path(__file__).resolve().parent
 # A checkout has rest.yaml beside codegen/; an installed package carries it inside.
@@ -21,24 +24,33 @@ SPEC = HERE / "rest.yaml" if INSTALLED else HERE.parent / "rest.yaml"
 OUT = Path("generated") if INSTALLED else HERE.parent / "generated"
 PACKAGE = "lance_namespace_client"
 PUBLISHED = "openapi.json"
+ALL = "*"
+GENERATED = b"# Generated from "
+PROGRAM = f"python -m {__package__}"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Write or check the generated package; the exit status is 1 where something is wrong."""
-    options = _arguments(arguments)
-    target: Path = options.out / PACKAGE
+def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
+    """Write or check the generated package; the exit status is 1 where something is wrong.
+
+    Args:
+        arguments: the command line; that of the process unless given.
+        program: what the command is called, which files and messages name.
+    """
+    options = _arguments(arguments, program)
+    target: Path = options.out / options.package
     try:
         check_tools()
         document = Document(options.spec)
+        if options.check_upstream is not None:
+            return _compare(document, options.check_upstream)
         spec = parse(document)
-        if not options.allow_breaking:
-            published = target / PUBLISHED
-            if options.published or published.exists():
-                _refuse_breaking(document, options.published or published)
-        texts = render(spec)
+        allowed = frozenset(options.allow_breaking or ())
+        if ALL not in allowed and (published := options.published or _last(target)) is not None:
+            _refuse_breaking(document, published, allowed)
+        texts = render(spec, _header(options, program))
         differing = _differences(target, texts)
         if options.check:
-            return _report(target, differing)
+            return _report(target, differing, program)
         _write(target, texts, differing)
     except (SpecError, ToolError) as error:
         print(error, file=sys.stderr)
@@ -53,13 +65,48 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _refuse_breaking(document: Document, path: Path) -> None:
+def _last(target: Path) -> Path | None:
+    """Return the document to compare with: the one generated last, else the installed package's."""
+    if (beside := target / PUBLISHED).exists():
+        return beside
+    found = find_spec(PACKAGE) if target.name != PACKAGE else None
+    if found is None or not found.submodule_search_locations:
+        return None
+    installed = Path(found.submodule_search_locations[0]) / PUBLISHED
+    return installed if installed.exists() else None
+
+
+def _header(options: argparse.Namespace, program: str) -> str:
+    """Return the first line of every file; it names the command that wrote it."""
+    if options.package == PACKAGE and options.spec == SPEC:
+        return HEADER
+    spec = options.spec.name
+    return (
+        f"# Generated from {spec} by `{program} --spec {spec} --package {options.package}`. "
+        f"Edit {spec} instead."
+    )
+
+
+def _compare(document: Document, path: Path) -> int:
+    try:
+        theirs = read(path)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    lines = list(differences(document.data, theirs))
+    for line in lines:
+        print(line)
+    print(f"{len(lines)} differences between {document.path.name} and {path.name}")
+    return 1 if lines else 0
+
+
+def _refuse_breaking(document: Document, path: Path, allowed: frozenset[str]) -> None:
     try:
         published = json.loads(path.read_text("utf-8"))
     except ValueError as error:
         cause = "is not JSON; take it from version control"
         raise SpecError([Problem(path, getattr(error, "lineno", None), cause)]) from error
-    if problems := breaking_changes(document, published):
+    if problems := breaking_changes(document, published, allowed):
         hint = (
             "breaks what is published; add operations of a new name (<name>V2) instead, "
             "or pass --allow-breaking"
@@ -82,18 +129,18 @@ def _differences(target: Path, texts: dict[str, str]) -> list[tuple[str, str]]:
     return out
 
 
-def _report(target: Path, differing: list[tuple[str, str]]) -> int:
+def _report(target: Path, differing: list[tuple[str, str]], program: str) -> int:
     for name, how in differing:
         print(f"{target / name}: {how}", file=sys.stderr)
     if differing:
         noun = "file differs" if len(differing) == 1 else "files differ"
-        print(f"{len(differing)} {noun}; run python -m {__package__}", file=sys.stderr)
+        print(f"{len(differing)} {noun}; run {program}", file=sys.stderr)
     return 1 if differing else 0
 
 
 def _write(target: Path, texts: dict[str, str], differing: list[tuple[str, str]]) -> None:
     stale = [target / name for name, how in differing if how == "is not generated"]
-    foreign = [path for path in stale if not path.read_bytes().startswith(HEADER.encode())]
+    foreign = [path for path in stale if not path.read_bytes().startswith(GENERATED)]
     if foreign:
         cause = "was not generated; move it out of the package"
         raise SpecError([Problem(path, None, cause) for path in foreign])
@@ -106,20 +153,27 @@ def _write(target: Path, texts: dict[str, str], differing: list[tuple[str, str]]
             path.write_text(texts[name], encoding="utf-8", newline="\n")
 
 
-def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog=f"python -m {__package__}",
-        description=f"Generate the {PACKAGE} package from a specification.",
-        epilog=f"example: python -m {__package__} --spec my-rest.yaml --out generated --check",
+        prog=program,
+        description="Generate a client package from a specification.",
+        epilog=f"example: {program} --spec my-rest.yaml --package my_client --out src",
     )
     parser.add_argument(
         "--spec", type=Path, default=SPEC, help="the specification (default: rest.yaml)"
     )
     parser.add_argument(
+        "--package",
+        type=_package,
+        default=PACKAGE,
+        metavar="NAME",
+        help=f"name of the package (default: {PACKAGE})",
+    )
+    parser.add_argument(
         "--out",
         type=Path,
         default=OUT,
-        help=f"folder that {PACKAGE} is written into (default: generated)",
+        help="folder that the package is written into (default: generated)",
     )
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 where files differ"
@@ -127,11 +181,28 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--published",
         type=Path,
-        help=f"the {PUBLISHED} that must not be broken (default: the one in the package there is)",
+        help=f"the {PUBLISHED} that must not be broken (default: the one that was generated last, "
+        "else the installed package's)",
     )
     parser.add_argument(
         "--allow-breaking",
-        action="store_true",
-        help="accept changes that break published operations",
+        nargs="?",
+        const=ALL,
+        action="append",
+        metavar="OPERATION",
+        help="accept changes that break this operation, or any without a name; may be repeated",
+    )
+    parser.add_argument(
+        "--check-upstream",
+        type=Path,
+        metavar="FILE",
+        help="write nothing; list what another OpenAPI document of the protocol has otherwise, and "
+        "exit 1 where there is anything",
     )
     return parser.parse_args(arguments)
+
+
+def _package(text: str) -> str:
+    if not text.isidentifier() or keyword.iskeyword(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no name of a Python package")
+    return text

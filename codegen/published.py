@@ -14,15 +14,25 @@ from attrs import frozen
 
 from .check import METHODS
 from .document import Document, Place, Problem, resolve
+from .impact import drafts, touched
 
 Json = dict[str, Any]
 
 
-def breaking_changes(document: Document, published: Json) -> list[Problem]:
-    """Compare with the published document; each problem is one breaking change."""
+def breaking_changes(
+    document: Document, published: Json, allowed: frozenset[str] = frozenset()
+) -> list[Problem]:
+    """Compare with the published document; each problem is one breaking change.
+
+    Drafts of the published document may change, and so may the operations in `allowed`; a schema
+    may where only such operations reach it.
+    """
+    free = allowed | drafts(published)
     return [
         document.problem(place, cause)
         for place, cause in _Comparison(published, document.data).changes()
+        if not (owners := touched(published, place) | touched(document.data, place))
+        or not owners <= free
     ]
 
 

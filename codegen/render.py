@@ -24,8 +24,12 @@ def _template(name: str) -> str:
 HEADER = _template("header.jinja").strip()
 
 
-def render(spec: Spec) -> dict[str, str]:
+def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
     """Return the text of every generated file by its path in the package.
+
+    Args:
+        spec: what the document says.
+        header: first line of every file.
 
     Raises:
         ToolError: ruff refuses what was made.
@@ -39,7 +43,7 @@ def render(spec: Spec) -> dict[str, str]:
     )
     env.filters["repr"] = repr
     env.globals |= {
-        "header": HEADER,
+        "header": header,
         "docstring": _docstring,
         "paragraphs": _paragraphs,
         "operation_doc": lambda operation: _operation_doc(operation, spec),
@@ -54,7 +58,7 @@ def render(spec: Spec) -> dict[str, str]:
         return env.get_template(template).render(**values)
 
     out = {
-        source.name: f"{HEADER}\n{source.read_text('utf-8')}"
+        source.name: f"{header}\n{source.read_text('utf-8')}"
         for source in (files(__package__) / "static").iterdir()
         if source.name.endswith(".py")
     }

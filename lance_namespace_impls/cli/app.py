@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import alter, browse, catalogs, change, databases, jobs, look, serving
+from . import alter, browse, catalogs, change, databases, generate, jobs, look, serving
 from .conformance import conformance
 from .failures import Report, Status, one_line
 from .migrate import migrate
@@ -268,6 +268,12 @@ _add(
     "lance-ns conformance --uri http://localhost:2333",
     "lance-ns conformance --impl dir -p path=/data/lance --report report.html",
     "lance-ns conformance compare ours.json theirs.json --report both.html",
+)
+_add(
+    generate.codegen,
+    with_output,
+    "lance-ns codegen --spec my.yaml --package my_client --out src",
+    "lance-ns codegen --check-upstream upstream.yaml",
 )
 _add(
     browse.operations,

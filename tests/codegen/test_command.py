@@ -169,7 +169,7 @@ def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert "example: python -m codegen --spec my-rest.yaml --out generated --check" in shown
+    assert "example: python -m codegen --spec my-rest.yaml --package my_client --out src" in shown
 
 
 def test_missing_tools_are_named(tmp_path: Path) -> None:

@@ -55,7 +55,8 @@ class MyNamespace(Namespace):
 
 def commands(snippet: Snippet) -> list[str]:
     """Return the lines of a snippet that are commands."""
-    return [line for line in snippet.text.splitlines() if shlex.split(line, comments=True)]
+    lines = snippet.text.replace("\\\n", " ").splitlines()
+    return [line for line in lines if shlex.split(line, comments=True)]
 
 
 def is_checked_only(command: str) -> bool:

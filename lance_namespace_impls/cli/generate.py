@@ -1,0 +1,91 @@
+"""The command that generates a client of one's own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .failures import Status, needs
+from .output import Output
+
+__all__ = ["codegen"]
+
+
+def codegen(
+    output: Output,
+    spec: Annotated[
+        Path | None,
+        typer.Option(
+            "--spec", metavar="FILE", help="The specification; the installed one unless given."
+        ),
+    ] = None,
+    package: Annotated[
+        str | None, typer.Option("--package", metavar="NAME", help="Name of the new package.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Where the package goes.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; say what differs, and exit 1 for it.")
+    ] = False,
+    published: Annotated[
+        Path | None,
+        typer.Option(
+            "--published",
+            metavar="FILE",
+            help="The openapi.json that must not be broken; the one generated last unless given, "
+            "or else the installed package's.",
+        ),
+    ] = None,
+    allow_breaking: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-breaking",
+            metavar="OPERATION",
+            help="Accept changes that break this operation, * for any; may be repeated.",
+        ),
+    ] = None,
+    check_upstream: Annotated[
+        Path | None,
+        typer.Option(
+            "--check-upstream",
+            metavar="FILE",
+            help="Write nothing; list what another document of the protocol has otherwise.",
+        ),
+    ] = None,
+) -> None:
+    """Generate a typed client package from a specification of one's own."""
+    given = {
+        "--spec": spec,
+        "--package": package,
+        "--out": out,
+        "--published": published,
+        "--check-upstream": check_upstream,
+    }
+    arguments = [
+        text for key, value in given.items() if value is not None for text in (key, str(value))
+    ]
+    arguments += [f"--allow-breaking={name}" for name in allow_breaking or ()]
+    arguments += ["--check"] if check else []
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said) if output.as_json else contextlib.nullcontext():
+        status = _main()(arguments, "lance-ns codegen")
+    if output.as_json:
+        output.document({"status": status, "lines": said.getvalue().splitlines()})
+    if status:
+        raise typer.Exit(Status.NOT_DONE)
+
+
+def _main() -> Callable[[list[str], str], int]:
+    """Return the generator: of a checkout where this is one, else of the installed package."""
+    is_checkout = (Path(__file__).parents[2] / "codegen" / "command.py").exists()
+    with needs("codegen", "codegen"):
+        found = import_module(f"{'codegen' if is_checkout else 'lance_namespace_codegen'}.command")
+    main: Callable[[list[str], str], int] = found.main
+    return main

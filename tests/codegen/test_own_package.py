@@ -1,0 +1,120 @@
+"""A client of one's own: its name, what may change in it, and how it differs from others."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lance_namespace_impls.cli.app import app
+
+from .conftest import ROOT, Ran
+
+Change = Callable[[str, str], None]
+Run = Callable[..., Ran]
+COATS = (
+    "        coats: {type: integer, format: int32, minimum: 1, default: 2, description: How many.}"
+)
+PAINT = "      x-operation: PaintTable\n"
+
+
+def test_a_package_of_another_name_works(run: Run, out: Path) -> None:
+    # It is a first run: what is installed is another protocol, which the small one breaks.
+    assert run("--package", "my_client").status == 1
+    ran = run("--package", "my_client", "--allow-breaking")
+    assert ran.status == 0, ran.err
+    code = "import my_client as c; print(c.PaintTableRequest(color='red').to_dict()['color'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=out, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "red\n"
+    first = (out / "my_client" / "rest.py").read_text("utf-8").splitlines()[0]
+    assert "--spec spec.yaml --package my_client" in first
+    assert "Edit spec.yaml instead" in first
+    assert run("--package", "my_client", "--check").status == 0
+
+
+@pytest.mark.parametrize("name", ["my-client", "class", "a.b", ""])
+def test_a_name_that_no_package_has(run: Run, name: str) -> None:
+    with pytest.raises(SystemExit):
+        run("--package", name)
+
+
+def test_one_operation_may_break(run: Run, change: Change) -> None:
+    assert run().status == 0
+    change(f"{COATS}\n", "")
+    assert run("--allow-breaking=PourTable").status == 1
+    ran = run("--allow-breaking=PaintTable")
+    assert ran.status == 0, ran.err
+    assert run().status == 0
+
+
+def test_a_draft_may_change(run: Run, spec: Path, change: Change) -> None:
+    text = spec.read_text("utf-8")
+    spec.write_text(text.replace(PAINT, f"{PAINT}      x-draft: true\n"), "utf-8")
+    assert run().status == 0
+    change(f"{COATS}\n", "")
+    ran = run()
+    assert ran.status == 0, ran.err
+
+
+def test_a_draft_is_true_or_false(run: Run, spec: Path) -> None:
+    text = spec.read_text("utf-8")
+    spec.write_text(text.replace(PAINT, f"{PAINT}      x-draft: perhaps\n"), "utf-8")
+    ran = run()
+    assert ran.status == 1
+    assert any("x-draft must be true or false" in line for line in ran.err)
+
+
+def test_another_document_is_compared(run: Run, spec: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(
+        json.dumps(
+            {
+                "openapi": "3.1.0",
+                "paths": {"/v1/x/{id}/y": {"post": {"operationId": "NewThing"}}},
+                "components": {
+                    "schemas": {
+                        "PaintTableRequest": {
+                            "required": ["gloss"],
+                            "properties": {
+                                "gloss": {"type": "string"},
+                                "coats": {"type": "string"},
+                            },
+                        }
+                    }
+                },
+            }
+        )
+    )
+    ran = run("--check-upstream", other)
+    assert ran.status == 1
+    lines = ran.out.splitlines()
+    assert "operation NewThing is new: POST /v1/x/{id}/y" in lines
+    assert any(line.startswith("operation PaintTable is not there") for line in lines)
+    assert "PaintTableRequest.gloss is new and required" in lines
+    assert "PaintTableRequest.coats is string, and integer here" in lines
+    assert run("--check-upstream", spec).status == 0
+    assert run("--check-upstream", tmp_path / "none.yaml").status == 1
+    (tmp_path / "bad.yaml").write_text("[1, 2]")
+    assert "no OpenAPI document" in run("--check-upstream", tmp_path / "bad.yaml").err[0]
+
+
+def test_lance_ns_generates_too(spec: Path, out: Path) -> None:
+    arguments = ["codegen", "--spec", str(spec), "--out", str(out), "--package", "paints"]
+    refused = CliRunner().invoke(app, arguments)
+    assert refused.exit_code == 1
+    done = CliRunner().invoke(app, [*arguments, "--allow-breaking", "*", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["status"] == 0
+    assert "`lance-ns codegen --spec spec.yaml" in (out / "paints" / "rest.py").read_text("utf-8")
+
+
+def test_the_specification_of_the_project_has_no_difference_to_itself() -> None:
+    done = CliRunner().invoke(app, ["codegen", "--check-upstream", str(ROOT / "rest.yaml")])
+    assert done.exit_code == 0, done.output
