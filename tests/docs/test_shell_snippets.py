@@ -162,6 +162,9 @@ def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path, server: s
         for name in ("codegen", "generated"):
             shutil.copytree(ROOT / name, folder / name)
         shutil.copy(ROOT / "rest.yaml", folder)
+    if "my-rest.yaml" in snippet.text:
+        for name in ("my-rest.yaml", "upstream.yaml"):
+            shutil.copy(ROOT / "rest.yaml", folder / name)
     surroundings = environment(folder)
     if "--impl" not in snippet.text:
         properties = {"LANCE_NS_PROPERTIES": f"path={folder / 'lake'}"}
@@ -234,5 +237,6 @@ def test_a_shown_session_prints_what_is_shown(page: str, folder: Path) -> None:
 def test_every_block_says_what_it_is() -> None:
     """A block without a language, or with one that no test knows, would be run by nobody."""
     known = {"python", "sh", "console", "toml", "yaml", "text", "json"}
+    known |= {"ini", "nginx", "dockerfile"}
     unknown = [f"{each.page}:{each.line}" for each in snippets() if each.language not in known]
     assert unknown == []
