@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_what_cannot_work_is_said_in_one_line(
 def test_serving_without_a_namespace_makes_one_in_the_folder(tmp_path: Path) -> None:
     for created in (True, False):
         server = subprocess.Popen(
-            [*LANCE_NS, "serve", "--port", "0", "--json"],
+            [*LANCE_NS, "serve", "--port", "0"],
             cwd=tmp_path,
             env=environment(tmp_path),
             stdout=subprocess.PIPE,
@@ -82,7 +83,7 @@ def test_serving_without_a_namespace_makes_one_in_the_folder(tmp_path: Path) -> 
                 "no namespace is named: serving the catalog in the SQLite file "
                 f"{tmp_path}/lance-catalog.db\n"
             )
-            uri = json.loads(server.stdout.readline())["url"]
+            uri = re.findall(r"http://\S+", server.stdout.readline())[0]
             with connect("rest", {"uri": uri}) as namespace:
                 if created:
                     namespace.create_namespace({"id": ["ns"]})
