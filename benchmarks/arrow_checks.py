@@ -14,8 +14,7 @@ import time
 import numpy as np
 import pyarrow as pa
 
-from lance_namespace_client.arrow import to_reader
-from lance_namespace_impls.tables.write import RowCount
+from lance_namespace_client.arrow import RowStream
 
 TURNS = 15
 ROWS, BATCH_ROWS, DIMENSION = 64 << 10, 8 << 10, 768
@@ -49,12 +48,12 @@ def main() -> int:
         checked: list[float] = []
         for _ in range(TURNS):
             started = time.perf_counter()
-            RowCount(
+            RowStream.of(
                 pa.ipc.open_stream(io.BufferedReader(io.BytesIO(data), 1 << 20))
             ).reader().read_all()
             plain.append(time.perf_counter() - started)
             started = time.perf_counter()
-            RowCount(to_reader(io.BufferedReader(io.BytesIO(data), 1 << 20))).reader().read_all()
+            RowStream.of(io.BufferedReader(io.BytesIO(data), 1 << 20)).reader().read_all()
             checked.append(time.perf_counter() - started)
         ratio = min(checked) / min(plain)
         limit = LIMIT if name in ("vectors", "numbers") else None

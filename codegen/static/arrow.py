@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 if TYPE_CHECKING:
@@ -10,11 +11,20 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from .errors import LanceNamespaceError
+
     ArrowData: TypeAlias = (
         "pa.RecordBatchReader | pa.Table | pa.RecordBatch | bytes | BinaryIO | Any"
     )
 
-__all__ = ["ArrowData", "file_chunks", "read_file_stream", "stream_chunks", "to_reader"]
+__all__ = [
+    "ArrowData",
+    "RowStream",
+    "file_chunks",
+    "read_file_stream",
+    "stream_chunks",
+    "to_reader",
+]
 
 FILE_MAGIC = b"ARROW1"
 
@@ -49,6 +59,8 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
     from .ipc import open_checked, validated
     from .rows import to_table
 
+    if isinstance(data, RowStream):
+        return data.reader()
     if isinstance(data, pa.RecordBatchStreamReader):
         return pa.RecordBatchReader.from_batches(data.schema, validated(data))
     if isinstance(data, pa.RecordBatchReader):
@@ -75,7 +87,106 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
 
 
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+    text = " ".join(str(error).split())
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+class RowStream:
+    """Rows on their way to whoever writes them, a batch at a time: counted, and blamed if they break off.
+
+    Libraries report rows that cannot be read to their end as failures of their own, say of storage.
+    Within `guarded` the failure of the rows takes the place of such a one.
+
+    Args:
+        schema: columns of the rows.
+        batches: the rows; they are read once.
+    """
+
+    def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+        self.schema = schema
+        self.rows = 0
+        """Rows that were handed on so far."""
+        self.failure: Exception | None = None
+        """Why the rows broke off, as their maker raised it."""
+        self._fault: LanceNamespaceError | None = None
+        self._batches = iter(batches)
+        self._first: pa.RecordBatch | None = None
+        self._count = 0
+
+    @classmethod
+    def of(cls, data: ArrowData, *, max_batch_bytes: int | None = None) -> RowStream:
+        """Return rows given in any of the usual forms as a stream; a stream is itself.
+
+        Args:
+            data: as for `to_reader`.
+            max_batch_bytes: as for `to_reader`.
+
+        Raises:
+            InvalidInputError: code 13, the data is none of the forms or not an Arrow IPC stream.
+        """
+        if isinstance(data, RowStream):
+            return data
+        reader = to_reader(data, max_batch_bytes=max_batch_bytes)
+        return cls(reader.schema, reader)
+
+    @property
+    def can_begin_again(self) -> bool:
+        """Whether another reader would read all rows, since no more than one batch was."""
+        return self._count < 2
+
+    def reader(
+        self, prepare: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+    ) -> pa.RecordBatchReader:
+        """Return what reads the rows.
+
+        Args:
+            prepare: what is done to each batch before it is handed on.
+        """
+        import pyarrow as pa
+
+        return pa.RecordBatchReader.from_batches(self.schema, self._each(prepare))
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return the rows as an Arrow C stream."""
+        return self.reader().__arrow_c_stream__(requested_schema)
+
+    @contextmanager
+    def guarded(self, subject: str | None = None) -> Iterator[None]:
+        """Raise why the rows broke off, where they did, in place of what their consumer raises.
+
+        Args:
+            subject: what the message is about.
+
+        Raises:
+            InvalidInputError: code 13, the rows cannot be read to their end.
+        """
+        try:
+            yield
+        except Exception:
+            if self._fault is None:
+                raise
+            if self._fault.subject is None:
+                self._fault.subject = subject
+            raise self._fault from self.failure
+
+    def _each(self, prepare: Any) -> Iterator[pa.RecordBatch]:
+        from .errors import InvalidInputError, LanceNamespaceError
+
+        try:
+            if self._first is not None:
+                yield self._first if prepare is None else prepare(self._first)
+            for batch in self._batches:
+                self._count += 1
+                self._first = batch if self._count == 1 else None
+                self.rows += batch.num_rows
+                yield batch if prepare is None else prepare(batch)
+        except Exception as error:
+            self.failure = error
+            if isinstance(error, LanceNamespaceError):
+                self._fault = error
+                raise
+            self._fault = InvalidInputError(f"the Arrow data cannot be read: {_line(error)}")
+            raise self._fault from error
 
 
 class _Chunks:

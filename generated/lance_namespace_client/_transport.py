@@ -77,11 +77,12 @@ class Transport:
         request: Request | RequestLike,
         data: ArrowData,
     ) -> Response:
-        from .arrow import stream_chunks, to_reader
+        from .arrow import RowStream, stream_chunks
 
         coerced = operation.request_type.coerce(request)
-        rows = _unbroken(operation, stream_chunks(to_reader(data)))
-        return self._exchange(operation, coerced, rows)
+        rows = RowStream.of(data)
+        with rows.guarded(operation.name):
+            return self._exchange(operation, coerced, stream_chunks(rows.reader()))
 
     def _exchange(
         self,
@@ -259,17 +260,6 @@ def _check_value(name: str, value: str) -> None:
             f"header {name!r}: the value holds more than printable ASCII, or has a blank at "
             "its ends"
         )
-
-
-def _unbroken(operation: Operation[Any, Any], rows: Iterator[bytes]) -> Iterator[bytes]:
-    """Hand rows on; where they cannot be read to their end, that is the caller's fault."""
-    try:
-        yield from rows
-    except LanceNamespaceError:
-        raise
-    except Exception as error:
-        cause = " ".join(str(error).split())
-        raise InvalidInputError(f"{operation.name}: the rows are cut short: {cause}") from error
 
 
 def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNamespaceError:

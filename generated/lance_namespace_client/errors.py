@@ -135,7 +135,9 @@ class LanceNamespaceError(Exception):
     """A failure with a protocol code; every exception of a namespace is one.
 
     Args:
-        message: one line that names the object and says what to do.
+        message: one line that says what is wrong and what to do. It names the object, unless
+            `subject` does.
+        subject: what the message is about, which it is opened with where it is shown.
         status: HTTP status; the usual one of the code unless given.
         detail: more about the cause, for a log.
         instance: the request or object that failed, where the server tells.
@@ -148,21 +150,28 @@ class LanceNamespaceError(Exception):
         self,
         message: str,
         *,
+        subject: str | None = None,
         status: int | None = None,
         detail: str | None = None,
         instance: str | None = None,
     ) -> None:
         super().__init__(message)
-        self.message = message
+        self.text = message
+        self.subject = subject
         self.status = status if status is not None else self.http_status
         self.detail = detail
         self.instance = instance
+
+    @property
+    def message(self) -> str:
+        """The text, with the subject before it where there is one."""
+        return f"{self.subject}: {self.text}" if self.subject else self.text
 
     def __str__(self) -> str:
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuild, (type(self), self.message, dict(self.__dict__)))
+        return (_rebuild, (type(self), self.text, dict(self.__dict__)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the error body: ``error``, ``code``; ``detail`` and ``instance`` where known."""
@@ -175,9 +184,9 @@ class LanceNamespaceError(Exception):
 
 
 def _rebuild(
-    cls: type[LanceNamespaceError], message: str, state: dict[str, Any]
+    cls: type[LanceNamespaceError], text: str, state: dict[str, Any]
 ) -> LanceNamespaceError:
-    error = cls(message)
+    error = cls(text)
     error.__dict__.update(state)
     return error
 
@@ -473,6 +482,7 @@ def error_for(
     code: int,
     message: str,
     *,
+    subject: str | None = None,
     status: int | None = None,
     detail: str | None = None,
     instance: str | None = None,
@@ -485,7 +495,12 @@ def error_for(
     cls = _BY_CODE_AND_STATUS.get((code, status or 0)) or _BY_CODE.get(code)
     if cls is None:
         cls, message = InternalError, f"{message} (unknown error code {code})"
-    more: dict[str, Any] = {"status": status, "detail": detail, "instance": instance}
+    more: dict[str, Any] = {
+        "subject": subject,
+        "status": status,
+        "detail": detail,
+        "instance": instance,
+    }
     if issubclass(cls, ThrottlingError | ServiceUnavailableError):
         more["retry_after"] = retry_after
     return cls(message, **more)

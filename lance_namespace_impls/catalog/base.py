@@ -399,8 +399,10 @@ class CatalogBase(Namespace):
             or from_lance(error, what)
             or from_system_failure(error, what)
         )
-        found.message = scrub(found.message, self.config.secrets())
-        found.args = (found.message,)
+        secrets = self.config.secrets()
+        found.text = scrub(found.text, secrets)
+        found.subject = scrub(found.subject, secrets) if found.subject else None
+        found.args = (found.text,)
         return found
 
     def find_table(self, identifier: Identifier) -> TableEntry:

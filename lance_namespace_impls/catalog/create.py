@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve
 
 from lance_namespace_client import models
-from lance_namespace_client.arrow import to_reader
+from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
@@ -19,10 +19,12 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from ..core.errors import about
 from ..core.identifiers import (
     Identifier,
     format_identifier,
     parse_identifier,
+    subject_of,
 )
 from ..core.modes import CreateMode, parse_mode
 from .changes import replacing
@@ -36,8 +38,6 @@ from .operation import operation
 from .places import TablePlaces
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.models import (
         CreateTableRequest,
@@ -62,7 +62,6 @@ class TableCreation(TablePlaces, abstract=True):
         A context entry ``header.x-lance-table-location`` must be where the table is or goes.
         """
         from ..tables.schema import check_columns
-        from ..tables.write import create
 
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
@@ -71,14 +70,29 @@ class TableCreation(TablePlaces, abstract=True):
             STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
         }
         self._refuse_properties("CreateTable", identifier, properties)
-        reader = to_reader(data)
-        check_columns(reader.schema)
+        subject = subject_of("CreateTable", identifier)
+        with about(subject):
+            rows = RowStream.of(data)
+            check_columns(rows.schema)
+        with rows.guarded(subject):
+            return self._create_with_rows(request, identifier, mode, properties, rows)
+
+    def _create_with_rows(
+        self,
+        request: CreateTableRequest,
+        identifier: Identifier,
+        mode: CreateMode,
+        properties: Mapping[str, str],
+        rows: RowStream,
+    ) -> CreateTableResponse:
+        from ..tables.write import create
+
         place = self.place_of(identifier, properties, declaring=False)
         added = held = False
         changed: Mapping[str, str] = {}
         gone: Sequence[str] = ()
         try:
-            entry = self.add_table_for(identifier, place.location, properties, reader.schema)
+            entry = self.add_table_for(identifier, place.location, properties, rows.schema)
             added = True
         except TableAlreadyExistsError:
             entry = self._existing_table(identifier)
@@ -109,7 +123,8 @@ class TableCreation(TablePlaces, abstract=True):
                 self.clear_place(entry)
             overwrite = mode is CreateMode.OVERWRITE
             try:
-                version = create(self.storage_of(entry), reader, overwrite=overwrite)
+                with about(subject_of("CreateTable", identifier)):
+                    version = create(self.storage_of(entry), rows, overwrite=overwrite)
             except TableAlreadyExistsError:
                 if mode is CreateMode.EXIST_OK:
                     return self._created(entry, None)
@@ -123,9 +138,9 @@ class TableCreation(TablePlaces, abstract=True):
         """Refuse other properties for a table in a catalog that cannot change one (code 0)."""
         if keys and self.capabilities.reason("AlterTable") is not None:
             raise UnsupportedError(
-                f"CreateTable: this catalog cannot change properties of the table "
-                f"{format_identifier(entry.id)} ({', '.join(sorted(keys))}); give those that it has, "
-                "or drop it first"
+                f"this catalog cannot change properties of the table ({', '.join(sorted(keys))}); give "
+                "those that it has, or drop it first",
+                subject=subject_of("CreateTable", entry.id),
             )
 
     @contextmanager
@@ -197,8 +212,13 @@ class TableCreation(TablePlaces, abstract=True):
             properties=plain_properties(entry.properties),
         )
 
-    def fill_declared(self, identifier: Identifier, reader: pa.RecordBatchReader) -> int:
+    def fill_declared(self, operation: str, identifier: Identifier, rows: RowStream) -> int:
         """Write the first rows of a declared table and return the dataset's version.
+
+        Args:
+            operation: what does so.
+            identifier: the table.
+            rows: the rows.
 
         Raises:
             ConcurrentModificationError: code 14, someone else wrote them at the same moment.
@@ -206,11 +226,14 @@ class TableCreation(TablePlaces, abstract=True):
         from ..tables.schema import check_columns
         from ..tables.write import create
 
-        check_columns(reader.schema)
+        subject = subject_of(operation, identifier)
+        with about(subject):
+            check_columns(rows.schema)
         entry = self.find_table(identifier)
         with self.initial_write_lock(entry, wait=False):
             try:
-                version = create(self.storage_of(entry), reader, overwrite=False)
+                with about(subject):
+                    version = create(self.storage_of(entry), rows, overwrite=False)
             except TableAlreadyExistsError as error:
                 raise ConcurrentModificationError(
                     f"table {format_identifier(identifier)}: someone else wrote its first rows at "
@@ -225,8 +248,9 @@ def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> No
     wanted = (request.context or {}).get("header.x-lance-table-location")
     if wanted and _plain_path(wanted) != _plain_path(entry.location):
         raise InvalidInputError(
-            f"CreateTable {format_identifier(entry.id)}: the table's place is {entry.location}, not "
-            f"{wanted}; leave x-lance-table-location out, or register the table at that place"
+            f"the table's place is {entry.location}, not {wanted}; leave x-lance-table-location out, "
+            "or register the table at that place",
+            subject=subject_of("CreateTable", entry.id),
         )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client import models
-from lance_namespace_client.arrow import to_reader
+from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import InvalidTableStateError
 
-from ..core.identifiers import format_identifier, parse_identifier
+from ..core.errors import about
+from ..core.identifiers import parse_identifier, subject_of
 from ..core.modes import InsertMode, parse_mode
 from ..core.paging import page_of, sorted_after
 from .create import TableCreation
@@ -80,10 +83,15 @@ __all__ = ["DataOperations"]
 class DataOperations(TableCreation, abstract=True):
     """What can be done to a table once its location is known."""
 
-    def _open(self, names: list[str] | None, **choice: Any) -> Any:
+    @contextmanager
+    def _opened(self, operation: str, names: Sequence[str] | None, **choice: Any) -> Iterator[Any]:
+        """Open a table's dataset; what fails with it is about the operation and the table."""
         from ..tables.dataset import open_dataset
 
-        return open_dataset(self.storage_of(self.find_table(parse_identifier(names))), **choice)
+        identifier = parse_identifier(names)
+        storage = self.storage_of(self.find_table(identifier))
+        with about(subject_of(operation, identifier)):
+            yield open_dataset(storage, **choice)
 
     # --- rows
 
@@ -92,18 +100,21 @@ class DataOperations(TableCreation, abstract=True):
         self, request: InsertIntoTableRequest, data: ArrowData
     ) -> InsertIntoTableResponse:
         """Add rows to a table, or replace them; a declared table is made with them."""
-        from ..tables.write import RowCount, insert
+        from ..tables.write import insert
 
         mode = parse_mode(request.mode, InsertMode.APPEND)
-        counted = RowCount(to_reader(data))
-        dataset = self._open_unless_declared(request.id, request.branch)
-        with counted.blaming_stream():
-            if dataset is None:
-                version = self.fill_declared(parse_identifier(request.id), counted.reader())
-            else:
-                insert(dataset, counted.reader(), mode)
-                version = int(dataset.version)
-        return models.InsertIntoTableResponse(num_inserted_rows=counted.rows, version=version)
+        identifier = parse_identifier(request.id)
+        subject = subject_of("InsertIntoTable", identifier)
+        with about(subject):
+            rows = RowStream.of(data)
+        dataset = self._open_unless_declared("InsertIntoTable", request.id, request.branch)
+        if dataset is None:
+            version = self.fill_declared("InsertIntoTable", identifier, rows)
+        else:
+            with about(subject), rows.guarded():
+                insert(dataset, rows, mode)
+            version = int(dataset.version)
+        return models.InsertIntoTableResponse(num_inserted_rows=rows.rows, version=version)
 
     @operation
     def merge_insert_into_table(
@@ -111,28 +122,33 @@ class DataOperations(TableCreation, abstract=True):
     ) -> MergeInsertIntoTableResponse:
         """Merge rows into a table by key; a declared table is made with them."""
         from ..tables.rows import check_merge, merge_insert, require_keys
-        from ..tables.write import RowCount
 
-        check_merge(request)
-        dataset = self._open_unless_declared(request.id, request.branch)
+        identifier = parse_identifier(request.id)
+        subject = subject_of("MergeInsertIntoTable", identifier)
+        with about(subject):
+            check_merge(request)
+            rows = RowStream.of(data)
+        dataset = self._open_unless_declared("MergeInsertIntoTable", request.id, request.branch)
         if dataset is not None:
-            return merge_insert(dataset, request, to_reader(data))
-        counted = RowCount(to_reader(data))
-        reader = counted.reader()
-        require_keys(reader.schema, request)
-        with counted.blaming_stream():
-            version = self.fill_declared(parse_identifier(request.id), reader)
+            with about(subject), rows.guarded():
+                return merge_insert(dataset, request, rows)
+        with about(subject):
+            require_keys(rows.schema, request)
+        version = self.fill_declared("MergeInsertIntoTable", identifier, rows)
         return models.MergeInsertIntoTableResponse(
             num_updated_rows=0,
-            num_inserted_rows=counted.rows,
+            num_inserted_rows=rows.rows,
             num_deleted_rows=0,
             version=version,
         )
 
-    def _open_unless_declared(self, names: list[str] | None, branch: str | None) -> Any:
+    def _open_unless_declared(
+        self, operation: str, names: list[str] | None, branch: str | None
+    ) -> Any:
         """Open a table; None where it is declared, and its main branch has no data yet."""
         try:
-            return self._open(names, branch=branch)
+            with self._opened(operation, names, branch=branch) as dataset:
+                return dataset
         except InvalidTableStateError:
             if branch is not None:
                 raise
@@ -143,31 +159,37 @@ class DataOperations(TableCreation, abstract=True):
         """Set columns of the rows that fit a predicate."""
         from ..tables.rows import update
 
-        return update(self._open(request.id, branch=request.branch), request)
+        with self._opened("UpdateTable", request.id, branch=request.branch) as dataset:
+            return update(dataset, request)
 
     @operation
     def delete_from_table(self, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
         """Delete the rows that fit a predicate."""
         from ..tables.rows import delete
 
-        return delete(self._open(request.id, branch=request.branch), request)
+        with self._opened("DeleteFromTable", request.id, branch=request.branch) as dataset:
+            return delete(dataset, request)
 
     @operation
     def query_table(self, request: QueryTableRequest) -> pa.RecordBatchReader:
         """Search or scan a table; the rows come a batch at a time as they are read."""
         from ..tables.query import scan
 
-        dataset = self._open(request.id, version=request.version, branch=request.branch)
-        what = f"QueryTable {format_identifier(request.id or ())}"
-        return scan(dataset, request, lambda error: self.translate(error, what))
+        with self._opened(
+            "QueryTable", request.id, version=request.version, branch=request.branch
+        ) as dataset:
+            what = subject_of("QueryTable", request.id or ())
+            return scan(dataset, request, lambda error: self.translate(error, what))
 
     @operation
     def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:
         """Count the rows of a table that fit a predicate."""
         from ..tables.rows import count
 
-        dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return models.CountTableRowsResponse(count=count(dataset, request.predicate))
+        with self._opened(
+            "CountTableRows", request.id, version=request.version, branch=request.branch
+        ) as dataset:
+            return models.CountTableRowsResponse(count=count(dataset, request.predicate))
 
     @operation
     def explain_table_query_plan(
@@ -178,8 +200,12 @@ class DataOperations(TableCreation, abstract=True):
 
         query = request.query
         branch = request.branch or query.branch
-        dataset = self._open(request.id, version=query.version, branch=branch)
-        return models.ExplainTableQueryPlanResponse(plan=explain(dataset, query, request.verbose))
+        with self._opened(
+            "ExplainTableQueryPlan", request.id, version=query.version, branch=branch
+        ) as dataset:
+            return models.ExplainTableQueryPlanResponse(
+                plan=explain(dataset, query, request.verbose)
+            )
 
     @operation
     def analyze_table_query_plan(
@@ -188,15 +214,18 @@ class DataOperations(TableCreation, abstract=True):
         """Run a query and show how it ran."""
         from ..tables.query import analyze
 
-        dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return models.AnalyzeTableQueryPlanResponse(analysis=analyze(dataset, request))
+        with self._opened(
+            "AnalyzeTableQueryPlan", request.id, version=request.version, branch=request.branch
+        ) as dataset:
+            return models.AnalyzeTableQueryPlanResponse(analysis=analyze(dataset, request))
 
     @operation
     def get_table_stats(self, request: GetTableStatsRequest) -> GetTableStatsResponse:
         """Count rows, bytes, indices and fragments."""
         from ..tables.stats import table_stats
 
-        return table_stats(self._open(request.id, branch=request.branch))
+        with self._opened("GetTableStats", request.id, branch=request.branch) as dataset:
+            return table_stats(dataset)
 
     # --- columns
 
@@ -207,9 +236,9 @@ class DataOperations(TableCreation, abstract=True):
         """Add columns that SQL expressions fill."""
         from ..tables.columns import add
 
-        dataset = self._open(request.id, branch=request.branch)
-        add(dataset, request.new_columns)
-        return models.AlterTableAddColumnsResponse(version=int(dataset.version))
+        with self._opened("AlterTableAddColumns", request.id, branch=request.branch) as dataset:
+            add(dataset, request.new_columns)
+            return models.AlterTableAddColumnsResponse(version=int(dataset.version))
 
     @operation
     def alter_table_alter_columns(
@@ -218,9 +247,9 @@ class DataOperations(TableCreation, abstract=True):
         """Rename columns, change their type or whether they may be null."""
         from ..tables.columns import alter
 
-        dataset = self._open(request.id, branch=request.branch)
-        alter(dataset, request.alterations)
-        return models.AlterTableAlterColumnsResponse(version=int(dataset.version))
+        with self._opened("AlterTableAlterColumns", request.id, branch=request.branch) as dataset:
+            alter(dataset, request.alterations)
+            return models.AlterTableAlterColumnsResponse(version=int(dataset.version))
 
     @operation
     def alter_table_drop_columns(
@@ -229,9 +258,9 @@ class DataOperations(TableCreation, abstract=True):
         """Remove columns."""
         from ..tables.columns import drop
 
-        dataset = self._open(request.id, branch=request.branch)
-        drop(dataset, request.columns)
-        return models.AlterTableDropColumnsResponse(version=int(dataset.version))
+        with self._opened("AlterTableDropColumns", request.id, branch=request.branch) as dataset:
+            drop(dataset, request.columns)
+            return models.AlterTableDropColumnsResponse(version=int(dataset.version))
 
     @operation
     def update_field_metadata(
@@ -240,18 +269,20 @@ class DataOperations(TableCreation, abstract=True):
         """Change the metadata of columns."""
         from ..tables.columns import field_metadata
 
-        dataset = self._open(request.id, branch=request.branch)
-        fields = field_metadata(dataset, request.updates)
-        return models.UpdateFieldMetadataResponse(version=int(dataset.version), fields=fields)
+        with self._opened("UpdateFieldMetadata", request.id, branch=request.branch) as dataset:
+            fields = field_metadata(dataset, request.updates)
+            return models.UpdateFieldMetadataResponse(version=int(dataset.version), fields=fields)
 
     @operation
     def update_table_schema_metadata(
         self, request: UpdateTableSchemaMetadataRequest
     ) -> UpdateTableSchemaMetadataResponse:
         """Add to the metadata of a table's schema and give all of it."""
-        dataset = self._open(request.id, branch=request.branch)
-        metadata = dataset.update_schema_metadata(request.metadata or {})
-        return models.UpdateTableSchemaMetadataResponse(metadata=dict(metadata))
+        with self._opened(
+            "UpdateTableSchemaMetadata", request.id, branch=request.branch
+        ) as dataset:
+            metadata = dataset.update_schema_metadata(request.metadata or {})
+            return models.UpdateTableSchemaMetadataResponse(metadata=dict(metadata))
 
     # --- indices
 
@@ -260,8 +291,9 @@ class DataOperations(TableCreation, abstract=True):
         """Build an index of any kind."""
         from ..tables.indices import create
 
-        create(self._open(request.id, branch=request.branch), request)
-        return models.CreateTableIndexResponse()
+        with self._opened("CreateTableIndex", request.id, branch=request.branch) as dataset:
+            create(dataset, request)
+            return models.CreateTableIndexResponse()
 
     @operation
     def create_table_scalar_index(
@@ -270,23 +302,26 @@ class DataOperations(TableCreation, abstract=True):
         """Build a scalar or full-text index."""
         from ..tables.indices import create_scalar
 
-        create_scalar(self._open(request.id, branch=request.branch), request)
-        return models.CreateTableScalarIndexResponse()
+        with self._opened("CreateTableScalarIndex", request.id, branch=request.branch) as dataset:
+            create_scalar(dataset, request)
+            return models.CreateTableScalarIndexResponse()
 
     @operation
     def list_table_indices(self, request: ListTableIndicesRequest) -> ListTableIndicesResponse:
         """Describe the indices, in the order of their names, page by page."""
         from ..tables.indices import list_indices
 
-        dataset = self._open(request.id, version=request.version, branch=request.branch)
-        page, token = page_of(
-            lambda after: list_indices(dataset, after),
-            of=self._listing("ListTableIndices", request.id, request.version, request.branch),
-            key=lambda index: index.index_name,
-            page_token=request.page_token,
-            limit=request.limit,
-        )
-        return models.ListTableIndicesResponse(indexes=page, page_token=token)
+        with self._opened(
+            "ListTableIndices", request.id, version=request.version, branch=request.branch
+        ) as dataset:
+            page, token = page_of(
+                lambda after: list_indices(dataset, after),
+                of=self._listing("ListTableIndices", request.id, request.version, request.branch),
+                key=lambda index: index.index_name,
+                page_token=request.page_token,
+                limit=request.limit,
+            )
+            return models.ListTableIndicesResponse(indexes=page, page_token=token)
 
     @operation
     def describe_table_index_stats(
@@ -295,16 +330,19 @@ class DataOperations(TableCreation, abstract=True):
         """Return how much of the table an index covers."""
         from ..tables.indices import statistics
 
-        dataset = self._open(request.id, version=request.version, branch=request.branch)
-        return statistics(dataset, request.index_name)
+        with self._opened(
+            "DescribeTableIndexStats", request.id, version=request.version, branch=request.branch
+        ) as dataset:
+            return statistics(dataset, request.index_name)
 
     @operation
     def drop_table_index(self, request: DropTableIndexRequest) -> DropTableIndexResponse:
         """Remove an index."""
         from ..tables.indices import drop
 
-        drop(self._open(request.id, branch=request.branch), request.index_name)
-        return models.DropTableIndexResponse()
+        with self._opened("DropTableIndex", request.id, branch=request.branch) as dataset:
+            drop(dataset, request.index_name)
+            return models.DropTableIndexResponse()
 
     # --- tags
 
@@ -313,17 +351,18 @@ class DataOperations(TableCreation, abstract=True):
         """List the tags, in the order of their names, page by page."""
         from ..tables.refs import tags
 
-        found = tags(self._open(request.id))
-        page, token = page_of(
-            lambda after: sorted_after(set(found), after),
-            of=self._listing("ListTableTags", request.id),
-            key=str,
-            page_token=request.page_token,
-            limit=request.limit,
-        )
-        return models.ListTableTagsResponse(
-            tags={name: found[name] for name in page}, page_token=token
-        )
+        with self._opened("ListTableTags", request.id) as dataset:
+            found = tags(dataset)
+            page, token = page_of(
+                lambda after: sorted_after(set(found), after),
+                of=self._listing("ListTableTags", request.id),
+                key=str,
+                page_token=request.page_token,
+                limit=request.limit,
+            )
+            return models.ListTableTagsResponse(
+                tags={name: found[name] for name in page}, page_token=token
+            )
 
     @operation
     def get_table_tag_version(
@@ -332,32 +371,36 @@ class DataOperations(TableCreation, abstract=True):
         """Return the version that a tag names."""
         from ..tables.refs import tag
 
-        found = tag(self._open(request.id), request.tag)
-        return models.GetTableTagVersionResponse(version=found.version, branch=found.branch)
+        with self._opened("GetTableTagVersion", request.id) as dataset:
+            found = tag(dataset, request.tag)
+            return models.GetTableTagVersionResponse(version=found.version, branch=found.branch)
 
     @operation
     def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
         """Name a version."""
         from ..tables.refs import create_tag
 
-        create_tag(self._open(request.id), request.tag, request.version, request.branch)
-        return models.CreateTableTagResponse()
+        with self._opened("CreateTableTag", request.id) as dataset:
+            create_tag(dataset, request.tag, request.version, request.branch)
+            return models.CreateTableTagResponse()
 
     @operation
     def update_table_tag(self, request: UpdateTableTagRequest) -> UpdateTableTagResponse:
         """Move a tag to another version."""
         from ..tables.refs import update_tag
 
-        update_tag(self._open(request.id), request.tag, request.version, request.branch)
-        return models.UpdateTableTagResponse()
+        with self._opened("UpdateTableTag", request.id) as dataset:
+            update_tag(dataset, request.tag, request.version, request.branch)
+            return models.UpdateTableTagResponse()
 
     @operation
     def delete_table_tag(self, request: DeleteTableTagRequest) -> DeleteTableTagResponse:
         """Remove a tag; the version stays."""
         from ..tables.refs import delete_tag
 
-        delete_tag(self._open(request.id), request.tag)
-        return models.DeleteTableTagResponse()
+        with self._opened("DeleteTableTag", request.id) as dataset:
+            delete_tag(dataset, request.tag)
+            return models.DeleteTableTagResponse()
 
     # --- branches
 
@@ -366,26 +409,27 @@ class DataOperations(TableCreation, abstract=True):
         """List the branches but the main one, in the order of their names, page by page."""
         from ..tables.refs import branches
 
-        found = branches(self._open(request.id))
-        page, token = page_of(
-            lambda after: sorted_after(set(found), after),
-            of=self._listing("ListTableBranches", request.id),
-            key=str,
-            page_token=request.page_token,
-            limit=request.limit,
-        )
-        return models.ListTableBranchesResponse(
-            branches={name: found[name] for name in page}, page_token=token
-        )
+        with self._opened("ListTableBranches", request.id) as dataset:
+            found = branches(dataset)
+            page, token = page_of(
+                lambda after: sorted_after(set(found), after),
+                of=self._listing("ListTableBranches", request.id),
+                key=str,
+                page_token=request.page_token,
+                limit=request.limit,
+            )
+            return models.ListTableBranchesResponse(
+                branches={name: found[name] for name in page}, page_token=token
+            )
 
     @operation
     def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:
         """Start a branch."""
         from ..tables.refs import create_branch
 
-        dataset = self._open(request.id)
-        create_branch(dataset, request.name, request.from_branch, request.from_version)
-        return models.CreateTableBranchResponse()
+        with self._opened("CreateTableBranch", request.id) as dataset:
+            create_branch(dataset, request.name, request.from_branch, request.from_version)
+            return models.CreateTableBranchResponse()
 
     @operation
     def delete_table_branch(self, request: DeleteTableBranchRequest) -> DeleteTableBranchResponse:
@@ -393,8 +437,9 @@ class DataOperations(TableCreation, abstract=True):
         from ..tables.refs import delete_branch
 
         entry = self.find_table(parse_identifier(request.id))
-        delete_branch(self._open(request.id), request.name)
-        if entry.managed:
-            gone = RemoveVersions(table=entry, branch=request.name, versions=None)
-            self.versions_of(entry).commit([gone])
-        return models.DeleteTableBranchResponse()
+        with self._opened("DeleteTableBranch", request.id) as dataset:
+            delete_branch(dataset, request.name)
+            if entry.managed:
+                gone = RemoveVersions(table=entry, branch=request.name, versions=None)
+                self.versions_of(entry).commit([gone])
+            return models.DeleteTableBranchResponse()

@@ -10,9 +10,11 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 
+from ..core.errors import about
 from ..core.identifiers import (
     format_identifier,
     parse_identifier,
+    subject_of,
 )
 from .entry import (
     plain_properties,
@@ -42,7 +44,7 @@ class TableDescriptions(TableStorages, abstract=True):
         chosen = [n for n in ("version", "tag", "branch") if getattr(request, n) is not None]
         if len(chosen) > 1:
             raise InvalidInputError(
-                f"DescribeTable {format_identifier(identifier)}: give one of {', '.join(chosen)}"
+                f"give one of {', '.join(chosen)}", subject=subject_of("DescribeTable", identifier)
             )
         entry = self.find_table(identifier)
         storage = self.storage_of(entry)
@@ -65,7 +67,8 @@ class TableDescriptions(TableStorages, abstract=True):
         if request.load_detailed_metadata or chosen:
             from ..tables.describe import fill_details
 
-            fill_details(answer, storage, request)
+            with about(subject_of("DescribeTable", identifier)):
+                fill_details(answer, storage, request)
         return answer
 
     @operation

@@ -68,14 +68,14 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         from ..tables.refs import require_branch
         from ..tables.versions import Manifests
 
-        dataset = self._open(request.id)
-        require_branch(dataset, request.branch)
-        manifests = Manifests(dataset, request.branch)
-        for number in manifests.numbers(descending=backwards):
-            if after is not None and (number >= after if backwards else number <= after):
-                continue
-            if (version := manifests.version(number)) is not None:
-                yield version
+        with self._opened("ListTableVersions", request.id) as dataset:
+            require_branch(dataset, request.branch)
+            manifests = Manifests(dataset, request.branch)
+            for number in manifests.numbers(descending=backwards):
+                if after is not None and (number >= after if backwards else number <= after):
+                    continue
+                if (version := manifests.version(number)) is not None:
+                    yield version
 
     @operation
     def describe_table_version(
@@ -95,9 +95,9 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         from ..tables.refs import require_branch
         from ..tables.versions import describe
 
-        dataset = self._open(request.id)
-        require_branch(dataset, request.branch)
-        found = describe(dataset, request.version, request.branch)
+        with self._opened("DescribeTableVersion", request.id) as dataset:
+            require_branch(dataset, request.branch)
+            found = describe(dataset, request.version, request.branch)
         return models.DescribeTableVersionResponse(version=found)
 
     @operation
@@ -107,10 +107,11 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         """Delete versions and the files that only they need."""
         from ..tables.versions import delete, doomed
 
-        dataset = self._open(request.id, branch=request.branch)
-        chosen = doomed(dataset, request.ranges)
         entry = self.find_table(parse_identifier(request.id))
-        deleted = delete(dataset, chosen)
+        operation = "BatchDeleteTableVersions"
+        with self._opened(operation, request.id, branch=request.branch) as dataset:
+            chosen = doomed(dataset, request.ranges)
+            deleted = delete(dataset, chosen)
         if entry.managed and chosen:
             branch = branch_name(request.branch)
             self.versions_of(entry).commit(
@@ -123,7 +124,8 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         """Restore an older version as the latest, as a new version."""
         from ..tables.versions import restore
 
-        restore(self._open(request.id), request.version, request.branch)
+        with self._opened("RestoreTable", request.id) as dataset:
+            restore(dataset, request.version, request.branch)
         return models.RestoreTableResponse()
 
     # --- where the catalog keeps the versions

@@ -8,7 +8,8 @@ from typing import Any
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.operations import OPERATIONS
 
-from ..core.identifiers import format_identifier, parse_identifier
+from ..core.errors import about
+from ..core.identifiers import format_identifier, parse_identifier, subject_of
 from .capabilities import Capabilities
 
 __all__ = ["check_identifier"]
@@ -41,14 +42,15 @@ def check_identifier(allowed: Capabilities, operation: str, request: Any) -> Non
             f"{_table_levels(allowed) if names_table else _namespace_levels(allowed)}"
         )
     if allowed.lowercase_names:
-        _require_lowercase(operation, identifier)
+        names = list(identifier)
         if operation == "RenameTable":
-            _require_lowercase(operation, parse_identifier(request.new_namespace_id))
-            _require_lowercase(operation, (request.new_table_name,))
+            names += [*parse_identifier(request.new_namespace_id), request.new_table_name]
+        with about(subject_of(operation, identifier)):
+            _require_lowercase(names)
     if not names_table and depth <= allowed.configured_depth and operation in _NOT_ON_CONFIGURED:
         raise InvalidInputError(
-            f"{operation}: {format_identifier(identifier)} is there by configuration "
-            "and is neither created, changed nor dropped"
+            "it is there by configuration and is neither created, changed nor dropped",
+            subject=subject_of(operation, identifier),
         )
 
 
@@ -73,10 +75,10 @@ def _levels(count: int) -> str:
     return "1 level" if count == 1 else f"{count} levels"
 
 
-def _require_lowercase(operation: str, names: Sequence[str]) -> None:
+def _require_lowercase(names: Sequence[str]) -> None:
     for name in names:
         if name != name.lower():
             raise InvalidInputError(
-                f"{operation}: this catalog stores names in lower case, so {name!r} would come back "
-                f"as {name.lower()!r}; write it that way"
+                f"this catalog stores names in lower case, so {name!r} would come back as "
+                f"{name.lower()!r}; write it that way"
             )

@@ -17,6 +17,7 @@ from ..core.identifiers import (
     Identifier,
     format_identifier,
     parse_identifier,
+    subject_of,
 )
 from ..core.modes import RegisterMode, parse_mode
 from .changes import changes
@@ -148,22 +149,25 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
     def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:
         """Rename a table, and move it to another namespace where the catalog can."""
         identifier = parse_identifier(request.id)
+        subject = subject_of("RenameTable", identifier)
         parent = identifier[:-1]
         if request.new_namespace_id is not None:
             parent = parse_identifier(request.new_namespace_id)
         new = parse_identifier([*parent, request.new_table_name])
         if not self.capabilities.holds_tables(len(parent)):
             raise InvalidInputError(
-                f"RenameTable: {format_identifier(parent)!r} cannot hold tables in this catalog"
+                f"{format_identifier(parent)!r} cannot hold tables in this catalog", subject=subject
             )
         if parent != identifier[:-1] and not self.capabilities.rename_across:
-            raise UnsupportedError("RenameTable: this catalog cannot move tables across namespaces")
+            raise UnsupportedError(
+                "this catalog cannot move tables across namespaces", subject=subject
+            )
         within = self.capabilities.rename_within
         if parent[:within] != identifier[:within]:
             raise UnsupportedError(
-                f"RenameTable: this catalog cannot move a table out of "
-                f"{format_identifier(identifier[:within])}; register it in "
-                f"{format_identifier(parent)}, then deregister it"
+                f"this catalog cannot move a table out of {format_identifier(identifier[:within])}; "
+                f"register it in {format_identifier(parent)}, then deregister it",
+                subject=subject,
             )
         entry = self.find_table(identifier)
         if new == identifier:

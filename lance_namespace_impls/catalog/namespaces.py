@@ -17,6 +17,7 @@ from ..core.identifiers import (
     Identifier,
     format_identifier,
     parse_identifier,
+    subject_of,
 )
 from ..core.modes import CreateMode, DropBehavior, DropMode, parse_mode
 from ..core.paging import page_of
@@ -117,7 +118,10 @@ class NamespaceOperations(TableStorages, abstract=True):
         mode = parse_mode(request.mode, DropMode.FAIL)
         behavior = parse_mode(request.behavior, DropBehavior.RESTRICT, "behavior")
         if behavior is DropBehavior.CASCADE and not self.capabilities.cascade:
-            raise UnsupportedError("DropNamespace: this catalog has no Cascade; empty it first")
+            raise UnsupportedError(
+                "this catalog has no Cascade; empty it first",
+                subject=subject_of("DropNamespace", identifier),
+            )
         self._require_removable(identifier)
         try:
             properties = self.remove_namespace(identifier, behavior is DropBehavior.CASCADE)

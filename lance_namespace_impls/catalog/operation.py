@@ -16,7 +16,7 @@ from lance_namespace_client.model import Model, RequestLike
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Operation
 
 from ..core.errors import first_line
-from ..core.identifiers import SHOWN_DELIMITER, format_identifier, parse_identifier
+from ..core.identifiers import SHOWN_DELIMITER, parse_identifier, subject_of
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
@@ -46,9 +46,6 @@ Response_co = TypeVar("Response_co", covariant=True)
 # version, a missing version a missing table, a column or schema that does not fit wrong input.
 _WIDER = {8: 11, 22: 11, 11: 4, 12: 20, 20: 13}
 
-# Of these the message says which tag, branch, version, index or column, and not of which table.
-_OF_A_PART = (6, 7, 8, 9, 11, 12, 20, 22, 23)
-
 # What a panic in pylance's Rust code raises; it is no Exception, and has no module to import.
 PANIC = "PanicException"
 
@@ -77,17 +74,16 @@ def operation(
                 raise UnsupportedError(f"{row.name} is not supported: {reason}")
             return method(self, coerced, *args, **kwargs)
         except LanceNamespaceError as error:
-            _name_table(error, row, coerced)
             if (other := _listed(error, row)) is not error:
                 raise other from error
             raise
         except Exception as error:
-            raise _listed(self.translate(error, _what(row, coerced)), row) from error
+            raise _listed(self.translate(error, _subject(row, coerced)), row) from error
         except BaseException as error:
             if type(error).__name__ != PANIC:
                 raise
             raise InternalError(
-                f"{_what(row, coerced)}: pylance gave up: {first_line(error)}"
+                f"pylance gave up: {first_line(error)}", subject=_subject(row, coerced)
             ) from error
         finally:
             SHOWN_DELIMITER.reset(before)
@@ -116,24 +112,8 @@ def listing(
     return cast("Listing[Request, Response]", operation(method))
 
 
-def _what(row: Operation[Any, Any], request: Any) -> str:
-    """Name an operation and its object, to open a message with."""
-    identifier = getattr(request, "id", None)
-    return (
-        f"{row.name} {format_identifier(parse_identifier(identifier))}" if identifier else row.name
-    )
-
-
-def _name_table(error: LanceNamespaceError, row: Operation[Any, Any], request: Any) -> None:
-    """Open the message about a part of a table with the table."""
-    message, what = error.message, _what(row, request)
-    shown = repr(what.removeprefix(f"{row.name} "))
-    if message.startswith((f"{what}: ", f"{row.name}: {shown}")):
-        return
-    opening = f"{row.name}: "
-    if error.code in _OF_A_PART or message.startswith(opening):
-        error.message = f"{what}: {message.removeprefix(opening)}"
-        error.args = (error.message,)
+def _subject(row: Operation[Any, Any], request: Any) -> str:
+    return subject_of(row.name, parse_identifier(getattr(request, "id", None)))
 
 
 def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:
@@ -143,4 +123,6 @@ def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamesp
         code = _WIDER[code]
     if code == error.code:
         return error
-    return error_for(code, error.message, detail=error.detail, instance=error.instance)
+    return error_for(
+        code, error.text, subject=error.subject, detail=error.detail, instance=error.instance
+    )

@@ -186,10 +186,10 @@ def _better_of(as_table: LanceNamespaceError, as_namespace: LanceNamespaceError)
     missing = isinstance(as_namespace, NamespaceNotFoundError)
     if isinstance(as_table, TableNotFoundError | NamespaceNotFoundError):
         if missing:
-            as_table.message += ", nor does a namespace of that name"
+            as_table.text += ", nor does a namespace of that name"
         return as_table
     if missing:
-        as_namespace.message += f"; as a table: {as_table.message}"
+        as_namespace.text += f"; as a table: {as_table.message}"
         return as_namespace
     return as_table
 

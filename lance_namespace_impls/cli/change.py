@@ -86,7 +86,7 @@ def _create_namespace(
         try:
             made = namespace.create_namespace(request)
         except (UnsupportedError, InvalidInputError) as error:
-            error.message += "; for a table give --data FILE, or use lance-ns declare"
+            error.text += "; for a table give --data FILE, or use lance-ns declare"
             raise
     if session.output.as_json:
         session.output.document(

@@ -6,7 +6,8 @@ Each backend puts its catalog's failures in front of this table; what nothing re
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
 from lance_namespace_client.errors import (
     InternalError,
@@ -15,7 +16,22 @@ from lance_namespace_client.errors import (
     ServiceUnavailableError,
 )
 
-__all__ = ["excerpt", "first_line", "from_system_failure", "scrub"]
+__all__ = ["about", "excerpt", "first_line", "from_system_failure", "scrub"]
+
+
+@contextmanager
+def about(subject: str) -> Iterator[None]:
+    """Raise the errors of what is inside as about `subject`, where they do not say what they are about.
+
+    Args:
+        subject: the operation and its object, as `subject_of` writes them.
+    """
+    try:
+        yield
+    except LanceNamespaceError as error:
+        if error.subject is None:
+            error.subject = subject
+        raise
 
 
 def excerpt(text: str, ends: int = 1000) -> str:
@@ -48,11 +64,11 @@ def from_system_failure(error: BaseException, what: str) -> LanceNamespaceError:
         error: the failure.
         what: the operation and its object, to open the message with.
     """
-    message = f"{what}: {first_line(error)}"
+    text = first_line(error)
     if isinstance(error, PermissionError):
-        return PermissionDeniedError(message)
+        return PermissionDeniedError(text, subject=what)
     if isinstance(error, ConnectionError | TimeoutError):
-        return ServiceUnavailableError(message)
+        return ServiceUnavailableError(text, subject=what)
     if isinstance(error, OSError):
-        return InternalError(message)
-    return InternalError(f"{what}: {type(error).__name__}: {first_line(error)}")
+        return InternalError(text, subject=what)
+    return InternalError(f"{type(error).__name__}: {text}", subject=what)

@@ -22,6 +22,7 @@ __all__ = [
     "join_identifier",
     "parse_identifier",
     "split_identifier",
+    "subject_of",
 ]
 
 Identifier: TypeAlias = tuple[str, ...]
@@ -76,6 +77,11 @@ def format_identifier(identifier: Sequence[str], delimiter: str | None = None) -
     return (delimiter or SHOWN_DELIMITER.get()).join(
         n if n.isprintable() else ascii(n)[1:-1] for n in identifier
     )
+
+
+def subject_of(operation: str, identifier: Sequence[str]) -> str:
+    """Return what a message of an operation is about: the operation, and the object if it has one."""
+    return f"{operation} {format_identifier(identifier)}" if identifier else operation
 
 
 def check_new_name(request: Any, delimiter: str) -> None:

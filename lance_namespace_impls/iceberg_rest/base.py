@@ -93,7 +93,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             return None
         found = FAILURES.error(error, what)
         if is_no_route(error) and self.config.prefix is None:
-            found.message += NO_PREFIX
+            found.text += NO_PREFIX
         return found
 
     # --- what a backend says of its tables

@@ -149,8 +149,8 @@ class RestNamespace(Namespace, rest.RestNamespace):
     def _redact(self, error: LanceNamespaceError, request: Any) -> None:
         """Take secrets out of a failure, should the server repeat what it was sent."""
         secrets = self.config.secrets() | secrets_in_request(request)
-        error.message = scrub(error.message, secrets)
-        error.args = (error.message,)
+        error.text = scrub(error.text, secrets)
+        error.args = (error.text,)
         error.detail = error.detail and scrub(error.detail, secrets)
         error.instance = error.instance and scrub(error.instance, secrets)
 

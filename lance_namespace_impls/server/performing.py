@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, BinaryIO
 
-from lance_namespace_client.arrow import to_reader
+from lance_namespace_client.arrow import RowStream, to_reader
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Operation
 
 from ..core.identifiers import Identifier, parse_identifier
-from ..tables.write import RowCount
+from ..tables.align import aligned
 from .answers import Reply, Vend, reply
 from .call import Call
 from .callers import Authentication, Caller, Credentials
@@ -177,6 +177,7 @@ def _with_rows(
     method: Callable[..., Any], request: Any, file: BinaryIO, max_batch_bytes: int
 ) -> Any:
     """Call an operation that takes rows; whatever becomes of a broken stream, it is code 13."""
-    rows = RowCount(to_reader(file, max_batch_bytes=max_batch_bytes))
-    with rows.blaming_stream():
-        return method(request, rows.reader())
+    reader = to_reader(file, max_batch_bytes=max_batch_bytes)
+    rows = RowStream(reader.schema, map(aligned, reader))
+    with rows.guarded():
+        return method(request, rows)

@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import frozen
 
+from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     LanceNamespaceError,
@@ -188,7 +189,7 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
     """
     storage = plan.target.storage_at(plan.location)
     attempt = Attempt(Attempts(storage, plan.job))
-    rows = _Rows(plan.schema, batches)
+    rows = RowStream(plan.schema, batches)
     try:
         fragments = _write_fragments(plan, storage, rows, attempt)
         attempt.finish(fragments)
@@ -209,7 +210,7 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
 
 
 def _write_fragments(
-    plan: WritePlan, storage: TableStorage, rows: _Rows, attempt: Attempt
+    plan: WritePlan, storage: TableStorage, rows: RowStream, attempt: Attempt
 ) -> list[Any]:
     from lance.fragment import write_fragments
 
@@ -238,37 +239,6 @@ def _write_fragments(
             raise _overtaken(plan) from error
         # Files as for a new dataset, which the commit adds to the one that another has made.
         return write("overwrite")
-
-
-class _Rows:
-    """Hands record batches on, the first again if need be, and keeps the failure of their maker."""
-
-    def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-        self.failure: Exception | None = None
-        self._schema = schema
-        self._batches = iter(batches)
-        self._first: pa.RecordBatch | None = None
-        self._count = 0
-
-    @property
-    def can_begin_again(self) -> bool:
-        """Whether another reader would give all rows."""
-        return self._count < 2
-
-    def reader(self) -> pa.RecordBatchReader:
-        return pa.RecordBatchReader.from_batches(self._schema, self._each())
-
-    def _each(self) -> Iterator[pa.RecordBatch]:
-        if self._first is not None:
-            yield self._first
-        try:
-            for batch in self._batches:
-                self._count += 1
-                self._first = batch if self._count == 1 else None
-                yield batch
-        except Exception as error:
-            self.failure = error
-            raise
 
 
 def commit(

@@ -64,22 +64,18 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         _require_one_source(entry)
         if entry.expression is None:
             raise UnsupportedError(
-                f"AlterTableAddColumns: column {entry.name!r}: Lance tables have no computed or virtual "
+                f"column {entry.name!r}: Lance tables have no computed or virtual "
                 "columns of their own; give an expression"
             )
         if not entry.expression.strip():
-            raise InvalidInputError(
-                f"AlterTableAddColumns: the expression of column {entry.name!r} is empty"
-            )
+            raise InvalidInputError(f"the expression of column {entry.name!r} is empty")
         check_column_name(entry.name)
         if entry.name in dataset.schema.names or entry.name in expressions:
             raise TableSchemaValidationError(f"column {entry.name!r} already exists")
-        check_sql(
-            entry.expression, f"AlterTableAddColumns: the expression of column {entry.name[:100]!r}"
-        )
+        check_sql(entry.expression, f"the expression of column {entry.name[:100]!r}")
         expressions[entry.name] = entry.expression
     if not expressions:
-        raise InvalidInputError("AlterTableAddColumns: there is no column to add")
+        raise InvalidInputError("there is no column to add")
     dataset.add_columns(expressions)
 
 
@@ -89,7 +85,7 @@ def _require_one_source(entry: AddColumnsEntry) -> None:
     given = [name for name in sources if getattr(entry, name) is not None]
     if len(given) != 1:
         raise InvalidInputError(
-            f"AlterTableAddColumns: column {entry.name!r} has {' and '.join(given) or 'nothing'} to "
+            f"column {entry.name!r} has {' and '.join(given) or 'nothing'} to "
             f"fill it: give exactly one of {', '.join(sources)}"
         )
 
@@ -107,9 +103,7 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
     alterations: list[dict[str, Any]] = []
     for entry in entries:
         if entry.virtual_column is not None:
-            raise UnsupportedError(
-                f"AlterTableAlterColumns: column {entry.path!r}: Lance tables have no virtual columns"
-            )
+            raise UnsupportedError(f"column {entry.path!r}: Lance tables have no virtual columns")
         require(dataset, entry.path)
         change: dict[str, Any] = {"path": entry.path}
         if entry.rename is not None:
@@ -122,12 +116,10 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
         if entry.data_type is not None:
             change["data_type"] = from_json_type(entry.data_type, entry.path)
         if len(change) == 1:
-            raise InvalidInputError(
-                f"AlterTableAlterColumns: nothing is to be altered of column {entry.path!r}"
-            )
+            raise InvalidInputError(f"nothing is to be altered of column {entry.path!r}")
         alterations.append(change)
     if not alterations:
-        raise InvalidInputError("AlterTableAlterColumns: there is no column to alter")
+        raise InvalidInputError("there is no column to alter")
     dataset.alter_columns(*alterations)
 
 
@@ -139,11 +131,11 @@ def drop(dataset: Any, columns: list[str]) -> None:
         InvalidInputError: code 13, no column is named or none would be left.
     """
     if not columns:
-        raise InvalidInputError("AlterTableDropColumns: there is no column to drop")
+        raise InvalidInputError("there is no column to drop")
     for column in columns:
         require(dataset, column)
     if set(dataset.schema.names) <= set(columns):
-        raise InvalidInputError("AlterTableDropColumns: a table needs one column at least")
+        raise InvalidInputError("a table needs one column at least")
     dataset.drop_columns(columns)
 
 

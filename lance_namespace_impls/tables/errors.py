@@ -108,22 +108,22 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
             return answered(f"{what}: {plain_message(Exception(told[2]))}")
     if _BROKEN.search(text):
         return InvalidTableStateError(
-            f"{what}: what is there does not follow the Lance format: {plain_message(error)}"
+            f"what is there does not follow the Lance format: {plain_message(error)}", subject=what
         )
     for pattern, kind in _PATTERNS:
         if pattern.search(text):
-            return kind(f"{what}: {plain_message(error)}")
+            return kind(plain_message(error), subject=what)
     if isinstance(error, ValueError):
         # pylance's Python layer checks arguments, and says so with a plain ValueError.
-        return InvalidInputError(f"{what}: {plain_message(error)}")
+        return InvalidInputError(plain_message(error), subject=what)
     if isinstance(error, OverflowError) and _is_raised_by_lance(error):
         return InvalidInputError(
-            f"{what}: a number is larger than Lance takes ({plain_message(error)})"
+            f"a number is larger than Lance takes ({plain_message(error)})", subject=what
         )
     if isinstance(error, TypeError) and _is_raised_by_lance(error):
-        return InvalidInputError(f"{what}: {plain_message(error)}")
+        return InvalidInputError(plain_message(error), subject=what)
     if _OF_LANCE.search(text) or _SOURCE.search(text):
-        return InternalError(f"{what}: {plain_message(error)}")
+        return InternalError(plain_message(error), subject=what)
     return None
 
 

@@ -36,14 +36,14 @@ def full_text_query(dataset: Any, query: FtsQuery) -> Any:
 def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
     if depth > MAX_QUERY_DEPTH:
         raise InvalidInputError(
-            f"QueryTable: a full-text query has at most {MAX_QUERY_DEPTH} levels; take some out"
+            f"a full-text query has at most {MAX_QUERY_DEPTH} levels; take some out"
         )
     from lance.query import BooleanQuery, BoostQuery, Occur, PhraseQuery
 
     given = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
     if len(given) != 1:
         raise InvalidInputError(
-            f"QueryTable: a full-text query is one of match, phrase, boost, multi_match and boolean, "
+            f"a full-text query is one of match, phrase, boost, multi_match and boolean, "
             f"not {len(given)} of them"
         )
     node: Any = getattr(query, given[0])
@@ -111,7 +111,7 @@ def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
         for field, usual in _FUZZY.items():
             if getattr(part, field) not in (None, usual):
                 raise InvalidInputError(
-                    f"QueryTable: {field} of column {column!r} is for a match of one column; Lance "
+                    f"{field} of column {column!r} is for a match of one column; Lance "
                     "searches several columns for exact terms alone"
                 )
     operators = {_operator(part.operator or "Or") for part, _ in parts}
@@ -142,4 +142,4 @@ def _operator(text: str | None) -> Any:
     try:
         return FullTextOperator[text.upper()]
     except KeyError:
-        raise InvalidInputError(f"QueryTable: operator {text!r} is neither And nor Or") from None
+        raise InvalidInputError(f"operator {text!r} is neither And nor Or") from None

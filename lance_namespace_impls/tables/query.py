@@ -37,7 +37,7 @@ def scanner(dataset: Any, request: Query) -> Any:
         InvalidInputError: code 13, the parts of the request do not fit together, or Lance could not
             work through its SQL.
     """
-    check_sql(request.filter or "", "QueryTable: the filter")
+    check_sql(request.filter or "", "the filter")
     wanted: dict[str, Any] = {
         "filter": request.filter or None,
         "offset": request.offset,
@@ -50,7 +50,7 @@ def scanner(dataset: Any, request: Query) -> Any:
     }
     vector = _vector(request)
     if request.k == 0 and (vector is not None or request.full_text_query is not None):
-        raise InvalidInputError("QueryTable: k is 0; a search needs the number of rows to find")
+        raise InvalidInputError("k is 0; a search needs the number of rows to find")
     if vector is not None:
         wanted["nearest"] = _nearest(dataset, request, vector)
         # The rows that are skipped do not count; the search has to find them as well.
@@ -146,7 +146,7 @@ def _ordering(request: Query) -> list[Any] | None:
         ]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInputError(
-            f"QueryTable: {ORDER_BY} is a JSON list of objects with column_name, ascending and "
+            f"{ORDER_BY} is a JSON list of objects with column_name, ascending and "
             f"nulls_first: {error}"
         ) from None
 
@@ -165,7 +165,7 @@ def _columns(request: Query) -> list[str] | dict[str, str] | None:
     if columns.column_aliases:
         named = {name: name for name in columns.column_names or ()} | columns.column_aliases
         for name, expression in named.items():
-            check_sql(expression, f"QueryTable: column {name[:100]!r}")
+            check_sql(expression, f"column {name[:100]!r}")
         return named
     return columns.column_names
 
@@ -176,16 +176,16 @@ def _vector(request: Query) -> list[Any] | None:
         return None
     given = [v for v in (vector.single_vector, vector.multi_vector) if v]
     if len(given) > 1:
-        raise InvalidInputError("QueryTable: give one of single_vector and multi_vector")
+        raise InvalidInputError("give one of single_vector and multi_vector")
     if not all(vector.multi_vector or ()):
-        raise InvalidInputError("QueryTable: one of the vectors in multi_vector is empty")
+        raise InvalidInputError("one of the vectors in multi_vector is empty")
     if given:
         return given[0]
     is_empty = vector.single_vector is not None or vector.multi_vector is not None
     # lancedb sends an empty vector where it means none, and names no column then.
     if is_empty and (request.vector_column is not None or request.distance_type is not None):
         raise InvalidInputError(
-            "QueryTable: the vector is empty; give one to search with, or leave vector_column and "
+            "the vector is empty; give one to search with, or leave vector_column and "
             "distance_type out"
         )
     return None
@@ -219,9 +219,7 @@ def _only_vector_column(schema: pa.Schema) -> str:
         for field in schema:
             _refuse_plain_list(schema, field.name)
     if len(found) != 1:
-        raise InvalidInputError(
-            f"QueryTable: say which vector_column to search; the table has {len(found)}"
-        )
+        raise InvalidInputError(f"say which vector_column to search; the table has {len(found)}")
     return str(found[0])
 
 
@@ -236,7 +234,7 @@ def _refuse_plain_list(schema: pa.Schema, column: str) -> None:
         kind.value_type
     ):
         raise InvalidInputError(
-            f"QueryTable: column {column!r} is a {kind}, and a vector search needs a fixed-size list: "
+            f"column {column!r} is a {kind}, and a vector search needs a fixed-size list: "
             "write it as pyarrow.list_(pyarrow.float32(), dimension), or from numpy arrays"
         )
 
@@ -251,4 +249,4 @@ def _full_text(dataset: Any, request: Query) -> Any:
         return text
     if query.structured_query is not None and query.string_query is None:
         return full_text_query(dataset, query.structured_query.query)
-    raise InvalidInputError("QueryTable: give one of string_query and structured_query")
+    raise InvalidInputError("give one of string_query and structured_query")

@@ -123,7 +123,7 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
     """
     if not _TAG.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"CreateTableTag: {_shown(name)} cannot be the name of a tag: it is of ASCII letters, "
+            f"{_shown(name)} cannot be the name of a tag: it is of ASCII letters, "
             f"digits, '.', '-' and '_', and of {MAX_NAME_LENGTH} characters at most"
         )
     _require_plain_path(dataset, "CreateTableTag", "tag")
@@ -252,7 +252,7 @@ def create_branch(
     # pylance escapes it twice on its way to the name of a file.
     if len(quote(quote(name, safe=""), safe="")) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"CreateTableBranch: {_shown(name)} is too long for the name of a branch: {MAX_NAME_LENGTH} "
+            f"{_shown(name)} is too long for the name of a branch: {MAX_NAME_LENGTH} "
             "characters at most, of which one outside ASCII counts several times"
         )
     # pylance's own refusal of a branch that is there already is an internal error.
@@ -280,9 +280,7 @@ def delete_branch(dataset: Any, name: str) -> None:
         TableBranchNotFoundError: code 22.
     """
     if name == MAIN:
-        raise InvalidInputError(
-            "DeleteTableBranch: the main branch is the table itself; drop the table to delete it"
-        )
+        raise InvalidInputError("the main branch is the table itself; drop the table to delete it")
     require_branch(dataset, name)
     dataset.branches.delete(name)
 

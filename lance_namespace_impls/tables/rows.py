@@ -12,13 +12,14 @@ from lance_namespace_client.models import (
 )
 
 from ..core.durations import parse_duration
+from .align import aligned
 from .sql import check_sql
 from .update import reads_own_columns, update_at_once
-from .write import RowCount
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from lance_namespace_client.arrow import RowStream
     from lance_namespace_client.models import (
         DeleteFromTableRequest,
         MergeInsertIntoTableRequest,
@@ -40,16 +41,16 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     updates: dict[str, str] = {}
     for pair in request.updates:
         if len(pair) != 2:
-            raise InvalidInputError(f"UpdateTable: {pair!r} is not a column and an expression")
+            raise InvalidInputError(f"{pair!r} is not a column and an expression")
         if pair[0] in updates:
-            raise InvalidInputError(f"UpdateTable: column {pair[0]!r} is set twice")
+            raise InvalidInputError(f"column {pair[0]!r} is set twice")
         updates[pair[0]] = pair[1]
     if not updates:
-        raise InvalidInputError("UpdateTable: there is nothing to update")
+        raise InvalidInputError("there is nothing to update")
     where = request.predicate or None
-    check_sql(where or "", "UpdateTable: the predicate")
+    check_sql(where or "", "the predicate")
     for name, expression in updates.items():
-        check_sql(expression, f"UpdateTable: the expression of {name[:100]!r}")
+        check_sql(expression, f"the expression of {name[:100]!r}")
     if reads_own_columns(updates) and set(updates) <= set(dataset.schema.names):
         updated, version = update_at_once(dataset, updates, where)
         return UpdateTableResponse(updated_rows=updated, version=version)
@@ -65,7 +66,7 @@ def count(dataset: Any, predicate: str | None) -> int:
     Raises:
         InvalidInputError: code 13, the predicate is not one that Lance can work through.
     """
-    check_sql(predicate or "", "CountTableRows: the predicate")
+    check_sql(predicate or "", "the predicate")
     return int(dataset.count_rows(filter=predicate or None))
 
 
@@ -76,8 +77,8 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
         InvalidInputError: code 13, the predicate is empty or does not parse.
     """
     if not request.predicate.strip():
-        raise InvalidInputError("DeleteFromTable: the predicate is empty; 'true' deletes all rows")
-    check_sql(request.predicate, "DeleteFromTable: the predicate")
+        raise InvalidInputError("the predicate is empty; 'true' deletes all rows")
+    check_sql(request.predicate, "the predicate")
     dataset.delete(request.predicate)
     return DeleteFromTableResponse(version=int(dataset.version))
 
@@ -85,18 +86,18 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
 def check_merge(request: MergeInsertIntoTableRequest) -> None:
     """Refuse a merge that names no key, nothing to do, or has unsafe SQL (code 13)."""
     if not request.on:
-        raise InvalidInputError("MergeInsertIntoTable: 'on' names no key column")
+        raise InvalidInputError("'on' names no key column")
     if not (
         request.when_matched_update_all
         or request.when_not_matched_insert_all
         or request.when_not_matched_by_source_delete
     ):
         raise InvalidInputError(
-            "MergeInsertIntoTable: nothing is to be done with the rows; set when_matched_update_all, "
+            "nothing is to be done with the rows; set when_matched_update_all, "
             "when_not_matched_insert_all or when_not_matched_by_source_delete"
         )
     for name in ("when_matched_update_all_filt", "when_not_matched_by_source_delete_filt"):
-        check_sql(getattr(request, name) or "", f"MergeInsertIntoTable: {name}")
+        check_sql(getattr(request, name) or "", name)
 
 
 def require_keys(schema: pa.Schema, request: MergeInsertIntoTableRequest) -> None:
@@ -107,13 +108,12 @@ def require_keys(schema: pa.Schema, request: MergeInsertIntoTableRequest) -> Non
 
 
 def merge_insert(
-    dataset: Any, request: MergeInsertIntoTableRequest, reader: pa.RecordBatchReader
+    dataset: Any, request: MergeInsertIntoTableRequest, rows: RowStream
 ) -> MergeInsertIntoTableResponse:
     """Merge rows into a table by key.
 
     Raises:
         TableColumnNotFoundError: code 12, a key column is missing.
-        InvalidInputError: code 13, the stream is cut short.
     """
     builder = dataset.merge_insert(request.on)
     if request.when_matched_update_all:
@@ -127,9 +127,7 @@ def merge_insert(
     if request.timeout is not None:
         builder = builder.retry_timeout(parse_duration(request.timeout))
     builder = builder.use_index(request.use_index)
-    counted = RowCount(reader)
-    with counted.blaming_stream():
-        result = builder.execute(counted.reader())
+    result = builder.execute(rows.reader(aligned))
     return MergeInsertIntoTableResponse(
         num_updated_rows=result["num_updated_rows"],
         num_inserted_rows=result["num_inserted_rows"],

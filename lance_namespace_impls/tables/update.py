@@ -7,9 +7,10 @@ as new fragments and deleted where they were, in one commit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
@@ -75,10 +76,11 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     count = dataset.count_rows(filter=where)
     if not count:
         return 0, int(dataset.version)
-    rows = _Rewritten(dataset, updates, where)
+    rows = _rewritten(dataset, updates, where)
     try:
         written = write_fragments(rows.reader(), dataset, mode="append")
     except Exception:
+        # pylance reports a failure to read the rows in its own words.
         if rows.failure is not None:
             raise rows.failure from rows.failure.__cause__
         raise
@@ -101,45 +103,39 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     return count, int(after.version)
 
 
-class _Rewritten:
-    """The rows that fit, with their new values, in the table's own types."""
+def _rewritten(dataset: Any, updates: Mapping[str, str], where: str | None) -> RowStream:
+    """Return the rows that fit, with their new values, in the table's own types."""
+    schema: pa.Schema = dataset.schema
+    columns = {name: updates.get(name, f"`{name}`") for name in schema.names}
+    scanned: pa.RecordBatchReader = dataset.scanner(columns=columns, filter=where).to_reader()
+    for name in schema.names:
+        kind = scanned.schema.field(name).type
+        if name not in updates and kind != schema.field(name).type:
+            raise UnsupportedError(
+                f"column {name!r} is read as {kind} and cannot be written back; update one column at "
+                "a time"
+            )
+    return RowStream(schema, (_fitting(batch, schema) for batch in scanned))
 
-    def __init__(self, dataset: Any, updates: Mapping[str, str], where: str | None) -> None:
-        self.failure: InvalidInputError | None = None
-        self._schema: pa.Schema = dataset.schema
-        columns = {name: updates.get(name, f"`{name}`") for name in self._schema.names}
-        self._scanned: pa.RecordBatchReader = dataset.scanner(
-            columns=columns, filter=where
-        ).to_reader()
-        for name in self._schema.names:
-            kind = self._scanned.schema.field(name).type
-            if name not in updates and kind != self._schema.field(name).type:
-                raise UnsupportedError(
-                    f"UpdateTable: column {name!r} is read as {kind} and cannot be written back; update "
-                    "one column at a time"
-                )
 
-    def reader(self) -> pa.RecordBatchReader:
-        """Return the rows as they are read."""
-        import pyarrow as pa
+def _fitting(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch in the types of a schema.
 
-        return pa.RecordBatchReader.from_batches(self._schema, self._batches())
+    Raises:
+        InvalidInputError: code 13, a value does not fit.
+    """
+    import pyarrow as pa
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
+    try:
+        arrays = [_cast(batch.column(field.name), field) for field in schema]
+    except pa.ArrowException as error:
+        raise InvalidInputError(first_line(error)) from error
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-        for batch in self._scanned:
-            try:
-                arrays = [self._fitting(batch.column(f.name), f) for f in self._schema]
-            except pa.ArrowException as error:
-                self.failure = InvalidInputError(f"UpdateTable: {first_line(error)}")
-                self.failure.__cause__ = error
-                raise self.failure from error
-            yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
-    def _fitting(self, values: pa.Array, field: pa.Field) -> pa.Array:
-        import pyarrow as pa
+def _cast(values: pa.Array, field: pa.Field) -> pa.Array:
+    import pyarrow as pa
 
-        if not field.nullable and values.null_count:
-            raise pa.ArrowInvalid(f"column {field.name!r} takes no nulls")
-        return values if values.type == field.type else values.cast(field.type)
+    if not field.nullable and values.null_count:
+        raise pa.ArrowInvalid(f"column {field.name!r} takes no nulls")
+    return values if values.type == field.type else values.cast(field.type)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
-    InvalidInputError,
     InvalidTableStateError,
     TableAlreadyExistsError,
     TableVersionNotFoundError,
 )
 
-from ..core.errors import first_line
 from ..core.modes import InsertMode
 from ..core.storage import TableStorage
 from .align import aligned
@@ -25,9 +22,9 @@ from .errors import from_lance, plain_message
 from .schema import check_columns
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from lance_namespace_client.arrow import RowStream
 
-__all__ = ["RowCount", "commit_onto", "create", "delete_data_files", "insert", "is_overtaken"]
+__all__ = ["commit_onto", "create", "delete_data_files", "insert", "is_overtaken"]
 
 # What pylance says of a commit onto version 0 where there is a version by now; the second form is
 # that version's manifest, whose name counts up or down.
@@ -36,62 +33,21 @@ _OVERTAKEN = re.compile(
 )
 
 
-class RowCount:
-    """Hands record batches on and counts their rows; a broken stream is the caller's fault."""
-
-    def __init__(self, reader: pa.RecordBatchReader) -> None:
-        self.rows = 0
-        self._reader = reader
-        self._failure: InvalidInputError | None = None
-
-    def reader(self) -> pa.RecordBatchReader:
-        """Return the reader to consume."""
-        import pyarrow as pa
-
-        return pa.RecordBatchReader.from_batches(self._reader.schema, self._batches())
-
-    @contextmanager
-    def blaming_stream(self) -> Iterator[None]:
-        """Raise the stream's own failure, which pylance would not tell from one of storage."""
-        try:
-            yield
-        except Exception:
-            if self._failure is not None:
-                raise self._failure from self._failure.__cause__
-            raise
-
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
-        try:
-            for batch in self._reader:
-                self.rows += batch.num_rows
-                yield aligned(batch)
-        except (pa.ArrowException, OSError) as error:
-            self._failure = InvalidInputError(f"the Arrow data cannot be read: {first_line(error)}")
-            self._failure.__cause__ = error
-            raise self._failure from error
-
-
-def create(storage: TableStorage, reader: pa.RecordBatchReader, *, overwrite: bool) -> int:
-    """Write the first rows of a table and give the dataset's version.
+def create(storage: TableStorage, rows: RowStream, *, overwrite: bool) -> int:
+    """Write the first rows of a table and return the dataset's version.
 
     Args:
         storage: where the dataset goes.
-        reader: the rows.
+        rows: the rows.
         overwrite: whether a dataset that is there is replaced, in one commit.
 
     Raises:
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
-        InvalidInputError: code 13, the stream is cut short.
     """
-    counted = RowCount(reader)
-    with counted.blaming_stream():
-        write = _overwrite if overwrite else _write_first
-        return write(storage, counted.reader())
+    return _overwrite(storage, rows) if overwrite else _write_first(storage, rows)
 
 
-def _overwrite(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
+def _overwrite(storage: TableStorage, rows: RowStream) -> int:
     import lance
 
     place: dict[str, Any] = {"uri": storage.location}
@@ -100,11 +56,13 @@ def _overwrite(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
         place = {name: namespace[name] for name in ("namespace_client", "table_id")}
     options = dict(storage.options) or None
     return int(
-        lance.write_dataset(reader, mode="overwrite", storage_options=options, **place).version
+        lance.write_dataset(
+            rows.reader(aligned), mode="overwrite", storage_options=options, **place
+        ).version
     )
 
 
-def _write_first(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
+def _write_first(storage: TableStorage, rows: RowStream) -> int:
     """Write version 1, or nothing.
 
     Not by pylance's mode "create": of several writers at once, it puts the later ones' rows in the
@@ -114,14 +72,14 @@ def _write_first(storage: TableStorage, reader: pa.RecordBatchReader) -> int:
 
     try:
         transaction = write_fragments(
-            reader,
+            rows.reader(aligned),
             storage.location,
             mode="create",
             return_transaction=True,
             storage_options=dict(storage.options) or None,
         )
     except OSError as error:
-        if not is_overtaken(error):
+        if rows.failure is not None or not is_overtaken(error):
             raise
         raise _made_by_other(storage) from error
     try:
@@ -215,7 +173,7 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
                 session.delete_file(each)
 
 
-def insert(dataset: Any, reader: pa.RecordBatchReader, mode: InsertMode) -> None:
+def insert(dataset: Any, rows: RowStream, mode: InsertMode) -> None:
     """Add or replace rows in one commit.
 
     Raises:
@@ -223,5 +181,5 @@ def insert(dataset: Any, reader: pa.RecordBatchReader, mode: InsertMode) -> None
             not be read.
     """
     if mode is InsertMode.OVERWRITE:
-        check_columns(reader.schema)
-    dataset.insert(reader, mode=mode.value)
+        check_columns(rows.schema)
+    dataset.insert(rows.reader(aligned), mode=mode.value)

@@ -129,7 +129,7 @@ class UnityNamespace(CatalogNamespace):
             )
         found = FAILURES.error(error, what)
         if error.status == 404 and not error.kind:
-            found.message += (
+            found.text += (
                 f"; no Unity Catalog API is at {self._api.base}: check 'endpoint' and 'api_path'"
             )
         return found

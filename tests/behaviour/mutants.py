@@ -337,7 +337,7 @@ class GivesPlaceAway(MemoryNamespace):
 
 @mutant("takes no rows for a declared table")
 class TakesNoFirstRows(MemoryNamespace):
-    def fill_declared(self, identifier: Identifier, reader: Any) -> int:
+    def fill_declared(self, operation: str, identifier: Identifier, rows: Any) -> int:
         raise InvalidTableStateError(f"table {identifier} has no data")
 
 
@@ -354,8 +354,8 @@ class NeverFills(MemoryNamespace):
 
 @mutant("loses the properties of a declared table that rows are inserted into")
 class FillingForgets(MemoryNamespace):
-    def fill_declared(self, identifier: Identifier, reader: Any) -> int:
-        version = super().fill_declared(identifier, reader)
+    def fill_declared(self, operation: str, identifier: Identifier, rows: Any) -> int:
+        version = super().fill_declared(operation, identifier, rows)
         entry = self.load_table(identifier)
         self.change_table(entry, {}, list(entry.properties))
         return version

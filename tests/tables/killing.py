@@ -59,12 +59,13 @@ def _run(namespace: Namespace, table: list[str], operation: str, step: Step) -> 
 
 
 def _owner(namespace: Namespace, name: str) -> Any:
+    from lance_namespace_client.arrow import RowStream
     from lance_namespace_impls.directory.filesystem import Directory
     from lance_namespace_impls.tables import write
     from lance_namespace_impls.tables.drop import TableFolder
 
     known = {"write": write, "os": os, "Namespace": type(namespace)}
-    known |= {each.__name__: each for each in (Directory, TableFolder, write.RowCount)}
+    known |= {each.__name__: each for each in (Directory, TableFolder, RowStream)}
     return known[name]
 
 

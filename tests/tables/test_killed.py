@@ -23,7 +23,7 @@ CREATE_STEPS = {
     "before the table is added": Step("Directory.add", "before"),
     "after the table was added": Step("Directory.add", "after"),
     "before the data is written": Step("write.create", "before"),
-    "in the middle of the stream": Step("RowCount._batches", "first"),
+    "in the middle of the stream": Step("RowStream._each", "first"),
     "before the rows are committed": Step("write.commit_onto", "before"),
     "after the data was written": Step("write.create", "after"),
     "before the marker goes": Step("Directory.remove_marker", "before"),
@@ -80,7 +80,7 @@ CATALOG_CREATE_STEPS = {
     "before the table is added": (Step("Namespace.add_table_for", "before"), ["drop"]),
     "after the table was added": (Step("Namespace.add_table_for", "after"), ["drop"]),
     "before the data is written": (Step("write.create", "before"), ["create"]),
-    "in the middle of the stream": (Step("RowCount._batches", "first"), ["create", "drop"]),
+    "in the middle of the stream": (Step("RowStream._each", "first"), ["create", "drop"]),
     "before the rows are committed": (Step("write.commit_onto", "before"), ["create", "drop"]),
     "after the data was written": (Step("write.create", "after"), ["drop"]),
 }

@@ -323,7 +323,8 @@ def test_the_table_is_named_once(namespace: DirectoryNamespace) -> None:
         namespace.alter_table_drop_columns({**T, "columns": ["x"]})
     body = json.dumps(caught.value.to_dict())
     assert body.count("letters") == 1
-    assert caught.value.args == (caught.value.message,)
+    assert caught.value.subject == "AlterTableDropColumns letters"
+    assert caught.value.args == (caught.value.text,)
 
 
 def test_a_query_of_parts_that_do_not_fit(namespace: DirectoryNamespace) -> None:
