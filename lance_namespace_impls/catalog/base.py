@@ -28,6 +28,7 @@ from lance_namespace_client.operations import OPERATIONS
 
 from ..core.errors import from_system_failure, scrub
 from ..core.identifiers import Identifier, format_identifier
+from .asked import asked_once
 from .entry import ListedTables, TableEntry
 from .identifiers import check_identifier
 from .namespace import Namespace
@@ -45,6 +46,7 @@ __all__ = ["CatalogBase", "optional", "required"]
 # Properties by which backends tell one catalog from another.
 _WHICH_CATALOG = ("uri", "endpoint", "region", "catalog_id", "catalog", "prefix", "path")
 
+Found = TypeVar("Found")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -405,6 +407,17 @@ class CatalogBase(Namespace):
         found.args = (found.text,)
         return found
 
+    @final
+    def is_failure(self, error: Exception) -> bool:
+        """Return whether an exception is a failure of the catalog or of storage, and no slip in code."""
+        from ..tables.errors import from_lance
+
+        return (
+            isinstance(error, LanceNamespaceError | OSError)
+            or self.recognize_failure(error, "") is not None
+            or from_lance(error, "") is not None
+        )
+
     def find_table(self, identifier: Identifier) -> TableEntry:
         """Return a table's entry; a missing parent means that the table is missing too.
 
@@ -418,6 +431,13 @@ class CatalogBase(Namespace):
             raise TableNotFoundError(
                 f"table {format_identifier(identifier)} does not exist: {error.message}"
             ) from error
+
+    def asked_once(self, ask: Callable[[Identifier], Found], identifier: Identifier) -> Found:
+        """Return what the catalog answers about an object, asked once an operation.
+
+        For the parent of a new table, which `default_location` and `add_table` both need.
+        """
+        return asked_once((id(self), identifier), partial(ask, identifier))
 
     def _listing(self, *of: Any) -> list[Any]:
         """Return what is listed, and in which catalog, for the page tokens of the listing."""

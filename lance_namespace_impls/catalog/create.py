@@ -62,6 +62,7 @@ class TableCreation(TablePlaces, abstract=True):
         A context entry ``header.x-lance-table-location`` must be where the table is or goes.
         """
         from ..tables.schema import check_columns
+        from ..tables.write import create
 
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
@@ -74,19 +75,6 @@ class TableCreation(TablePlaces, abstract=True):
         with about(subject):
             rows = RowStream.of(data)
             check_columns(rows.schema)
-        with rows.guarded(subject):
-            return self._create_with_rows(request, identifier, mode, properties, rows)
-
-    def _create_with_rows(
-        self,
-        request: CreateTableRequest,
-        identifier: Identifier,
-        mode: CreateMode,
-        properties: Mapping[str, str],
-        rows: RowStream,
-    ) -> CreateTableResponse:
-        from ..tables.write import create
-
         place = self.place_of(identifier, properties, declaring=False)
         added = held = False
         changed: Mapping[str, str] = {}
@@ -121,10 +109,10 @@ class TableCreation(TablePlaces, abstract=True):
             _refuse_other_location(entry, request)
             if added and place.has_remains:
                 self.clear_place(entry)
-            overwrite = mode is CreateMode.OVERWRITE
+            storage, overwrite = self.storage_of(entry), mode is CreateMode.OVERWRITE
             try:
-                with about(subject_of("CreateTable", identifier)):
-                    version = create(self.storage_of(entry), rows, overwrite=overwrite)
+                with about(subject), rows.guarded():
+                    version = create(storage, rows, overwrite=overwrite)
             except TableAlreadyExistsError:
                 if mode is CreateMode.EXIST_OK:
                     return self._created(entry, None)
@@ -170,14 +158,19 @@ class TableCreation(TablePlaces, abstract=True):
         try:
             if self.has_data(entry):
                 return True
-        except Exception:  # noqa: BLE001 why rows could not be written is what the caller must see
+        except Exception as error:
+            # Why the rows could not be written is what the caller must see, and not this.
+            if not self.is_failure(error):
+                raise
             if self.capabilities.storage_only:
-                return True  # data that cannot be looked at is not deleted
+                return True  # data that cannot be read is not deleted
         try:
             self.withdraw_table(entry)
         except TableNotFoundError:
             return False
-        except Exception as error:  # noqa: BLE001 as above
+        except Exception as error:
+            if not self.is_failure(error):
+                raise
             warnings.warn(
                 f"table {format_identifier(entry.id)} stays without data; drop it: "
                 f"{self.translate(error, 'taking it back').message}",
@@ -231,9 +224,10 @@ class TableCreation(TablePlaces, abstract=True):
             check_columns(rows.schema)
         entry = self.find_table(identifier)
         with self.initial_write_lock(entry, wait=False):
+            storage = self.storage_of(entry)
             try:
-                with about(subject):
-                    version = create(self.storage_of(entry), rows, overwrite=False)
+                with about(subject), rows.guarded():
+                    version = create(storage, rows, overwrite=False)
             except TableAlreadyExistsError as error:
                 raise ConcurrentModificationError(
                     f"table {format_identifier(identifier)}: someone else wrote its first rows at "

@@ -17,6 +17,7 @@ from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Operatio
 
 from ..core.errors import first_line
 from ..core.identifiers import SHOWN_DELIMITER, parse_identifier, subject_of
+from .asked import ANSWERS
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
@@ -67,6 +68,7 @@ def operation(
     def call(self: Self_, request: Any = None, *args: Rest.args, **kwargs: Rest.kwargs) -> Response:
         coerced: Any = row.request_type.coerce(request)
         before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
+        outer = ANSWERS.set({})
         try:
             self.check_identifier(row.name, coerced)
             reason = self.capabilities.reason(row.name)
@@ -86,6 +88,7 @@ def operation(
                 f"pylance gave up: {first_line(error)}", subject=_subject(row, coerced)
             ) from error
         finally:
+            ANSWERS.reset(outer)
             SHOWN_DELIMITER.reset(before)
 
     return cast("Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]", call)

@@ -16,6 +16,7 @@ import httpx
 import pyarrow as pa
 
 from lance_namespace_client.operations import OPERATIONS, Body, Operation
+from lance_namespace_client.wire import path_segment
 
 from .exchange import Exchange, Reply, Step, shown_body
 from .redact import Redactor
@@ -141,7 +142,7 @@ def route(
         text = value if isinstance(value, str) else delimiter.join(value or ())
         if name == "id" and not text:
             text = delimiter
-        path = path.replace("{" + name + "}", quote(text, safe="").replace(".", "%2E"))
+        path = path.replace("{" + name + "}", path_segment(text))
     query = {"delimiter": delimiter} if delimiter != "$" else {}
     for parameter in operation.query:
         value = rest.get(parameter.field)

@@ -315,7 +315,7 @@ class GlueNamespace(CatalogNamespace):
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> GlueTable:
-        database = self._places.look_up(identifier[:-1])
+        database = self.asked_once(self._places.look_up, identifier[:-1])
         if database.place.database is None:
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be created: "
@@ -341,7 +341,7 @@ class GlueNamespace(CatalogNamespace):
         return as_entry(identifier, old.place, table)
 
     def default_location(self, identifier: Identifier) -> str | None:
-        database = self._places.look_up(identifier[:-1])
+        database = self.asked_once(self._places.look_up, identifier[:-1])
         if database.place.database is None:
             return None
         return absolute(self._default_location(identifier, database)).rstrip("/")

@@ -324,7 +324,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     ) -> Table:
         """Build the record of a table that is not there yet."""
         parent, name = identifier[:-1], identifier[-1]
-        database = self._database(parent)
+        database = self.asked_once(self._database, parent)
         if location is None:
             location = self._location_in(database, identifier)
         user = self.config.user()
@@ -350,7 +350,7 @@ class HiveBase(CatalogNamespace, abstract=True):
             raise
 
     def default_location(self, identifier: Identifier) -> str:
-        database = self._database(identifier[:-1])
+        database = self.asked_once(self._database, identifier[:-1])
         return dataset_location(self._location_in(database, identifier))
 
     def _location_in(self, database: Database, identifier: Identifier) -> str:

@@ -326,7 +326,7 @@ class UnityNamespace(CatalogNamespace):
     def _require_schema_for(self, identifier: Identifier) -> None:
         """Refuse a table that cannot be, or whose schema is missing: some servers would take it."""
         self._refuse_what_cannot_be(identifier)
-        self._schema(identifier[:-1])
+        self.asked_once(self._schema, identifier[:-1])
 
     def _location(self, identifier: Identifier, location: str | None) -> str:
         if location is None:

@@ -14,8 +14,10 @@ import lance
 import pyarrow as pa
 import pytest
 
+from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
+    InternalError,
     InvalidInputError,
     LanceNamespaceError,
     TableAlreadyExistsError,
@@ -44,8 +46,8 @@ def rows_of(writer: int) -> pa.Table:
     return pa.table({"writer": [writer]})
 
 
-def reader_of(rows: pa.Table) -> pa.RecordBatchReader:
-    return pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches())
+def stream_of(rows: pa.Table) -> RowStream:
+    return RowStream(rows.schema, rows.to_batches())
 
 
 @attrs.frozen
@@ -203,7 +205,7 @@ def test_of_writers_that_commit_at_once_one_wins(
     monkeypatch.setattr(write, "commit_onto", commit_together)
     outcomes = at_once(
         [
-            partial(write.create, storage, reader_of(rows_of(writer)), overwrite=False)
+            partial(write.create, storage, stream_of(rows_of(writer)), overwrite=False)
             for writer in range(WRITERS)
         ]
     )
@@ -232,7 +234,7 @@ def test_a_loser_deletes_its_blobs_too(
     monkeypatch.setattr(write, "commit_onto", overtaken)
     blobs = pa.table([lance.blob_array([b"x" * 100_000])], pa.schema([lance.blob_field("b")]))
     with pytest.raises(TableAlreadyExistsError):
-        write.create(storage, reader_of(blobs), overwrite=False)
+        write.create(storage, stream_of(blobs), overwrite=False)
     assert data_files(storage) == held_files(storage) != set()
 
 
@@ -247,7 +249,7 @@ def test_a_commit_whose_answer_was_lost_is_no_loss(
         return commit(*args, **more)
 
     monkeypatch.setattr(lance.LanceDataset, "commit", commit_twice)
-    assert write.create(storage, reader_of(rows_of(1)), overwrite=False) == 1
+    assert write.create(storage, stream_of(rows_of(1)), overwrite=False) == 1
     assert data_files(storage) == held_files(storage) != set()
 
 
@@ -271,7 +273,7 @@ def test_what_a_loser_cannot_delete_is_named(
         pytest.warns(UserWarning, match=r"unused data files .*\.lance: read-only"),
         pytest.raises(TableAlreadyExistsError),
     ):
-        write.create(storage, reader_of(rows_of(2)), overwrite=False)
+        write.create(storage, stream_of(rows_of(2)), overwrite=False)
 
 
 BLOB = {"lance-encoding:blob": "true"}
@@ -319,7 +321,7 @@ def _look(dataset: Any) -> dict[str, Any]:
 def test_a_first_version_is_what_pylance_makes(tmp_path: Path, rows: pa.Table) -> None:
     theirs = lance.write_dataset(rows, str(tmp_path / "theirs"))
     ours = TableStorage(location=str(tmp_path / "ours"), options={})
-    assert write.create(ours, reader_of(rows), overwrite=False) == 1
+    assert write.create(ours, stream_of(rows), overwrite=False) == 1
     assert _look(lance.dataset(ours.location)) == _look(theirs)
 
 
@@ -451,6 +453,20 @@ def test_a_table_that_is_dropped_before_its_first_rows_is_said(
         monkeypatch.undo()
 
 
+def test_a_slip_while_taking_back_is_not_swallowed(
+    local: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slip(*_: Any) -> None:
+        raise AttributeError("no such thing")
+
+    with local.connect() as namespace:
+        monkeypatch.setattr(namespace, "withdraw_table", slip)
+        broken = interrupted(rows_of(1), lambda: None, "the client went away")
+        with pytest.raises(InternalError, match="no such thing") as caught:
+            namespace.create_table(local.request("t"), broken)
+    assert isinstance(caught.value.__cause__, AttributeError)
+
+
 def test_a_failure_to_take_back_does_not_hide_the_first(
     local: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -471,7 +487,7 @@ def test_a_failure_to_take_back_does_not_hide_the_first(
 
 
 def test_a_mark_that_went_meanwhile_is_none(storage: TableStorage) -> None:
-    write.create(storage, reader_of(rows_of(1)), overwrite=False)
+    write.create(storage, stream_of(rows_of(1)), overwrite=False)
     TableFolder(storage).write_drop_marker(("t",))
     folder = TableFolder(storage)
     assert not folder.is_empty
@@ -480,7 +496,7 @@ def test_a_mark_that_went_meanwhile_is_none(storage: TableStorage) -> None:
 
 
 def test_files_that_another_drop_took_are_no_failure(storage: TableStorage) -> None:
-    write.create(storage, reader_of(rows_of(1)), overwrite=False)
+    write.create(storage, stream_of(rows_of(1)), overwrite=False)
     TableFolder(storage).write_drop_marker(("t",))
     folder = TableFolder(storage)
     assert not folder.is_empty
@@ -495,7 +511,7 @@ def test_files_that_another_drop_took_are_no_failure(storage: TableStorage) -> N
 def test_a_drop_in_the_middle_of_another_is_said(
     storage: TableStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write.create(storage, reader_of(rows_of(1)), overwrite=False)
+    write.create(storage, stream_of(rows_of(1)), overwrite=False)
     # The other deletes the file that makes pylance drop the folder.
     real = TableFolder._write
 

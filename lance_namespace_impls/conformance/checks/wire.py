@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 import json
 from typing import Any
-from urllib.parse import quote
 
 from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_client.wire import path_segment
 
 from ..exchange import Reply, Step
 from ..http_target import ARROW_STREAM, HttpTarget
@@ -25,7 +25,7 @@ JSON = {"Content-Type": "application/json"}
 
 def joined(identifier: list[str], delimiter: str = "$") -> str:
     """Return an identifier as one encoded path segment."""
-    return quote(delimiter.join(identifier), safe="").replace(".", "%2E")
+    return path_segment(delimiter.join(identifier))
 
 
 def raw(
