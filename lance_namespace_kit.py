@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.util import find_spec
 
 __all__ = ["main", "refuse_namesake"]
 
@@ -49,6 +48,8 @@ def main() -> None:
         refuse_namesake()
     except ImportError as error:
         sys.exit(f"error: {error}")
+    from importlib.util import find_spec  # slow to import, and seldom needed
+
     spec = find_spec("lance_namespace_impls")
     if spec is None or spec.origin is None:  # without its __init__.py a folder has no origin
         sys.exit(f"error: the installation of lance-namespace-kit is incomplete: run '{REINSTALL}'")

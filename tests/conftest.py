@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,6 +16,23 @@ from tests.servers import real
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Put all temporary files in a folder of pytest's, which clears those of earlier runs.
+
+    A process that is killed, as many are here, leaves its own behind.
+    """
+    folder = str(tmp_path_factory.mktemp("temporary"))
+    before = os.environ.get("TMPDIR")
+    os.environ["TMPDIR"] = tempfile.tempdir = folder
+    yield
+    tempfile.tempdir = None
+    if before is None:
+        del os.environ["TMPDIR"]
+    else:
+        os.environ["TMPDIR"] = before
 
 
 @pytest.hookimpl(optionalhook=True)

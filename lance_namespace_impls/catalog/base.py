@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
@@ -455,6 +454,8 @@ def _require_complete(cls: type[CatalogBase]) -> None:
         )
     for operation in capabilities.unsupported:
         if operation not in OPERATIONS:
+            from difflib import get_close_matches  # slow to import, and seldom needed
+
             close = get_close_matches(operation, OPERATIONS, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise TypeError(

@@ -8,7 +8,6 @@ Source: the general specification, "Configuring an Implementation Details".
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
@@ -412,6 +411,8 @@ def _text(value: Any) -> str:
 
 
 def _unknown(impl: str, full_key: str, key: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    from difflib import get_close_matches  # slow to import, and seldom needed
+
+    close = get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}?" if close else "known are " + ", ".join(sorted(known))
     return f"{impl}: property {full_key!r} is not known; {hint}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 from collections.abc import Sequence
 from urllib.parse import quote
 
@@ -76,4 +75,4 @@ def default_location(root: str, names: Sequence[str]) -> str:
 
 def fresh_location(location: str) -> str:
     """Return a place beside one that is occupied: ``<location>-<8 hex digits>``."""
-    return f"{location.rstrip('/')}-{secrets.token_hex(4)}"
+    return f"{location.rstrip('/')}-{os.urandom(4).hex()}"

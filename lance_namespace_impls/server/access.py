@@ -26,6 +26,7 @@ from .routes import Endpoint
 __all__ = ["ANY_HOST", "Access", "AccessCheck", "check_content_type", "is_loopback", "is_wildcard"]
 
 ANY_HOST = "*"
+MAX_KNOWN = 100
 # What a page may send anywhere without asking; no client of the protocol does.
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
 
@@ -59,6 +60,9 @@ class Access:
 
     allow_hosts: frozenset[str] = attrs.field(default=frozenset(), converter=_names)
 
+    _known: set[str] = attrs.field(factory=set, init=False, repr=False, eq=False)
+    """Names, with their ports, that were found to be the server's."""
+
     def check(self, headers: Headers) -> None:
         """Refuse what a page in a browser may have sent on its own.
 
@@ -88,11 +92,17 @@ class Access:
     def _is_own(self, host: str) -> bool:
         if ANY_HOST in self.allow_hosts:
             return True
+        # Others' names are not kept: they are as many as someone likes to send.
+        if host in self._known:
+            return True
         try:
             name = _plain(urlsplit(f"//{host}").hostname or "")
         except ValueError:
             return False
-        return name in self.allow_hosts or is_loopback(name)
+        own = name in self.allow_hosts or is_loopback(name)
+        if own and len(self._known) < MAX_KNOWN:
+            self._known.add(host)
+        return own
 
 
 @lru_cache(1024)

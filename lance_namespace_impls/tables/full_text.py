@@ -68,9 +68,7 @@ def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
         case "multi_match":
             parts = node.match_queries
             if len({part.terms for part in parts}) != 1:
-                raise InvalidInputError(
-                    "QueryTable: multi_match needs the same terms in every part"
-                )
+                raise InvalidInputError("multi_match needs the same terms in every part")
             return _multi_match(
                 parts[0].terms,
                 [
@@ -116,7 +114,7 @@ def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
                 )
     operators = {_operator(part.operator or "Or") for part, _ in parts}
     if len(operators) != 1:
-        raise InvalidInputError("QueryTable: multi_match needs the same operator in every part")
+        raise InvalidInputError("multi_match needs the same operator in every part")
     boosts = [1.0 if part.boost is None else float(part.boost) for part, _ in parts]
     return MultiMatchQuery(
         terms, [column for _, column in parts], boosts=boosts, operator=operators.pop()
@@ -128,9 +126,7 @@ def _searchable(dataset: Any) -> list[str]:
     indices = [each for each in dataset.describe_indices() if each.index_type == "Inverted"]
     columns = sorted({name for index in indices for name in index.field_names})
     if not columns:
-        raise InvalidInputError(
-            "QueryTable: no column has a full-text index; create one, or name the column"
-        )
+        raise InvalidInputError("no column has a full-text index; create one, or name the column")
     return columns
 
 

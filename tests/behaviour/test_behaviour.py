@@ -10,6 +10,7 @@ from .machine import explore
 from .subjects import SUBJECTS, parameters
 
 
+@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # of names that no path has
 @pytest.mark.parametrize("name", parameters())
 def test_behaves_like_its_model(name: str, tmp_path: Path) -> None:
     with SUBJECTS[name].start(tmp_path) as subject:

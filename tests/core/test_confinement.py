@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_namespace_client.errors import InvalidInputError, PermissionDeniedError
+from lance_namespace_impls.core import confinement as confinement_module
 from lance_namespace_impls.core.confinement import is_local, is_within
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed
 
@@ -145,3 +147,42 @@ def test_the_place_of_a_namespaces_tables_is_its_own(tmp_path: Path) -> None:
         namespace.declare_table({"id": ["ns", "t"], "location": "s3://of-ns/db/old"})
         with pytest.raises(InvalidInputError):
             namespace.declare_table({"id": ["ns", "u"], "location": "s3://of-other/db/old"})
+
+
+LEVELS = st.sampled_from(["a", "b", "link", "out", ".", "..", "", "a%2Fb", "%2e%2e", "a b", "é"])
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(LEVELS, max_size=4).map("/".join),
+    st.sampled_from(["", "/", "/a", "/link", "/a/..", "/.", "//"]),
+)
+def test_the_short_way_never_disagrees_with_following_links(
+    tmp_path_factory: pytest.TempPathFactory, tail: str, place: str
+) -> None:
+    base = tmp_path_factory.getbasetemp() / "confined"
+    if not base.exists():
+        (base / "in" / "a" / "b").mkdir(parents=True)
+        (base / "elsewhere").mkdir()
+        (base / "in" / "link").symlink_to("a")
+        (base / "in" / "out").symlink_to(base / "elsewhere")
+        (base / "in" / "a" / "out").symlink_to(base / "elsewhere")
+    root = f"{base}/in{place}"
+    short = is_within(f"{root}/{tail}", root)
+    with patch.object(confinement_module, "_is_plainly_below", lambda *_: False):
+        assert short == is_within(f"{root}/{tail}", root)
+
+
+def test_a_table_of_the_namespace_follows_no_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.lance").mkdir()
+    (tmp_path / "u.lance").symlink_to(tmp_path.parent)
+
+    def slow(path: str) -> str:
+        raise AssertionError(f"the links of {path} are followed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(confinement_module.os.path, "realpath", slow)
+        assert is_within(f"{tmp_path}/t.lance", str(tmp_path))
+    assert not is_within(f"{tmp_path}/u.lance", str(tmp_path))

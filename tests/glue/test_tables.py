@@ -23,6 +23,9 @@ from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import GlueServer
 
+# There is no such bucket.
+pytestmark = pytest.mark.filterwarnings("ignore:s3.* cannot be (read|written to)")
+
 ROWS = pa.table({"x": [1, 2, 3]})
 LANCE = {
     "TableType": "EXTERNAL_TABLE",

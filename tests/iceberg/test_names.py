@@ -53,6 +53,7 @@ def made_and_found_again(catalog: IcebergNamespace, name: str) -> list[str]:
     return taken
 
 
+@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # Lance takes no such path
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_name_is_found_again_or_refused(catalog: IcebergNamespace, name: str) -> None:
     made_and_found_again(catalog, name)

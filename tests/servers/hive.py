@@ -26,6 +26,7 @@ from .java import java_command
 from .maven import jars
 from .metastore_locks import make_lock_tables
 from .ports import free_port
+from .process import bound_to_us
 
 __all__ = ["RELEASES", "Metastore", "Release", "shared"]
 
@@ -160,6 +161,7 @@ class Metastore:
         with open(self.folder / "metastore.log", "ab") as log:
             self._process = subprocess.Popen(
                 [
+                    *bound_to_us(),
                     str(java),
                     *("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
                     *self.release.options,

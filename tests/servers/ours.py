@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 
+from .process import bound_to_us
+
 __all__ = ["server_process"]
 
 SERVE = """
@@ -26,7 +28,7 @@ def server_process(config: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen
         config: as for ``connect_config``; it travels on standard input, out of the process list.
     """
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE],
+        [*bound_to_us(), sys.executable, "-c", SERVE],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from abc import ABC, abstractmethod
@@ -16,10 +17,19 @@ from attrs import define, field
 
 from .ports import free_port
 
-__all__ = ["ServerProcess"]
+__all__ = ["ServerProcess", "bound_to_us"]
 
 START_SECONDS = 120
 STOP_SECONDS = 20
+
+
+def bound_to_us() -> list[str]:
+    """Return what makes a command end with this process, even where that is killed.
+
+    Every server of the tests is started with it, from a thread that lives as long as the server is
+    needed: the kernel tells the end of the thread that started it.
+    """
+    return ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
 
 
 @define(kw_only=True)
@@ -59,7 +69,7 @@ class ServerProcess(ABC):
         self.port = self.port or free_port()
         with open(self.folder / "server.log", "ab") as log:
             self._process = subprocess.Popen(
-                self.command(),
+                [*bound_to_us(), *self.command()],
                 cwd=self.folder,
                 env={**os.environ, **self.environment()},
                 stdin=subprocess.DEVNULL,

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from .ports import free_port
+from .process import bound_to_us
 
 __all__ = ["NAMES", "MissingServerError", "RealServer", "is_there", "running"]
 
@@ -86,7 +86,7 @@ def _start(name: str, script: Path) -> RealServer:
     log = Path(folder.name, "start.log")
     with log.open("wb") as stderr:
         process = subprocess.Popen(
-            [*_bound_to_us(), str(script), *arguments],
+            [*bound_to_us(), str(script), *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -111,11 +111,6 @@ def _start(name: str, script: Path) -> RealServer:
 
     atexit.register(stop)
     return _read(said)
-
-
-def _bound_to_us() -> list[str]:
-    """Give what makes the script end with this process, even where that is killed."""
-    return ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
 
 
 def _read(said: list[str]) -> RealServer:

@@ -551,6 +551,7 @@ def test_what_cannot_be_deleted_is_said_and_goes_next_time(s3: GuardedS3, tmp_pa
         assert s3.objects() == set()
 
 
+@pytest.mark.filterwarnings("ignore:.* cannot be (read|written to)")  # as it is away
 def test_storage_that_is_away_is_said_where_the_table_is_missing(s3: GuardedS3) -> None:
     options = s3.options() | {"aws_endpoint": "http://127.0.0.1:9", "client_max_retries": "0"}
     with Mixed(MemoryConfig(root="s3://away/lake", storage=options)) as ns:

@@ -56,13 +56,13 @@ WAYS = (
 )  # fmt: skip
 
 CHILD = """
-import json, sys, tempfile
+import json, sys
 import pyarrow as pa
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 chains, ways = json.load(sys.stdin)
 rows = pa.table({"a": [1, 2], "b": [True, False], "s": ["x", "y"]})
-with connect("dir", {"path": tempfile.mkdtemp()}) as ns:
+with connect("memory") as ns:
     ns.create_table({"id": ["t"]}, rows)
     for name, text in chains.items():
         query = {"id": ["t"], "vector": None, "k": 1, "filter": text}

@@ -1,0 +1,63 @@
+"""Nothing of a run stays behind: no process, no folder in the machine's temporary one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+# Starts a server as the tests do, says which process that is, and waits to be killed.
+STARTS = """
+import subprocess, sys, time
+from tests.servers.process import bound_to_us
+command = [*bound_to_us(), sys.executable, "-c", "import time; time.sleep(600)"]
+print(subprocess.Popen(command).pid, flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="there is no setpriv")
+def test_a_server_ends_with_a_process_that_is_killed() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", STARTS],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as parent:
+        assert parent.stdout is not None
+        server = int(parent.stdout.readline())
+        try:
+            os.kill(server, 0)
+        finally:
+            parent.kill()
+    deadline = time.monotonic() + 60
+    while Path(f"/proc/{server}").exists() and not _is_over(server):
+        if time.monotonic() > deadline:
+            os.kill(server, signal.SIGKILL)
+            pytest.fail("the server outlives the process that started it")
+        time.sleep(0.05)
+
+
+def _is_over(process: int) -> bool:
+    """Say whether a process has ended and is only waited for."""
+    try:
+        return ") Z " in Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return True
+
+
+def test_temporary_files_are_in_a_folder_of_the_run(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    base = tmp_path_factory.getbasetemp()
+    assert Path(tempfile.gettempdir()).is_relative_to(base)
+    code = "import tempfile; print(tempfile.mkdtemp())"
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert Path(made.stdout.strip()).is_relative_to(base)
