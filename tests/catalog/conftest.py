@@ -9,6 +9,9 @@ import pytest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from tests.behaviour.memory import MemoryNamespace
+
+from .memory import ROWS, connected
 
 CATALOG = "tests.behaviour.memory:Mixed"
 
@@ -27,4 +30,13 @@ def either(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace
     """A directory and a catalog, each with nothing in it."""
     impl = {"dir": "dir", "catalog": CATALOG}[request.param]
     with connect(impl, {"root": str(tmp_path / "tables")}) as found:
+        yield found
+
+
+@pytest.fixture
+def some(tmp_path: Path) -> Iterator[MemoryNamespace]:
+    with connected(MemoryNamespace, tmp_path) as found:
+        found.create_namespace({"id": ["ns"]})
+        for name in ("a", "goes", "z"):
+            found.create_table({"id": ["ns", name]}, ROWS)
         yield found

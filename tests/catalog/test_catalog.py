@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import pickle
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from lance_namespace_urllib3_client.models.describe_table_request import (
     DescribeTableRequest as OfficialRequest,
@@ -30,18 +28,9 @@ from tests.behaviour.memory import (
     catalog,
 )
 
-ROWS = pa.table({"x": [1, 2, 3]})
+from .memory import ROWS, code_of, connected
+
 AT_ONCE = 8
-
-
-def code_of(call: Any) -> tuple[int, str]:
-    with pytest.raises(LanceNamespaceError) as caught:
-        call()
-    return int(caught.value.code), str(caught.value)
-
-
-def connected(cls: type[MemoryNamespace], root: Path, **more: Any) -> MemoryNamespace:
-    return cls(MemoryConfig(root=str(root), **more))
 
 
 @pytest.fixture
@@ -54,14 +43,6 @@ def mixed(tmp_path: Path) -> Iterator[MemoryNamespace]:
 @pytest.fixture
 def held(tmp_path: Path) -> Catalog:
     return catalog(str(tmp_path))
-
-
-def broken_rows() -> bytes:
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, ROWS.schema) as writer:
-        for _ in range(2):
-            writer.write_table(pa.table({"x": list(range(100))}))
-    return sink.getvalue()[:-600]
 
 
 # --- one name, one object
@@ -205,15 +186,6 @@ class Unreadable(MemoryNamespace):
         return super().load_table(identifier)
 
 
-@pytest.fixture
-def some(tmp_path: Path) -> Iterator[MemoryNamespace]:
-    with connected(MemoryNamespace, tmp_path) as found:
-        found.create_namespace({"id": ["ns"]})
-        for name in ("a", "goes", "z"):
-            found.create_table({"id": ["ns", name]}, ROWS)
-        yield found
-
-
 def test_a_table_that_goes_meanwhile_is_left_out(some: MemoryNamespace, tmp_path: Path) -> None:
     with connected(Unreadable, tmp_path) as namespace:
         listed = namespace.list_tables({"id": ["ns"], "include_declared": False}).tables
@@ -310,90 +282,6 @@ def test_a_failure_does_not_show_secrets(tmp_path: Path, monkeypatch: pytest.Mon
     with connected(Failing, tmp_path, storage=storage) as namespace:
         _, message = code_of(lambda: namespace.describe_table({"id": ["ns", "t"]}))
     assert message.endswith("bad key ***")
-
-
-# --- creating, and what is taken back
-
-
-def test_a_create_that_breaks_off_leaves_no_entry(some: MemoryNamespace) -> None:
-    assert code_of(lambda: some.create_table({"id": ["ns", "t"]}, broken_rows()))[0] == 13
-    assert code_of(lambda: some.table_exists({"id": ["ns", "t"]}))[0] == 4
-    some.create_table({"id": ["ns", "t"]}, ROWS)
-
-
-def test_an_overwrite_that_breaks_off_changes_nothing(some: MemoryNamespace) -> None:
-    some.alter_table({"id": ["ns", "a"], "set_properties": {"k": "v"}})
-    request = {"id": ["ns", "a"], "mode": "Overwrite", "properties": {"k": "w"}}
-    assert code_of(lambda: some.create_table(request, broken_rows()))[0] == 13
-    assert some.open_table(["ns", "a"]).to_table() == ROWS
-    assert some.describe_table({"id": ["ns", "a"]}).properties == {"k": "v"}
-
-
-def test_data_left_by_a_deregistered_table_is_not_lost(some: MemoryNamespace) -> None:
-    location = some.deregister_table({"id": ["ns", "a"]}).location
-    for mode in ("Create", "ExistOk", "Overwrite"):
-        new = some.create_table({"id": ["ns", "a"], "mode": mode}, ROWS.slice(0, 1)).location
-        assert new != location
-        some.drop_table({"id": ["ns", "a"]})
-    some.register_table({"id": ["ns", "b"], "location": location})
-    assert some.open_table(["ns", "b"]).to_table() == ROWS
-
-
-class Overtaken(MemoryNamespace):
-    """Somebody else writes the first rows of every table just before."""
-
-    def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Any:
-        import lance
-
-        lance.write_dataset(pa.table({"x": [9]}), entry.location)
-        return super().initial_write_lock(entry, wait=wait)
-
-
-def test_a_create_that_was_overtaken_leaves_the_others_table(tmp_path: Path) -> None:
-    with connected(Overtaken, tmp_path) as namespace:
-        namespace.create_namespace({"id": ["ns"]})
-        assert code_of(lambda: namespace.create_table({"id": ["ns", "t"]}, ROWS))[0] == 5
-        assert namespace.count_table_rows({"id": ["ns", "t"]}).count == 1
-
-
-class Refusing(MemoryNamespace):
-    """Takes no table at one location, and only says so at the second look."""
-
-    def adopt_table(
-        self, identifier: Identifier, location: str, properties: Mapping[str, str]
-    ) -> TableEntry:
-        entry = super().adopt_table(identifier, location, properties)
-        if location.endswith("refused"):
-            self.remove_table(entry)
-            raise RuntimeError("not there")
-        return entry
-
-
-def test_a_registration_that_fails_puts_the_old_table_back(tmp_path: Path) -> None:
-    with connected(Refusing, tmp_path) as namespace:
-        namespace.create_namespace({"id": ["ns"]})
-        namespace.create_table({"id": ["ns", "t"], "properties": {"k": "v"}}, ROWS)
-        request = {"id": ["ns", "t"], "location": "/refused", "mode": "Overwrite"}
-        assert code_of(lambda: namespace.register_table(request))[0] == 18
-        assert namespace.describe_table({"id": ["ns", "t"]}).properties == {"k": "v"}
-        assert namespace.open_table(["ns", "t"]).to_table() == ROWS
-
-
-@pytest.mark.parametrize("operation", ["declare_table", "register_table"])
-def test_an_empty_location_is_refused(some: MemoryNamespace, operation: str) -> None:
-    request = {"id": ["ns", "t"], "location": ""}
-    code, message = code_of(lambda: getattr(some, operation)(request))
-    assert (code, "location is empty" in message) == (13, True)
-
-
-@pytest.mark.parametrize("name", [".", ".."])
-def test_a_name_that_leads_out_of_the_root_needs_a_location(
-    some: MemoryNamespace, name: str, tmp_path: Path
-) -> None:
-    code, message = code_of(lambda: some.declare_table({"id": ["ns", name]}))
-    assert (code, "give a location" in message) == (13, True)
-    some.declare_table({"id": ["ns", name], "location": f"{tmp_path}/dots"})
-    assert name in list(some.iter_tables(["ns"]))
 
 
 # --- storage options and properties

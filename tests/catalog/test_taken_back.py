@@ -1,0 +1,101 @@
+"""What an operation takes back that fails in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.core.identifiers import Identifier
+from tests.behaviour.memory import (
+    MemoryNamespace,
+)
+
+from .memory import ROWS, broken_rows, code_of, connected
+
+# --- creating, and what is taken back
+
+
+def test_a_create_that_breaks_off_leaves_no_entry(some: MemoryNamespace) -> None:
+    assert code_of(lambda: some.create_table({"id": ["ns", "t"]}, broken_rows()))[0] == 13
+    assert code_of(lambda: some.table_exists({"id": ["ns", "t"]}))[0] == 4
+    some.create_table({"id": ["ns", "t"]}, ROWS)
+
+
+def test_an_overwrite_that_breaks_off_changes_nothing(some: MemoryNamespace) -> None:
+    some.alter_table({"id": ["ns", "a"], "set_properties": {"k": "v"}})
+    request = {"id": ["ns", "a"], "mode": "Overwrite", "properties": {"k": "w"}}
+    assert code_of(lambda: some.create_table(request, broken_rows()))[0] == 13
+    assert some.open_table(["ns", "a"]).to_table() == ROWS
+    assert some.describe_table({"id": ["ns", "a"]}).properties == {"k": "v"}
+
+
+def test_data_left_by_a_deregistered_table_is_not_lost(some: MemoryNamespace) -> None:
+    location = some.deregister_table({"id": ["ns", "a"]}).location
+    for mode in ("Create", "ExistOk", "Overwrite"):
+        new = some.create_table({"id": ["ns", "a"], "mode": mode}, ROWS.slice(0, 1)).location
+        assert new != location
+        some.drop_table({"id": ["ns", "a"]})
+    some.register_table({"id": ["ns", "b"], "location": location})
+    assert some.open_table(["ns", "b"]).to_table() == ROWS
+
+
+class Overtaken(MemoryNamespace):
+    """Somebody else writes the first rows of every table just before."""
+
+    def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Any:
+        import lance
+
+        lance.write_dataset(pa.table({"x": [9]}), entry.location)
+        return super().initial_write_lock(entry, wait=wait)
+
+
+def test_a_create_that_was_overtaken_leaves_the_others_table(tmp_path: Path) -> None:
+    with connected(Overtaken, tmp_path) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        assert code_of(lambda: namespace.create_table({"id": ["ns", "t"]}, ROWS))[0] == 5
+        assert namespace.count_table_rows({"id": ["ns", "t"]}).count == 1
+
+
+class Refusing(MemoryNamespace):
+    """Takes no table at one location, and only says so at the second look."""
+
+    def adopt_table(
+        self, identifier: Identifier, location: str, properties: Mapping[str, str]
+    ) -> TableEntry:
+        entry = super().adopt_table(identifier, location, properties)
+        if location.endswith("refused"):
+            self.remove_table(entry)
+            raise RuntimeError("not there")
+        return entry
+
+
+def test_a_registration_that_fails_puts_the_old_table_back(tmp_path: Path) -> None:
+    with connected(Refusing, tmp_path) as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+        namespace.create_table({"id": ["ns", "t"], "properties": {"k": "v"}}, ROWS)
+        request = {"id": ["ns", "t"], "location": "/refused", "mode": "Overwrite"}
+        assert code_of(lambda: namespace.register_table(request))[0] == 18
+        assert namespace.describe_table({"id": ["ns", "t"]}).properties == {"k": "v"}
+        assert namespace.open_table(["ns", "t"]).to_table() == ROWS
+
+
+@pytest.mark.parametrize("operation", ["declare_table", "register_table"])
+def test_an_empty_location_is_refused(some: MemoryNamespace, operation: str) -> None:
+    request = {"id": ["ns", "t"], "location": ""}
+    code, message = code_of(lambda: getattr(some, operation)(request))
+    assert (code, "location is empty" in message) == (13, True)
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_that_leads_out_of_the_root_needs_a_location(
+    some: MemoryNamespace, name: str, tmp_path: Path
+) -> None:
+    code, message = code_of(lambda: some.declare_table({"id": ["ns", name]}))
+    assert (code, "give a location" in message) == (13, True)
+    some.declare_table({"id": ["ns", name], "location": f"{tmp_path}/dots"})
+    assert name in list(some.iter_tables(["ns"]))

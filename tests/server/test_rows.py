@@ -1,0 +1,171 @@
+"""Rows in and out of the server, and those who leave in the middle."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import threading
+import time
+
+import httpx
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+from tests.servers.echo import EchoNamespace, large_rows
+from tests.servers.http_client import http_client
+
+from .wire import ipc
+
+# --- rows in
+
+
+def test_rows_are_not_awaited_where_the_call_is_refused(uri, echo):
+    """The client learns of it while it still sends, and the next call goes through."""
+
+    def endless():
+        yield ipc()[:64]
+        for _ in range(200):
+            yield b"\0" * (1 << 20)
+
+    started = time.monotonic()
+    with http_client(uri, timeout=30) as client:
+        response = client.post("/v1/table/t/create?mode=refuse", content=endless())
+        assert (response.status_code, response.json()["code"]) == (400, 13)
+        assert response.headers["connection"] == "close"
+        assert client.post("/v1/table/t/describe").status_code == 200
+    assert time.monotonic() - started < 20
+
+
+def test_a_small_rest_of_rows_keeps_the_connection(http):
+    response = http.post("/v1/table/t/create?mode=refuse", content=ipc())
+    assert response.status_code == 400
+    assert "connection" not in response.headers
+
+
+def test_a_client_that_asks_first_is_told_no_without_sending(uri):
+    host, port = uri.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(
+            b"POST /v1/table/t/create?limit=1&delimiter= HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: text/plain\r\nContent-Length: 1000000\r\nExpect: 100-continue\r\n\r\n"
+        )
+        first = connection.recv(1000)
+    assert first.startswith(b"HTTP/1.1 400 ")
+    assert b"connection: close" in first.lower()
+
+
+@pytest.mark.parametrize("cut", [0, 3, 100, -50])
+def test_rows_that_break_off(code_of, cut):
+    whole = ipc(1000, 3)
+    assert code_of("POST", "/v1/table/t/create", content=whole[:cut]) == (400, 13)
+
+
+def test_a_client_that_leaves_within_its_rows_frees_the_server(uri, echo):
+    host, port = uri.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(
+            b"POST /v1/table/left/create HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/vnd.apache.arrow.stream\r\n"
+            b"Content-Length: 1000000\r\n\r\n" + ipc(30_000, 3)[:400_000]
+        )
+        wait_until(lambda: echo.requests and echo.last().id == ["left"])
+    wait_until(lambda: not any(_reads_rows(t) for t in threading.enumerate()))
+
+
+def _reads_rows(thread):
+    import sys
+    import traceback
+
+    frame = sys._current_frames().get(thread.ident)
+    return frame is not None and any("readinto" in f.name for f in traceback.extract_stack(frame))
+
+
+def wait_until(condition, seconds=10.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_rows_are_held_back_until_they_are_read(uri, echo):
+    """A sender that is faster than the reader waits; nothing piles up in the server."""
+    sent = 0
+
+    def produce():
+        nonlocal sent
+        for number in range(64):
+            sent = number
+            yield pa.record_batch([pa.array([0] * (1 << 17), pa.int64())], names=["a"])
+
+    class Slow(EchoNamespace):
+        def create_table(self, request, data):
+            time.sleep(1)
+            self.sent_meanwhile = sent
+            return super().create_table(request, data)
+
+    slow = Slow()
+    schema = pa.schema([("a", pa.int64())])
+    with serving(slow) as address, connect("rest", {"uri": address}) as client:
+        client.create_table({"id": ["t"]}, pa.RecordBatchReader.from_batches(schema, produce()))
+    assert slow.rows == 64 << 17
+    assert slow.sent_meanwhile < 24  # of 64 MiB: 4 held by the server, the rest in socket buffers
+
+
+# --- rows out
+
+
+def test_a_small_answer_has_a_length(http, echo):
+    response = http.post("/v1/table/t/query", json={"k": 1, "vector": None})
+    assert response.headers["content-type"] == "application/vnd.apache.arrow.file"
+    assert int(response.headers["content-length"]) == len(response.content)
+    assert pa.ipc.open_file(response.content).read_all()["a"].to_pylist() == [1, 2, 3]
+
+
+def test_a_large_answer_is_streamed(http, echo, uri_and_client, monkeypatch):
+    monkeypatch.setattr(echo, "reader", large_rows(20))
+    response = http.post("/v1/table/t/query", json={"k": 1, "vector": None})
+    assert response.headers["transfer-encoding"] == "chunked"
+    assert pa.ipc.open_file(response.content).read_all().num_rows == 20 << 17
+    reader = uri_and_client.query_table({"id": ["t"], "k": 1, "vector": None})
+    assert [batch["a"][0].as_py() for batch in reader] == list(range(20))
+
+
+def test_a_failure_before_the_first_batch_is_a_failure(code_of, echo, monkeypatch):
+    monkeypatch.setattr(echo, "reader", large_rows(20, fail_at=0))
+    assert code_of("POST", "/v1/table/t/query", json={"k": 1, "vector": None}) == (400, 13)
+
+
+def test_a_failure_later_cuts_the_answer(echo, uri_and_client, caplog, monkeypatch):
+    monkeypatch.setattr(echo, "reader", large_rows(20, fail_at=9))
+    reader = uri_and_client.query_table({"id": ["t"], "k": 1, "vector": None})
+    with (
+        caplog.at_level(logging.ERROR, "lance_namespace_impls.server"),
+        pytest.raises(Exception, match=r"no answer from|was cut short") as caught,
+    ):
+        reader.read_all()
+    assert caught.value.code in (17, 18)
+    wait_until(lambda: "batch 9 cannot be read" in caplog.text)
+    assert "QueryTable was cut" in caplog.text
+
+
+def test_a_client_that_leaves_within_the_answer_ends_the_query(uri, echo, monkeypatch):
+    closed = threading.Event()
+    inner = large_rows(100_000)
+
+    def produce():
+        reader = inner()
+
+        def batches():
+            try:
+                yield from reader
+            finally:
+                closed.set()
+
+        return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+    monkeypatch.setattr(echo, "reader", produce)
+    with httpx.stream("POST", f"{uri}/v1/table/t/query", json={"k": 1, "vector": None}) as response:
+        next(response.iter_raw())
+    assert closed.wait(10)
