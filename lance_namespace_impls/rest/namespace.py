@@ -150,6 +150,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
         """Take secrets out of a failure, should the server repeat what it was sent."""
         secrets = self.config.secrets() | secrets_in_request(request)
         error.text = scrub(error.text, secrets)
+        error.subject = error.subject and scrub(error.subject, secrets)
         error.args = (error.text,)
         error.detail = error.detail and scrub(error.detail, secrets)
         error.instance = error.instance and scrub(error.instance, secrets)

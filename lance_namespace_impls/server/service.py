@@ -250,7 +250,8 @@ class Service:
         """Write a failure; what is the server's own fault goes to the log under the request's id."""
         secrets = self._secrets(call)
         if isinstance(error, LanceNamespaceError):
-            error.message = scrub(error.message, secrets)
+            error.text = scrub(error.text, secrets)
+            error.subject = error.subject and scrub(error.subject, secrets)
             error.detail = error.detail and scrub(error.detail, secrets)
             if error.http_status < 500:
                 return error_reply(error)
