@@ -77,8 +77,8 @@ def _migrate(properties: Mapping[str, Any], what: str, *, create: bool) -> str:
         failure = recognized(error, what, config.shown_database)
         if failure is None:
             raise
-        failure.message = scrub(failure.message, config.secrets())
-        failure.args = (failure.message,)
+        failure.text = scrub(failure.text, config.secrets())
+        failure.args = (failure.text,)
         raise failure from error
     finally:
         database.close()
