@@ -239,6 +239,12 @@ _add(
     "lance-ns sync sales --profile prod --to-impl dir -P path=/backup --copy-data",
 )
 _add(
+    catalogs.maintain,
+    with_session,
+    "lance-ns maintain --impl dir -p path=/data/lance --dry-run",
+    "lance-ns maintain sales --profile prod --index id=BTREE --cleanup-older-than 14 --max-hours 2",
+)
+_add(
     databases.init,
     with_output,
     "lance-ns init sql -p uri=catalog.db",

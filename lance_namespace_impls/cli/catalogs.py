@@ -1,4 +1,4 @@
-"""The commands that go over whole catalogs: inventory and sync."""
+"""The commands that go over whole catalogs: inventory, sync and maintain."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import typer
 
 from .failures import Status, UsageError
 from .output import Cell, Styled, progress
-from .session import Session, other_session
+from .session import Session, key_values, other_session
 
 if TYPE_CHECKING:
-    from ..spark.jobs import Rows, Selection, SyncRow, TableRow
+    from ..spark.jobs import Rows, Selection, SyncRow, TableRow, UpkeepRow
 
-__all__ = ["inventory", "sync"]
+__all__ = ["inventory", "maintain", "sync"]
 
 Under = Annotated[
     str | None,
@@ -266,6 +266,148 @@ def _sync_cells(session: Session, row: SyncRow, dry_run: bool) -> list[Cell]:
     source = "" if row.source is None else session.written(row.source)
     lost = Styled("; ".join(row.lost), "yellow")
     return [row.step, session.written(row.id), source, lost, result]
+
+
+def maintain(
+    session: Session,
+    id: Under = None,
+    tables: Tables = None,
+    compact: Annotated[
+        bool,
+        typer.Option("--compact/--no-compact", help="Put small fragments together."),
+    ] = True,
+    rows_per_fragment: Annotated[
+        int,
+        typer.Option(
+            "--rows-per-fragment", metavar="NUMBER", min=1, help="Rows of a full fragment."
+        ),
+    ] = 1 << 20,
+    index: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--index",
+            metavar="COLUMN=TYPE",
+            help="Create an index where a table has the column and no index of it, such as "
+            "id=BTREE or vector=IVF_PQ; give it again for each.",
+        ),
+    ] = None,
+    update_indices: Annotated[
+        bool,
+        typer.Option(
+            "--update-indices/--no-update-indices", help="Add the rows that indices lack."
+        ),
+    ] = True,
+    cleanup_older_than: Annotated[
+        float | None,
+        typer.Option(
+            "--cleanup-older-than",
+            metavar="DAYS",
+            min=0,
+            help="Delete versions that are older; tagged ones stay.",
+        ),
+    ] = None,
+    orphans_older_than: Annotated[
+        float | None,
+        typer.Option(
+            "--orphans-older-than",
+            metavar="DAYS",
+            min=0,
+            help="Delete files that no version holds and that are older: longer than any write "
+            "takes, since a writer at work has such files.",
+        ),
+    ] = None,
+    max_hours: Annotated[
+        float | None,
+        typer.Option("--max-hours", metavar="HOURS", min=0, help="Begin nothing after so long."),
+    ] = None,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option("--max-bytes", metavar="BYTES", min=0, help="Rewrite so much at most."),
+    ] = None,
+    output: Saved = None,
+    state: State = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Keep tables in good order: compaction, indices, cleanup.
+
+    The exit status is 1 where a table failed; the others are done all the same.
+    """
+    from ..spark.jobs import IndexWish, Upkeep
+    from ..spark.jobs import maintain as run_maintain
+    from ..spark.jobs.maintain import maintenance_name
+    from ..spark.jobs.state import usual_state_file
+
+    selection = _selection(session, id, tables)
+    upkeep = Upkeep(
+        compact=compact,
+        rows_per_fragment=rows_per_fragment,
+        indices=[
+            IndexWish(column=column, type=kind)
+            for column, kind in key_values(index, "--index").items()
+        ],
+        update_indices=update_indices,
+        cleanup_older_than=_days(cleanup_older_than),
+        orphans_older_than=_days(orphans_older_than),
+        max_hours=max_hours,
+        max_bytes=max_bytes,
+    )
+    _check_output(output)
+    with session.connect() as namespace, progress("maintain") as bar:
+        path = state or usual_state_file("maintain", maintenance_name(namespace, selection))
+        rows = run_maintain(
+            namespace,
+            selection,
+            upkeep,
+            state=path,
+            dry_run=dry_run,
+            progress=lambda done, total: bar.update(done, total, f"{done:,} of {total:,}"),
+        )
+    _save(output, rows)
+    _show_upkeep(session, rows, dry_run)
+    if any(row.problem is not None for row in rows):
+        raise typer.Exit(Status.NOT_DONE)
+
+
+def _show_upkeep(session: Session, rows: Rows[UpkeepRow], dry_run: bool) -> None:
+    summary = {
+        "tables": len(rows),
+        "fragments_compacted": sum(row.compacted_fragments for row in rows),
+        "bytes_rewritten": sum(row.rewritten_bytes for row in rows),
+        "indices_created": sum(len(row.indices_created) for row in rows),
+        "indices_updated": sum(len(row.indices_updated) for row in rows),
+        "bytes_freed": sum(row.freed_bytes for row in rows),
+        "left": sum(row.left is not None for row in rows),
+        "problems": sum(row.problem is not None for row in rows),
+    }
+    if session.output.as_json:
+        session.output.listing(tables=iter(rows.to_dicts()), summary=summary)
+        return
+    shown = [_upkeep_cells(session, row) for row in rows]
+    shown = [cells for cells in shown if len(cells) > 1]
+    if shown:
+        session.output.table(["TABLE", "WORK", "RESULT"], shown)
+    text = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in summary.items())
+    session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)
+
+
+def _upkeep_cells(session: Session, row: UpkeepRow) -> list[Cell]:
+    """Return the cells of a table; its name alone where nothing was to be done."""
+    work = [
+        f"{row.compacted_fragments:,} fragments compacted" if row.compacted_fragments else "",
+        *(f"index of {column} created" for column in row.indices_created),
+        *(f"index {name} updated" for name in row.indices_updated),
+        f"{row.versions_deleted:,} versions deleted" if row.versions_deleted else "",
+        f"{row.orphans_deleted:,} orphans deleted" if row.orphans_deleted else "",
+    ]
+    done = ", ".join(filter(None, work))
+    result: Cell = Styled("ok", "green")
+    if row.problem is not None:
+        result = Styled(f"{row.code}: {row.problem}", "red")
+    elif row.left is not None:
+        result = Styled(f"left by the budget: {row.left}", "yellow")
+    elif not done:
+        return [session.written(row.table)]
+    return [session.written(row.table), done, result]
 
 
 def _selection(session: Session, id: str | None, patterns: list[str] | None) -> Selection:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import lance_namespace_client.errors as errors
 from lance_namespace_client.errors import LanceNamespaceError, TableSchemaValidationError
@@ -21,7 +21,7 @@ from ..tables.errors import from_lance, plain_message
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["coded", "protocol_error", "protocol_error_in"]
+__all__ = ["coded", "failure_answer", "protocol_error", "protocol_error_in", "raise_failure"]
 
 _IN_TRACEBACK = re.compile(
     r"lance_namespace_client\.errors\.(?P<name>\w+): (?P<message>.*) \(code \d+\)$", re.MULTILINE
@@ -80,3 +80,14 @@ def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
     kind = getattr(errors, found["name"], LanceNamespaceError)
     protocol: LanceNamespaceError = kind(found["message"])
     return protocol
+
+
+def failure_answer(error: LanceNamespaceError) -> dict[str, Any]:
+    """Return a failure as the answer of a task: so it comes back beside the answers of others."""
+    return {"failure": {**error.to_dict(), "status": error.status}}
+
+
+def raise_failure(answer: Mapping[str, Any]) -> None:
+    """Raise the failure that is the answer of a task, if it is one."""
+    if failure := answer.get("failure"):
+        raise errors.error_for(failure["code"], failure["error"], status=failure["status"])

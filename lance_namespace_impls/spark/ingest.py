@@ -21,14 +21,13 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     LanceNamespaceError,
     TableNotFoundError,
-    error_for,
 )
 
 from ..core.identifiers import parse_identifier
 from ..core.modes import parse_mode
 from ..registry import connect
 from .agreement import agree
-from .failures import protocol_error
+from .failures import failure_answer, protocol_error, raise_failure
 from .files import FORMATS, FileInfo, Format, Piece, SourceFile, find_files
 from .options import read_options
 from .runners import Count, Runner, SparkRunner, ThreadRunner
@@ -315,7 +314,7 @@ class _Import:
         format = self.format
         answers = self._run(tasks, lambda text, count: _inspect(format, text), expected=len(tasks))
         for answer in answers:
-            _raise_failure(answer)
+            raise_failure(answer)
         return [_info_from_json(info) for answer in answers for info in answer["files"]]
 
     def agree(self, files: Sequence[SourceFile], table: Any) -> tuple[list[FileInfo], pa.Schema]:
@@ -346,7 +345,7 @@ class _Import:
             answers = self._run(texts, lambda text, count: _write(format, plan, text, count))
             written = [fragment for answer in answers for fragment in answer.get("fragments", ())]
             for answer in answers:
-                _raise_failure(answer)
+                raise_failure(answer)
             return written, commit(plan, written)
         except BaseException as error:
             try:
@@ -397,7 +396,7 @@ def _inspect(format: Format, text: str) -> dict[str, Any]:
     try:
         infos = [format.inspect(SourceFile(**file)) for file in json.loads(text)]
     except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
-        return _failure(protocol_error(error, "reading files"))
+        return failure_answer(protocol_error(error, "reading files"))
     return {"files": [_info_to_json(info) for info in infos]}
 
 
@@ -414,17 +413,7 @@ def _write(format: Format, plan: WritePlan, text: str, count: Count) -> dict[str
     try:
         return {"fragments": write_rows(plan, batches())}
     except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
-        return _failure(plan.target.failure(error, "writing"))
-
-
-def _failure(error: LanceNamespaceError) -> dict[str, Any]:
-    """Write a failure as JSON: it comes back as a result, so that other tasks' results do too."""
-    return {"failure": {**error.to_dict(), "status": error.status}}
-
-
-def _raise_failure(answer: Mapping[str, Any]) -> None:
-    if failure := answer.get("failure"):
-        raise error_for(failure["code"], failure["error"], status=failure["status"])
+        return failure_answer(plan.target.failure(error, "writing"))
 
 
 def _info_to_json(info: FileInfo) -> dict[str, Any]:

@@ -3,23 +3,29 @@
 >>> from lance_namespace_impls.spark.jobs import inventory
 >>> inventory(connect("dir", {"path": "/data/lance"})).to_frame(spark)  # doctest: +SKIP
 
-They look at tables in threads of this process and need no Spark, other than for a DataFrame.
+They need no Spark: tables are looked at by threads of this process, which hand the work of
+`maintain` to a session where one is given.
 """
 
 from __future__ import annotations
 
 from .inventory import IndexRow, TableRow, inventory
+from .maintain import IndexWish, Upkeep, UpkeepRow, maintain
 from .results import Rows
 from .selection import Selection
 from .sync import Mirror, SyncRow, sync
 
 __all__ = [
     "IndexRow",
+    "IndexWish",
     "Mirror",
     "Rows",
     "Selection",
     "SyncRow",
     "TableRow",
+    "Upkeep",
+    "UpkeepRow",
     "inventory",
+    "maintain",
     "sync",
 ]

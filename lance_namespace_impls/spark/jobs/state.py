@@ -29,6 +29,8 @@ class JobState:
     def __init__(self, file: IO[str] | None = None) -> None:
         self.done: dict[str, Any] = {}
         """What is noted of each thing."""
+        self.is_whole = True
+        """Whether nothing is left for another run."""
         self._file = file
 
     def add(self, key: str, value: Any) -> None:
@@ -53,7 +55,7 @@ def usual_state_file(job: str, of: str) -> Path:
 
 @contextmanager
 def job_state(path: Path | None, job: str, of: str) -> Iterator[JobState]:
-    """Open the state of a job, and delete it where the work inside ends well.
+    """Open the state of a job, and delete it where the work inside ends well and is whole.
 
     Args:
         path: the file, made where it is not there; None for none.
@@ -78,7 +80,8 @@ def job_state(path: Path | None, job: str, of: str) -> Iterator[JobState]:
         state = JobState(file)
         state.done = _read(file, path, {"job": job, "of": of})
         yield state
-        path.unlink(missing_ok=True)
+        if state.is_whole:
+            path.unlink(missing_ok=True)
 
 
 def _read(file: IO[str], path: Path, head: Mapping[str, str]) -> dict[str, Any]:
