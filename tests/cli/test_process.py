@@ -362,6 +362,17 @@ def test_serve_until_it_is_told_to_stop(
         process.send_signal(stop)
         assert process.wait(SECONDS) == Status.OK
         assert process.stderr is not None
+        lines = process.stderr.read().splitlines()
+    assert {json.loads(line)["operation"] for line in lines} == {"ListTables", "DescribeTable"}
+
+
+def test_serve_is_quiet_when_told(environment: dict[str, str], tmp_path: Path) -> None:
+    make_tables(tmp_path, "t")
+    with served(environment, "--no-request-log") as (process, url, _said):
+        assert run(environment, "ls", "-t", "--impl", "rest", "-p", f"uri={url}").stdout == "t\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS) == Status.OK
+        assert process.stderr is not None
         assert process.stderr.read() == ""
 
 
