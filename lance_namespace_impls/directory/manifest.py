@@ -325,13 +325,15 @@ class Manifest:
         """Create a manifest with these rows, all at once; False where there is one already."""
         import pyarrow as pa
 
+        from lance_namespace_client.arrow import RowStream
+
         from ..tables.write import create
 
         columns = [row.columns() for row in sorted(rows, key=lambda row: row.id)]
         table = pa.Table.from_pylist(columns, schema=_schema())
         storage = TableStorage(location=self.location, options=self._options or {})
         try:
-            create(storage, table.to_reader(), overwrite=False)
+            create(storage, RowStream.of(table), overwrite=False)
         except TableAlreadyExistsError:
             return False
         return True
