@@ -57,7 +57,10 @@ def create_app(
 
     operations = _Operations(service)
     explorer = Explorer(
-        operations.ask, options.access, asks_who_calls=service.performer.authentication is not None
+        operations.ask,
+        options.access,
+        service.unknown,
+        asks_who_calls=service.performer.authentication is not None,
     )
     pages = explorer.routes() if options.ui else []
     health = _Health(service, namespace, options)

@@ -63,23 +63,33 @@ class Explorer:
     Args:
         operations: answers the protocol's routes; the pages ask it as any client does.
         access: which requests are taken.
+        unknown: answers what no route has.
         asks_who_calls: whether a reader without credentials is asked for them.
     """
 
-    def __init__(self, operations: ASGIApp, access: AccessCheck, *, asks_who_calls: bool) -> None:
+    def __init__(
+        self, operations: ASGIApp, access: AccessCheck, unknown: ASGIApp, *, asks_who_calls: bool
+    ) -> None:
         self._operations = operations
+        self._unknown = unknown
         self._access = access
         self._asks = asks_who_calls
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes of the pages."""
         return [
-            Route("/", lambda request: RedirectResponse(_at(request, "/ui"))),
+            Route("/", self._home),
             Route("/ui", self._page(self._namespace)),
             Route("/ui/table", self._page(self._table)),
             Route("/ui/style.css", _style),
             Route("/docs", self._page(_docs)),
         ]
+
+    async def _home(self, request: Request) -> Any:
+        """Lead a browser to the pages; to a client of the protocol there is nothing here."""
+        if "text/html" in request.headers.get("accept", ""):
+            return RedirectResponse(_at(request, "/ui"))
+        return self._unknown
 
     def _page(self, build: Callable[[Request], Any]) -> Callable[[Request], Any]:
         async def page(request: Request) -> Response:

@@ -66,7 +66,8 @@ def page(client: httpx.Client, path: str, status: int = 200, **more: str) -> str
 
 
 def test_the_tree(browser: httpx.Client) -> None:
-    root = page(browser, "/")
+    root = page(browser, "/", accept="text/html,*/*")
+    assert browser.get("/").json()["code"] == 0
     links = re.findall(r'href="(/ui\?id=[^"]+)"', root)
     assert len(links) == 3
     assert "a &amp; b/c?d" in root
