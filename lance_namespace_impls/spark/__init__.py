@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .failures import protocol_error_in
     from .frames import count_rows, read_table
     from .ingest import ImportResult, import_files
+    from .saving import Written, write_table
     from .session import local_session
     from .sql import SqlCatalog, sql_catalog
 
@@ -24,6 +25,7 @@ __all__ = [
     "Change",
     "ImportResult",
     "SqlCatalog",
+    "Written",
     "count_rows",
     "delete",
     "import_files",
@@ -32,12 +34,14 @@ __all__ = [
     "protocol_error_in",
     "read_table",
     "sql_catalog",
+    "write_table",
 ]
 
 _HOME = {
     "Change": "changes",
     "ImportResult": "ingest",
     "SqlCatalog": "sql",
+    "Written": "saving",
     "count_rows": "frames",
     "delete": "changes",
     "import_files": "ingest",
@@ -46,6 +50,7 @@ _HOME = {
     "protocol_error_in": "failures",
     "read_table": "frames",
     "sql_catalog": "sql",
+    "write_table": "saving",
 }
 
 

@@ -92,6 +92,7 @@ def plan_write(
     *,
     makes_table: bool = False,
     rows_per_file: int = ROWS_PER_FILE,
+    properties: Mapping[str, str] | None = None,
 ) -> WritePlan | None:
     """Look at the table, put it into the catalog where it is new, and say what is to be done.
 
@@ -101,6 +102,7 @@ def plan_write(
         mode: what to do about a table that is there.
         makes_table: whether APPEND makes a table that is not there.
         rows_per_file: most rows in one data file.
+        properties: what a table that is made is declared with.
 
     Returns:
         the plan; None where the mode is EXIST_OK and the table has data.
@@ -118,7 +120,7 @@ def plan_write(
     except TableNotFoundError:
         if mode is Mode.APPEND and not makes_table:
             raise
-        declared = _declare(target, mode)
+        declared = _declare(target, mode, properties)
         storage, has_data = target.locate()
     version, written = 0, schema
     if has_data:
@@ -149,10 +151,11 @@ def plan_write(
     )
 
 
-def _declare(target: Target, mode: Mode) -> bool:
+def _declare(target: Target, mode: Mode, properties: Mapping[str, str] | None) -> bool:
     """Add a table to the catalog; False where someone else did so meanwhile."""
     try:
-        target.namespace.declare_table({"id": list(target.table)})
+        given = {"id": list(target.table), "properties": dict(properties or {}) or None}
+        target.namespace.declare_table(given)
     except TableAlreadyExistsError as error:
         if mode is Mode.CREATE:
             raise

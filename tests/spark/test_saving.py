@@ -1,0 +1,92 @@
+"""`write_table`: a DataFrame becomes a table in one commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+    TableSchemaValidationError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import Written, protocol_error_in, write_table, writing
+from tests.spark.conftest import Lake
+
+
+def values(lake: Lake) -> list[int]:
+    return sorted(lake.dataset("t").to_table()["id"].to_pylist())
+
+
+def notes(lake: Lake) -> list[Any]:
+    return list(Path(lake.path("t"), "_transactions").glob("*/"))
+
+
+def test_each_mode_does_what_it_says(lake: Lake, spark: Any) -> None:
+    namespace = connect("dir", lake.properties)
+    frame = spark.range(0, 6, 1, 3)
+    with pytest.raises(TableNotFoundError):
+        write_table(frame, namespace, "t", "append")
+    assert write_table(frame, namespace, "t", properties={"owner": "ana"}) == Written(
+        version=1, rows=6
+    )
+    assert namespace.describe_table({"id": ["t"]}).properties == {"owner": "ana"}
+    with pytest.raises(TableAlreadyExistsError):
+        write_table(frame, namespace, "t")
+    assert write_table(frame, namespace, "t", "exist_ok") == Written(version=1, rows=0)
+    assert write_table(frame.limit(2), namespace, ["t"], "append") == Written(version=2, rows=2)
+    assert values(lake) == sorted([*range(6), 0, 1])
+    other = frame.selectExpr("id", "'x' AS s")
+    with pytest.raises(TableSchemaValidationError):
+        write_table(other, namespace, "t", "append")
+    assert write_table(other, namespace, "t", "overwrite", if_version=2).version == 3
+    assert lake.dataset("t").schema.names == ["id", "s"]
+    with pytest.raises(InvalidInputError):
+        write_table(frame, namespace, "t", "replace")
+    assert notes(lake) == []
+
+
+def test_a_version_that_is_not_the_one_read_is_not_overwritten(
+    lake: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = connect("dir", lake.properties)
+    lake.put("t", pa.table({"id": [1]}))
+    lake.put("t", pa.table({"id": [2]}), mode="append")
+    files = lake.data_files("t")
+    with pytest.raises(ConcurrentModificationError, match="has version 2, not 1"):
+        write_table(spark.range(3), namespace, "t", "overwrite", if_version=1)
+    assert (values(lake), lake.data_files("t"), notes(lake)) == ([1, 2], files, [])
+    real = writing.commit
+
+    def late(*args: Any, **more: Any) -> int:
+        lake.put("t", pa.table({"id": [9]}), mode="append")
+        return real(*args, **more)
+
+    monkeypatch.setattr(writing, "commit", late)
+    with pytest.raises(ConcurrentModificationError):
+        write_table(spark.range(3), namespace, "t", "overwrite", if_version=2)
+    assert values(lake) == [1, 2, 9]
+    assert notes(lake) == []
+    with pytest.raises(ConcurrentModificationError, match="has version 3, not 0"):
+        write_table(spark.range(3), namespace, "t", "overwrite", if_version=0)
+
+
+def test_a_row_that_fails_leaves_no_table(lake: Lake, spark: Any) -> None:
+    namespace = connect("dir", lake.properties)
+    frame = spark.range(4).selectExpr("id", "assert_true(id < 3) AS bad")
+    with pytest.raises(Exception, match="is not true"):
+        write_table(frame, namespace, "t")
+    assert list(namespace.iter_tables()) == []
+    frame = spark.sql("SELECT 1e300 AS x")
+    lake.put("t", pa.table({"x": pa.array([1.0], pa.float32())}))
+    with pytest.raises(Exception) as caught:
+        write_table(frame, namespace, "t", "append")
+    assert isinstance(protocol_error_in(caught.value), TableSchemaValidationError)
+    assert lake.dataset("t").version == 1
+    assert notes(lake) == []
