@@ -9,6 +9,7 @@ import attrs
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.config import Config, option
+from ..core.options import shown
 from .filesystem import directory_path
 
 __all__ = ["DirectoryConfig"]
@@ -25,7 +26,7 @@ def _manifest(value: str) -> str:
     text = value.strip().lower()
     if text not in _MANIFEST:
         raise InvalidInputError(
-            f"dir: property 'manifest' must be one of {', '.join(_MANIFEST)}, not {value!r}"
+            f"dir: property 'manifest' must be one of {', '.join(_MANIFEST)}, not {shown(value)!r}"
         )
     return text
 
