@@ -1,12 +1,14 @@
-"""Every requirement of the five specifications has a test: the table ``tests/requirements.toml``.
+"""Every requirement of the five specifications is shown: the table ``tests/requirements.toml``.
 
-It has a row ``[[requirement]]`` for each requirement: ``id``, ``spec``, ``sentence``, and under
-``tests`` (or ``test``, for one alone) the pytest node ids of what shows it.
+It has a row ``[[requirement]]`` for each requirement: ``id``, ``spec``, ``sentence``, and what shows
+it: under ``check`` the id, or the ids, of the conformance checks with which any client observes it,
+and under ``tests`` (or ``test``, for one alone) the pytest node ids.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
@@ -16,13 +18,23 @@ from typing import Any
 
 import pytest
 
+from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_impls.conformance.checks import load_all
+from lance_namespace_impls.conformance.requirement import CHECKS
+
+load_all()
+
 ROOT = Path(__file__).resolve().parents[1]
 SPECIFICATIONS = {"general", "glue", "hive2", "hive3", "unity", "iceberg"}
 UNMEANT = ("skip", "skipif", "xfail")
+CHECKED = {"general": 50, "glue": 27, "hive2": 1, "hive3": 33, "iceberg": 25, "unity": 27}
+"""How many rows of each specification name a check; raise it when rows gain one."""
+NATIVE = {"unity-list-namespaces-other"}
+"""Rows with a code that a client sees only where the catalog is configured for the case."""
 
 
 def complaints(root: Path) -> list[str]:
-    """Give what is wrong with the table of the tree at `root`, one line each."""
+    """Return what is wrong with the table of the tree at `root`, one line each."""
     rows = _rows(root)
     if not rows:
         return ["there are no rows"]
@@ -45,12 +57,20 @@ def _row(root: Path, row: dict[str, Any]) -> Iterator[str]:
         yield f"the id {row.get('id')!r} does not start with its specification {spec!r}"
     if not row.get("sentence", "").strip():
         yield "the sentence is empty"
-    tests = _tests(row)
-    if not tests:
-        yield "no test shows it"
+    checks, tests = _checks(row), _tests(row)
+    if not checks and not tests:
+        yield "no check and no test shows it"
+    yield from (f"there is no check {id!r}" for id in checks if id not in CHECKS)
+    if len(set(checks)) < len(checks):
+        yield "it names a check twice"
     for node in tests:
         if cause := _unresolved(root, node):
             yield f"{node} {cause}"
+
+
+def _checks(row: dict[str, Any]) -> list[str]:
+    named = row.get("check", [])
+    return [named] if isinstance(named, str) else list(named)
 
 
 def _tests(row: dict[str, Any]) -> list[str]:
@@ -59,7 +79,7 @@ def _tests(row: dict[str, Any]) -> list[str]:
 
 
 def _unresolved(root: Path, node: str) -> str | None:
-    """Say why pytest would not run a node id, or give None where it would."""
+    """Return why pytest would not run a node id, or None where it would."""
     file, *names = node.partition("[")[0].split("::")
     path = root / file
     if not (file.startswith("tests/") and path.name.startswith("test_") and path.is_file()):
@@ -75,7 +95,7 @@ def _unresolved(root: Path, node: str) -> str | None:
 
 @cache
 def _collected(path: Path) -> dict[str, frozenset[str]]:
-    """Give the tests of a file by name, ``Class::name`` for methods, each with its marks."""
+    """Return the tests of a file by name, ``Class::name`` for methods, each with its marks."""
     module = ast.parse(path.read_text("utf-8"))
     marks = _marks(*(node.value for node in module.body if _assigns(node, "pytestmark")))
     found = dict(_functions(module, "", marks))
@@ -98,7 +118,7 @@ def _assigns(node: ast.stmt, name: str) -> bool:
 
 
 def _marks(*expressions: ast.expr) -> frozenset[str]:
-    """Give the names of the pytest marks that expressions speak of."""
+    """Return the names of the pytest marks that expressions speak of."""
     return frozenset(
         node.attr
         for expression in expressions
@@ -107,8 +127,34 @@ def _marks(*expressions: ast.expr) -> frozenset[str]:
     )
 
 
-def test_every_requirement_has_a_test() -> None:
+def test_every_requirement_has_a_check_or_a_test() -> None:
     assert complaints(ROOT) == []
+
+
+def test_every_check_has_a_source() -> None:
+    assert [id for id, check in CHECKS.items() if not check.source.strip()] == []
+
+
+def test_rows_with_a_check_do_not_get_fewer() -> None:
+    found = Counter(row["spec"] for row in _rows(ROOT) if _checks(row))
+    assert found == CHECKED
+
+
+def test_every_row_of_an_operation_of_the_general_specification_has_a_check() -> None:
+    names = {name for row in OPERATIONS.values() for name in (row.name, *row.aliases)}
+    rows = [
+        row
+        for row in _rows(ROOT)
+        if row["spec"] == "general" and row["sentence"].partition(" ")[0].rstrip(",") in names
+    ]
+    assert len(rows) == 14
+    assert [row["id"] for row in rows if not _checks(row)] == []
+
+
+def test_every_row_of_a_missing_or_existing_object_has_a_check() -> None:
+    rows = [row for row in _rows(ROOT) if re.search(r"\bcode [1-5]\b", row["sentence"])]
+    assert len(rows) > 40
+    assert {row["id"] for row in rows if not _checks(row)} == NATIVE
 
 
 def test_every_specification_has_rows() -> None:
@@ -178,6 +224,9 @@ def tree(tmp_path: Path) -> Path:
         {"tests": ["tests/test_a.py::test_with_parameters[1]"]},
         {"tests": ["tests/test_a.py::TestClass::test_method"]},
         {"needs": "a real account"},
+        {"check": "LN-SAFE-001"},
+        {"check": ["LN-SAFE-001", "LN-SEQUENCE-001"]},
+        {"check": "LN-SAFE-001", "tests": []},
     ],
     ids=str,
 )
@@ -193,8 +242,12 @@ def test_good_rows(tree: Path, change: dict[str, Any]) -> None:
         ({"id": "y-1"}, "does not start with its specification"),
         ({"spec": ""}, "does not start with its specification"),
         ({"sentence": " "}, "the sentence is empty"),
-        ({"tests": []}, "no test shows it"),
-        ({"test": "", "tests": []}, "no test shows it"),
+        ({"tests": []}, "no check and no test shows it"),
+        ({"test": "", "tests": []}, "no check and no test shows it"),
+        ({"check": [], "tests": []}, "no check and no test shows it"),
+        ({"check": "LN-GONE-001"}, "there is no check 'LN-GONE-001'"),
+        ({"check": ["LN-SAFE-001", "LN-GONE-001"]}, "there is no check 'LN-GONE-001'"),
+        ({"check": ["LN-SAFE-001", "LN-SAFE-001"]}, "it names a check twice"),
         ({"tests": ["tests/test_a.py::test_gone"]}, "does not exist"),
         ({"tests": [*GOOD["tests"], "tests/test_a.py::test_gone"]}, "does not exist"),
         ({"test": "tests/test_a.py::test_gone"}, "does not exist"),
