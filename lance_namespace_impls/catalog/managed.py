@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -33,6 +34,7 @@ __all__ = ["CommitPlan", "ManagedTables", "Staged", "branch_name", "shown_versio
 
 MAIN = "main"
 SCHEMES = ("V1", "V2")
+_BRANCH = re.compile(r"[\w.-]+(/[\w.-]+)*")
 # More entries than that are compared with one listing of storage instead of one by one.
 _ONE_BY_ONE = 8
 
@@ -147,14 +149,15 @@ class ManagedTables(TableStorages, abstract=True):
 
         store = self.versions_of(entry)
         branch = branch_name(request.branch)
-        name = staged_name(request.manifest_path, request.version, what)
+        folder = self._manifests(entry, branch)
+        name = staged_name(request.manifest_path, request.version, what, folder)
         if request.naming_scheme is not None and request.naming_scheme.upper() not in SCHEMES:
             raise InvalidInputError(
                 f"{what}: naming_scheme {request.naming_scheme!r} is neither V1 nor V2"
             )
         version = KeptVersion(
             version=request.version,
-            manifest_path=request.manifest_path,
+            manifest_path=request.manifest_path.removeprefix("/"),
             manifest_size=request.manifest_size,
             e_tag=request.e_tag,
             timestamp_millis=time.time_ns() // 1_000_000,
@@ -162,7 +165,6 @@ class ManagedTables(TableStorages, abstract=True):
             origin=name,
         )
         staged = Staged(table=entry, branch=branch, version=version, name=name)
-        folder = self._manifests(entry, branch)
         latest = store.latest(entry, branch)
         key = (entry.id, branch)
         onto = plan.latest.get(key, latest.version if latest is not None else None)
@@ -314,8 +316,20 @@ class ManagedTables(TableStorages, abstract=True):
 
 
 def branch_name(branch: str | None) -> str | None:
-    """Return a branch as a store knows it; None is the main one."""
-    return None if branch in (None, "", MAIN) else branch
+    """Return a branch as a store knows it; None is the main one.
+
+    Raises:
+        InvalidInputError: code 13, Lance takes no branch of that name: its files would come to lie
+            in another folder, maybe of another table.
+    """
+    if branch is None or branch in ("", MAIN):
+        return None
+    if not _BRANCH.fullmatch(branch) or ".." in branch or "." in branch.split("/"):
+        raise InvalidInputError(
+            f"{branch[:100]!r} cannot be the name of a branch: it is of letters, digits, '.', '-' "
+            "and '_', in parts with a '/' between them"
+        )
+    return branch
 
 
 def shown_version(kept: KeptVersion) -> TableVersion:

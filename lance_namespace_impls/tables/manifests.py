@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from lance_namespace_client.errors import InvalidInputError
 
@@ -48,12 +49,13 @@ def final_name(path: str, version: int | None = None) -> str:
     return f"{LARGEST - version:020d}.manifest" if len(name) == 29 else f"{version}.manifest"
 
 
-def staged_name(path: str, version: int, what: str) -> str:
+def staged_name(path: str, version: int, what: str, manifests: ManifestFolder) -> str:
     """Return the file name of a manifest that a writer has staged.
 
     Args:
         path: where the writer says that it is.
         version: the version that it is to be.
+        manifests: where it has to be; readers open it at the path that is kept.
         what: the operation and its object, to open a message with.
 
     Raises:
@@ -61,7 +63,7 @@ def staged_name(path: str, version: int, what: str) -> str:
     """
     folder, _, name = path.rpartition("/")
     match = _STAGED.fullmatch(name)
-    if match is None or not (f"/{folder}").endswith(f"/{VERSIONS}"):
+    if match is None or not manifests.is_at(folder):
         raise InvalidInputError(
             f"{what}: {path[:200]!r} is no place of a manifest; stage it in the table's {VERSIONS} "
             "folder, under its final name with a '-' and a UUID behind"
@@ -89,6 +91,27 @@ class ManifestFolder:
     def _local(self) -> Path | None:
         path = local_path(self._storage.location)
         return None if path is None else Path(path, self._folder)
+
+    def is_at(self, folder: str) -> bool:
+        """Return whether a path is that of this folder, as an object store of the table names it.
+
+        Args:
+            folder: a key, or an absolute path with or without its first slash; object stores
+                escape some characters in either.
+        """
+        if self._local is not None:
+            own = {os.path.abspath(self._local)}
+            if not {".", ".."} & set(folder.split("/")) and "\0" not in folder:
+                folder = "/" + folder.removeprefix("/")
+                if os.path.realpath(folder) == os.path.realpath(self._local):
+                    return True
+        else:
+            parts = urlsplit(self._storage.location)
+            paths = (parts.path, unquote(parts.path))
+            roots = (*paths, *(parts.netloc + path for path in paths))
+            own = {f"/{root.strip('/')}/{self._folder}".replace("//", "/") for root in roots}
+            folder = "/" + folder.removeprefix("/")
+        return bool(own & {folder, unquote(folder), unquote(unquote(folder))})
 
     @cached_property
     def _files(self) -> Any:

@@ -1,0 +1,120 @@
+"""Versions of managed tables stay within the table: no branch and no path leads to another's files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import lance
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+
+from .staging import ROWS, stage
+
+STORES = {
+    "memory": {"managed": "true"},
+    "dir": {
+        "manifest": "true",
+        "dir_listing_enabled": "false",
+        "table_version_tracking_enabled": "true",
+    },
+    "sql": {"managed": "true"},
+}
+BRANCHES = ("../../{other}", "..", ".", "a/../../../{other}", "/a", "a//b", "a/", "a\\b", "a\0b")
+
+
+@pytest.fixture(params=STORES)
+def managed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
+    """A catalog that keeps the versions of its tables, with the tables ``t`` and ``other``."""
+    properties = {"root": str(tmp_path / "tables"), **STORES[request.param]}
+    if request.param == "sql":
+        from lance_namespace_impls.sql import initialize
+
+        properties["uri"] = str(tmp_path / "catalog.db")
+        initialize(properties)
+    with connect(request.param, properties) as found:
+        for name in ("t", "other"):
+            found.create_table({"id": [name]}, ROWS)
+        yield found
+
+
+def location(namespace: Namespace, table: str) -> Path:
+    return Path(str(namespace.describe_table({"id": [table]}).location))
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(str(path) for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize("branch", BRANCHES)
+def test_a_branch_leads_to_no_other_folder(managed: Namespace, branch: str) -> None:
+    other = location(managed, "other")
+    (location(managed, "t") / "tree").mkdir(exist_ok=True)
+    name = branch.format(other=other.name)
+    before = files(other)
+    asked = {"id": ["t"], "branch": name}
+    with pytest.raises(LanceNamespaceError):
+        managed.describe_table_version(asked)
+    with pytest.raises(LanceNamespaceError):
+        managed.list_table_versions(asked)
+    with pytest.raises(LanceNamespaceError):
+        managed.describe_table_version({**asked, "version": 1})
+    staged = stage(managed, "other")
+    with pytest.raises(InvalidInputError, match="branch"):
+        managed.create_table_version({**staged, "id": ["t"], "branch": name})
+    with pytest.raises(InvalidInputError, match="branch"):
+        managed.batch_create_table_versions({"entries": [{**staged, "id": ["t"], "branch": name}]})
+    Path("/" + staged["manifest_path"]).unlink()
+    kept = [path for path in files(other) if "/data" not in path and "/_transactions" not in path]
+    assert kept == [p for p in before if "/data" not in p and "/_transactions" not in p]
+    assert lance.dataset(str(other)).count_rows() == 3
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "{other}/_versions/{name}",
+        "{t}/../{o}/_versions/{name}",
+        "{t}/tree/b/_versions/{name}",
+        "etc/_versions/{name}",
+        "_versions/{name}",
+        "s3://bucket/{t}/_versions/{name}",
+        "{t}/%2e%2e/{o}/_versions/{name}",
+    ],
+)
+def test_a_manifest_is_that_of_the_table(managed: Namespace, path: str) -> None:
+    staged = stage(managed, "t")
+    own, other = location(managed, "t"), location(managed, "other")
+    name = staged["manifest_path"].rpartition("/")[2]
+    given = path.format(
+        other=str(other).lstrip("/"), t=str(own).lstrip("/"), o=other.name, name=name
+    )
+    with pytest.raises(InvalidInputError, match="no place of a manifest"):
+        managed.create_table_version({**staged, "manifest_path": given})
+    step = {"create_table_version": {**staged, "manifest_path": given}}
+    with pytest.raises(InvalidInputError, match="no place of a manifest"):
+        managed.batch_commit_tables({"operations": [step]})
+    assert managed.create_table_version(staged).version.version == 2
+    assert managed.count_table_rows({"id": ["t"]}).count == 6
+
+
+def test_a_manifest_may_be_named_by_its_absolute_path_or_address(managed: Namespace) -> None:
+    staged = stage(managed, "t")
+    path = "/" + staged["manifest_path"]
+    managed.create_table_version({**staged, "manifest_path": path})
+    kept = managed.describe_table_version({"id": ["t"]}).version
+    assert kept.manifest_path == path.lstrip("/").partition(".manifest")[0] + ".manifest"
+
+
+def test_a_link_to_the_root_is_the_same_place(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    os.symlink(tmp_path / "real", tmp_path / "link")
+    with connect("memory", {"root": str(tmp_path / "link"), "managed": "true"}) as found:
+        found.create_table({"id": ["t"]}, ROWS)
+        staged = stage(found, "t")
+        real = os.path.realpath("/" + staged["manifest_path"]).lstrip("/")
+        assert found.create_table_version({**staged, "manifest_path": real}).version.version == 2
