@@ -34,7 +34,7 @@ from lance_namespace_client.operations import OPERATIONS
 
 from ..core.identifiers import DEFAULT_DELIMITER
 from .access import AccessCheck
-from .cells import cell
+from .cells import Cell, cell
 from .requests import Headers
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ PAGE_NAMES = 200
 SEARCHED_NAMES = 20_000
 """Names that a search goes through at most; the page says so where there are more."""
 SHOWN_ROWS = 10
+LARGEST_ROWS = 32 << 20
+"""Bytes of rows that a page is made of; of larger ones it says so."""
 SHOWN_VERSIONS = 20
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
@@ -127,17 +129,19 @@ class Explorer:
     async def _namespace(self, request: Request) -> tuple[str, dict[str, Any], int]:
         identifier = request.query_params.getlist("id")
         wanted = request.query_params.get("q", "").strip()
-        token = request.query_params.get("after") or None
+        tokens = {
+            field: request.query_params.get(f"{field}_after") for field in ("namespaces", "tables")
+        }
         answers: dict[str, Any] = {"id": identifier, "q": wanted, "levels": _levels(identifier)}
         listed: dict[str, list[str]] = {"namespaces": [], "tables": []}
         notes = []
-        more = None
+        more: dict[str, str | None] = {}
         for operation, field in (("ListNamespaces", "namespaces"), ("ListTables", "tables")):
-            if token is not None and field == "namespaces":
-                continue  # they stand on the first page
+            if any(tokens.values()) and not tokens[field]:
+                continue  # a page that follows has one kind of names
             try:
-                names, after = await self._names(
-                    request, operation, field, identifier, wanted, token
+                listed[field], more[field] = await self._names(
+                    request, operation, field, identifier, wanted, tokens[field] or None
                 )
             except (InvalidInputError, PermissionDeniedError) as error:
                 if not identifier and error.code is not ErrorCode.INVALID_INPUT:
@@ -149,9 +153,6 @@ class Explorer:
                     raise
                 notes.append(error.message)
                 continue
-            listed[field] = names
-            if field == "tables":
-                more = after
         if identifier:
             try:
                 found = await self._ask(request, "DescribeNamespace", {"id": identifier})
@@ -176,7 +177,7 @@ class Explorer:
             body = {"id": identifier, "page_token": token, "limit": 1000 if wanted else PAGE_NAMES}
             answer = await self._ask(request, operation, body)
             names = answer.get(field) or []
-            seen += len(names)
+            seen += max(len(names), 100)  # a page may be empty, and not the last
             found += [name for name in names if wanted.lower() in name.lower()] if wanted else names
             token = answer.get("page_token")
             if not wanted or not token or seen >= SEARCHED_NAMES or len(found) >= PAGE_NAMES:
@@ -199,7 +200,7 @@ class Explorer:
             "address": str(request.base_url).rstrip("/"),
             "shell_id": _shell(DEFAULT_DELIMITER.join(identifier)),
             "python_id": repr(identifier),
-            "json_id": json.dumps({"id": identifier}),
+            "json_id": _shell(json.dumps({"id": identifier})),
             "query": {
                 k: request.query_params.get(k, "") for k in ("where", "text", "near", "column")
             },
@@ -247,13 +248,10 @@ class Explorer:
                     body["vector_column"] = column
             elif not text:
                 body["with_row_id"] = True
-            rows = _read(await self._send(request, "QueryTable", body))
+            answer = await self._send(request, "QueryTable", body, largest=LARGEST_ROWS)
         except LanceNamespaceError as error:
             return {"error": error.message}
-        return {
-            "columns": [(field.name, str(field.type)) for field in rows.schema],
-            "rows": [[cell(value) for value in row.values()] for row in rows.to_pylist()],
-        }
+        return await asyncio.to_thread(_shown_rows, answer)
 
     async def _vector(
         self, request: Request, identifier: list[str], near: str, column: str
@@ -267,7 +265,7 @@ class Explorer:
             "vector": None,
             "filter": f"_rowid = {near}",
         }
-        rows = _read(await self._send(request, "QueryTable", body))
+        rows = _read(await self._send(request, "QueryTable", body, largest=LARGEST_ROWS))
         vectors = [f.name for f in rows.schema if hasattr(f.type, "list_size")]
         chosen = [column] if column else vectors
         if len(chosen) != 1 or chosen[0] not in vectors:
@@ -288,11 +286,18 @@ class Explorer:
         row = OPERATIONS[operation]
         return {row.answer_field or "answer": found}
 
-    async def _send(self, request: Request, operation: str, body: dict[str, Any]) -> bytes:
+    async def _send(
+        self,
+        request: Request,
+        operation: str,
+        body: dict[str, Any],
+        largest: int | None = None,
+    ) -> bytes:
         """Return the body of an answer.
 
         Raises:
             LanceNamespaceError: the operation failed.
+            InvalidInputError: code 13, the answer has more bytes than `largest`.
         """
         given = json.dumps(
             {k: v for k, v in body.items() if v is not None or k == "vector"}
@@ -311,24 +316,38 @@ class Explorer:
                 (b"content-type", b"application/json"),
             ],
         }
-        status, parts = 500, []
+        status, size = 500, 0
+        parts: list[bytes] = []
         sent = False
+        enough = asyncio.Event()
 
         async def receive() -> Message:
             nonlocal sent
             if sent:
-                await asyncio.Event().wait()  # nothing follows, and nobody goes away
+                await enough.wait()  # nothing follows, and else nobody goes away
+                return {"type": "http.disconnect"}
             sent = True
             return {"type": "http.request", "body": given, "more_body": False}
 
         async def send(message: Message) -> None:
-            nonlocal status
+            nonlocal status, size
             if message["type"] == "http.response.start":
                 status = message["status"]
+                return
+            part = message.get("body", b"")
+            size += len(part)
+            if largest is not None and size > largest:
+                parts.clear()
+                enough.set()
             else:
-                parts.append(message.get("body", b""))
+                parts.append(part)
 
         await self._operations(scope, receive, send)
+        if enough.is_set():
+            raise InvalidInputError(
+                f"the rows are larger than {largest:,} bytes, which is too much for a page; open the "
+                "table with one of the clients below"
+            )
         answer = b"".join(parts)
         if status < 400:
             return answer
@@ -392,6 +411,23 @@ def _read(answer: bytes) -> pa.Table:
 
     with pa.ipc.open_file(pa.py_buffer(answer)) as reader:
         return reader.read_all()
+
+
+def _shown_rows(answer: bytes) -> dict[str, Any]:
+    rows = _read(answer)
+    return {
+        "columns": [(field.name, str(field.type)) for field in rows.schema],
+        "rows": [
+            [_shown(column[number]) for column in rows.columns] for number in range(rows.num_rows)
+        ],
+    }
+
+
+def _shown(value: pa.Scalar[Any]) -> Cell:
+    try:
+        return cell(value.as_py())
+    except Exception:  # noqa: BLE001 - Arrow has dates, times and text that Python has not
+        return Cell(f"{value.type}, cannot be shown")
 
 
 def _as_client(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import shutil
 import subprocess
 from base64 import b64decode
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import quote
 
@@ -215,3 +218,50 @@ def test_a_browser_draws_it(browser: httpx.Client, tmp_path: Path, path: str) ->
         timeout=120,
     )  # fmt: skip
     assert picture.stat().st_size > 1000
+
+
+def test_many_namespaces_come_in_pages(browser: httpx.Client, namespace: Namespace) -> None:
+    for number in range(230):
+        namespace.create_namespace({"id": ["prod", f"n{number:03}"]})
+    first = page(browser, "/ui?id=prod")
+    names = re.findall(r">(n\d{3})<", first)
+    assert len(names) == 200 and ">notes<" in first
+    [more] = re.findall(r'rel="next" href="([^"]+)"', first)
+    second = page(browser, more.replace("&amp;", "&"))
+    names += re.findall(r">(n\d{3})<", second)
+    assert names == [f"n{number:03}" for number in range(230)]
+    assert ">notes<" not in second, "the tables stand on their own pages"
+
+
+def test_values_without_a_python_form(browser: httpx.Client, namespace: Namespace) -> None:
+    odd = pa.table(
+        {
+            "id": [1],
+            "year": pa.array([10_000_000], pa.int32()).cast(pa.date32()),
+            "time": pa.array([2**62], pa.int64()).cast(pa.timestamp("s", tz="Mars/Olympus")),
+            "nested": pa.array([[2**62]], pa.list_(pa.int64())).cast(pa.list_(pa.timestamp("us"))),
+            "ns": pa.array([1], pa.int64()).cast(pa.timestamp("ns")),
+        }
+    )
+    namespace.create_table({"id": ["prod", "odd"]}, odd)
+    text = page(browser, "/ui/table?id=prod&id=odd")
+    assert "<td>1</td>" in text and text.count("cannot be shown") >= 2
+
+
+def test_a_command_may_be_pasted(browser: httpx.Client, namespace: Namespace) -> None:
+    namespace.declare_table({"id": ["prod", "it's; $(touch x)"]})
+    text = unescape(page(browser, "/ui/table?id=prod&id=" + quote("it's; $(touch x)")))
+    [line] = [each for each in text.splitlines() if "curl -X" in each]
+    *_, given = shlex.split(line.removeprefix("<pre><code>"))
+    assert json.loads(given) == {"id": ["prod", "it's; $(touch x)"]}
+
+
+def test_rows_too_large_for_a_page(
+    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lance_namespace_impls.server.explorer.LARGEST_ROWS", 100_000)
+    wide = pa.table({"id": range(10), "blob": [bytes(60_000)] * 10})
+    namespace.create_table({"id": ["prod", "wide"]}, wide)
+    text = page(browser, "/ui/table?id=prod&id=wide")
+    assert "rows are larger than" in text and "<p>1</p>" in text
+    assert "rows are larger" not in page(browser, "/ui/table?id=prod&id=wide&where=id < 1")
