@@ -33,7 +33,8 @@ class PostgreSQL:
     running: PostgreSQL | None = None
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="kit-postgresql-"))
+        # Not in the folder of the run, which nobody else may enter.
+        self._folder = Path(tempfile.mkdtemp(prefix="kit-postgresql-", dir="/tmp"))
         self._folder.chmod(0o755)
         self._process: subprocess.Popen[bytes] | None = None
         self._databases = 0
