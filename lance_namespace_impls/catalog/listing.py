@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from heapq import merge
+from itertools import tee
 from typing import TYPE_CHECKING
 
 from lance_namespace_client import models
@@ -14,7 +15,7 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 
-from ..core.concurrent import ordered_map
+from ..core.concurrent import ahead, ordered_map
 from ..core.identifiers import (
     DEFAULT_DELIMITER,
     ROOT,
@@ -67,7 +68,9 @@ class TableListings(TableStorages, abstract=True):
         """
         delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
         page, token = page_of(
-            lambda after: self._walk(ROOT, after or ROOT, request.include_declared),
+            lambda after: self._walk(
+                ROOT, after or ROOT, request.include_declared, is_whole=request.limit is None
+            ),
             of=self._listing("ListAllTables", request.include_declared),
             key=lambda identifier: identifier,
             page_token=request.page_token,
@@ -116,9 +119,12 @@ class TableListings(TableStorages, abstract=True):
             raise found from error
 
     def _walk(
-        self, parent: Identifier, after: Identifier, include_declared: bool
+        self, parent: Identifier, after: Identifier, include_declared: bool, *, is_whole: bool
     ) -> Iterator[Identifier]:
-        """Return all tables below `parent` in the order of their identifiers, from after `after`."""
+        """Return all tables below `parent` in the order of their identifiers, from after `after`.
+
+        Where the whole walk is wanted, namespaces of one level are walked at once.
+        """
         depth = len(parent)
         floor = after[depth] if len(after) > depth and after[:depth] == parent else None
         tables: Iterator[str] = iter(())
@@ -127,15 +133,19 @@ class TableListings(TableStorages, abstract=True):
             tables = self._listed_tables(parent, floor, include_declared)
         if self.capabilities.has_namespaces(depth + 1):
             below = self.child_namespaces(parent, None)
+        below = (name for name in below if floor is None or name >= floor)
+
+        def inside(name: str) -> Iterator[Identifier]:
+            try:
+                yield from self._walk((*parent, name), after, include_declared, is_whole=is_whole)
+            except NamespaceNotFoundError:
+                return  # it went between listing and walking
+
+        below, walked = tee(below)
+        walks = ahead(walked, inside) if is_whole else map(inside, walked)
         # Both are in order, and tables may be looked at one by one: no further than is asked for.
-        names = merge(
-            ((n, False) for n in below if floor is None or n >= floor), ((n, True) for n in tables)
-        )
-        for name, is_table in names:
+        for name, is_table in merge(((n, False) for n in below), ((n, True) for n in tables)):
             if is_table:
                 yield (*parent, name)
-                continue
-            try:
-                yield from self._walk((*parent, name), after, include_declared)
-            except NamespaceNotFoundError:
-                continue  # it went between listing and walking
+            else:
+                yield from next(walks)

@@ -5,17 +5,26 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import islice
 from typing import TypeVar
 
-__all__ = ["on_python_thread", "ordered_map"]
+__all__ = ["LOOK_UPS", "WALKS", "ahead", "on_python_thread", "ordered_map"]
+
+LOOK_UPS = 32
+"""Threads of the process that look things up for listings."""
+WALKS = 16
+"""Threads of the process that walk namespaces for listings."""
 
 T = TypeVar("T")
 Found = TypeVar("Found")
 
 _POOL = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
+_LOOK_UPS = ThreadPoolExecutor(LOOK_UPS, thread_name_prefix="lance-namespace-look-up")
+_WALKS = ThreadPoolExecutor(WALKS, thread_name_prefix="lance-namespace-walk")
+# As many as there are threads: a walk that is given one never waits for another walk to end.
+_FREE_WALKS = threading.BoundedSemaphore(WALKS)
 
 
 def on_python_thread(call: Callable[[], T]) -> T:
@@ -38,28 +47,73 @@ def ordered_map(
 ) -> Iterator[Found]:
     """Return what is found for several items, looked up concurrently, in the order of the items.
 
+    All calls share `LOOK_UPS` threads of the process.
+
     Args:
         items: what to look up.
         look_up: gives None for an item that is to be left out; what it raises is raised here, when
-            the item's turn comes.
+            the item's turn comes. It makes no concurrent look-ups of its own.
         max_concurrency: most look-ups under way.
         wanted: most that will be taken, beyond which nothing is looked up; None for all.
     """
     waiting: deque[Future[Found | None]] = deque()
     source = iter(items)
-    with ThreadPoolExecutor(max_concurrency) as pool:
-        try:
-            while wanted is None or wanted > 0:
-                # A queue twice as long keeps everyone busy while the first answer is waited for.
-                room = 2 * max_concurrency if wanted is None else min(2 * max_concurrency, wanted)
-                for item in islice(source, room - len(waiting)):
-                    waiting.append(pool.submit(copy_context().run, look_up, item))
-                if not waiting:
-                    return
-                answer = waiting.popleft().result()
-                if answer is not None:
-                    yield answer
-                    wanted = None if wanted is None else wanted - 1
-        finally:
-            for future in waiting:
-                future.cancel()
+
+    def fill() -> None:
+        # A queue twice as long keeps everyone busy while the first answer is waited for.
+        room = 2 * max_concurrency if wanted is None else min(2 * max_concurrency, wanted)
+        free = max_concurrency - sum(not each.done() for each in waiting)
+        for item in islice(source, max(0, min(room - len(waiting), free))):
+            waiting.append(_LOOK_UPS.submit(copy_context().run, look_up, item))
+
+    try:
+        while wanted is None or wanted > 0:
+            fill()
+            if not waiting:
+                return
+            while not waiting[0].done():
+                wait([each for each in waiting if not each.done()], return_when=FIRST_COMPLETED)
+                fill()
+            answer = waiting.popleft().result()
+            if answer is not None:
+                yield answer
+                wanted = None if wanted is None else wanted - 1
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[Iterable[Found]]:
+    """Return a walk for each of several items, in order; others are walked while one is taken.
+
+    Walks may lead to further ones. All of the process share `WALKS` threads; where none is free, a
+    walk begins when its turn comes.
+
+    Args:
+        items: what to walk.
+        walk: begins one; what it raises is raised when its turn comes.
+    """
+    waiting: deque[Future[list[Found]] | Iterable[Found]] = deque()
+    source = iter(items)
+    try:
+        while True:
+            for item in islice(source, WALKS + 1 - len(waiting)):
+                waiting.append(_walk_soon(item, walk) or walk(item))
+            if not waiting:
+                return
+            first = waiting.popleft()
+            yield first.result() if isinstance(first, Future) else first
+    finally:
+        for each in waiting:
+            if isinstance(each, Future):
+                each.cancel()
+
+
+def _walk_soon(item: T, walk: Callable[[T], Iterable[Found]]) -> Future[list[Found]] | None:
+    """Start a walk on a thread that is free; None where there is none."""
+    if not _FREE_WALKS.acquire(blocking=False):
+        return None
+    context = copy_context()
+    future = _WALKS.submit(lambda: context.run(lambda: list(walk(item))))
+    future.add_done_callback(lambda _: _FREE_WALKS.release())
+    return future

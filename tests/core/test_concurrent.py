@@ -1,0 +1,118 @@
+"""Look-ups and walks at once: their order, their failures, and the threads that they share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from lance_namespace_impls.core.concurrent import LOOK_UPS, WALKS, ahead, ordered_map
+
+
+def test_what_is_found_comes_in_order_and_without_what_is_left_out() -> None:
+    found = ordered_map(range(100), lambda n: n if n % 3 else None, max_concurrency=7, wanted=None)
+    assert list(found) == [n for n in range(100) if n % 3]
+
+
+def test_no_more_than_wanted_is_looked_up() -> None:
+    asked: list[int] = []
+
+    def look_up(n: int) -> int:
+        asked.append(n)
+        return n
+
+    assert list(ordered_map(range(100), look_up, max_concurrency=4, wanted=3)) == [0, 1, 2]
+    assert sorted(asked) == [0, 1, 2]
+
+
+def test_so_many_are_under_way_and_no_more() -> None:
+    lock, reached = threading.Lock(), threading.Event()
+    under_way = most = 0
+
+    def look_up(n: int) -> int:
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+            if under_way == 5:
+                reached.set()
+        assert reached.wait(60), "five are never under way"
+        with lock:
+            under_way -= 1
+        return n
+
+    assert list(ordered_map(range(50), look_up, max_concurrency=5, wanted=None)) == list(range(50))
+    assert most == 5
+
+
+def test_a_failure_comes_when_its_turn_does() -> None:
+    def look_up(n: int) -> int:
+        if n == 3:
+            raise KeyError(n)
+        return n
+
+    found = ordered_map(range(10), look_up, max_concurrency=4, wanted=None)
+    assert [next(found) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(KeyError):
+        next(found)
+
+
+def test_many_listings_share_their_threads() -> None:
+    before = threading.active_count()
+    most = 0
+
+    def look_up(n: int) -> int:
+        nonlocal most
+        most = max(most, threading.active_count())
+        return n
+
+    def whole(_: int) -> list[int]:
+        return list(ordered_map(range(20), look_up, max_concurrency=16, wanted=None))
+
+    with ThreadPoolExecutor(200) as callers:
+        assert set(map(tuple, callers.map(whole, range(200)))) == {tuple(range(20))}
+    assert most - before - 200 <= LOOK_UPS
+
+
+def tree(depth: int, path: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
+    """Walk a tree with five branches on each level, all of one level at once."""
+    if depth == 0:
+        yield path
+        return
+    for inside in ahead(range(5), lambda n: tree(depth - 1, (*path, n))):
+        yield from inside
+
+
+def test_walks_lead_to_walks_in_order() -> None:
+    leaves = list(tree(4))
+    assert leaves == sorted(leaves)
+    assert len(leaves) == 5**4
+
+
+def test_walks_from_many_threads_come_to_an_end() -> None:
+    with ThreadPoolExecutor(40) as callers:
+        assert {len(leaves) for leaves in callers.map(list, (tree(3) for _ in range(40)))} == {125}
+
+
+def test_walks_are_under_way_at_once() -> None:
+    together = threading.Barrier(WALKS)
+
+    def walk(n: int) -> list[int]:
+        together.wait(60)
+        return [n]
+
+    assert [list(found) for found in ahead(range(WALKS), walk)] == [[n] for n in range(WALKS)]
+
+
+def test_a_walk_that_fails_does_so_at_its_turn() -> None:
+    def walk(n: int) -> Iterator[int]:
+        if n == 1:
+            raise KeyError(n)
+        yield n
+
+    walks = ahead(range(3), walk)
+    assert list(next(walks)) == [0]
+    with pytest.raises(KeyError):
+        list(next(walks))
