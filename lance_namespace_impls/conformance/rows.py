@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["PEOPLE", "people", "plain", "stream"]
+__all__ = ["PEOPLE", "numbers", "people", "plain", "stream"]
 
 
 def stream(table: pa.Table, *, batch_rows: int | None = None, **options: Any) -> bytes:
@@ -24,9 +24,14 @@ def stream(table: pa.Table, *, batch_rows: int | None = None, **options: Any) ->
     return sink.getvalue()
 
 
+def numbers(*values: int, column: str = "x") -> pa.Table:
+    """Return rows of one column of whole numbers."""
+    return pa.table({column: pa.array(values, pa.int64())})
+
+
 def plain(*values: int, column: str = "x") -> bytes:
     """Return a stream of one column of whole numbers."""
-    return stream(pa.table({column: pa.array(values, pa.int64())}))
+    return stream(numbers(*values, column=column))
 
 
 def people(*ids: int) -> pa.Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lance_namespace_impls.conformance.requirement import CHECKS, Result
+from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
 from tests.conformance.targets import CORRECT, UNDER, correct
 
@@ -27,9 +27,3 @@ def test_a_read_only_run_makes_nothing(tmp_path):
         assert target.namespace._catalog.namespaces == {}
     assert outcome.failed() == []
     assert list(tmp_path.iterdir()) == []
-
-
-def test_every_check_has_a_sentence_and_a_source():
-    for check in CHECKS.values():
-        assert check.requirement.endswith(".")
-        assert check.source

@@ -15,6 +15,7 @@ MODULES = (
     "paging",
     "tables",
     "create",
+    "storage",
     "register",
     "removal",
     "names",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from decimal import Decimal
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
 from ..lab import Failed, Lab, Skipped
 from ..requirement import check
 from ..rows import PEOPLE, people, plain, stream
+from .listings import place_for_tables
 from .tables import PROPERTIES, missing_namespace_table
 
 _CREATE = 'protocol semantics, "Modes"; rest.yaml, CreateTable'
@@ -232,17 +231,16 @@ def types(lab: Lab) -> None:
         lab.same(found.column(name).to_pylist(), given.column(name).to_pylist(), f"column {name}")
 
 
-@check("LN-TABLE-CREATE-022", "The dataset at the location that is answered holds the rows.",
-       f"{_CREATE}; protocol semantics, How other clients call", "CreateTable", "DescribeTable",
-       capabilities=["tables"])  # fmt: skip
-def rows_at_location(lab: Lab) -> None:
-    import lance
-
-    table = lab.table_id()
-    lab.ok("CreateTable", plain(1, 2, 3), id=table)
-    where = str(lab.ok("DescribeTable", id=table).get("location"))
-    parts = urlsplit(where)
-    path = unquote(parts.path) if parts.scheme == "file" else where
-    if parts.scheme not in ("", "file") or not os.path.isdir(path):
-        raise Skipped("the location cannot be read from here")
-    lab.same(lance.dataset(path).count_rows(), 3, f"the number of rows at {where}")
+@check("LN-TABLE-CREATE-024", "Tables of one name in two namespaces are two tables.",
+       "general specification, Object Name and Object Identifier", "CreateTable",
+       "CountTableRows", "DropTable", capabilities=["namespaces", "tables"])  # fmt: skip
+def same_name_elsewhere(lab: Lab) -> None:
+    first, second, name = place_for_tables(lab), place_for_tables(lab), lab.ledger.fresh()
+    if first == second:
+        raise Skipped("one namespace alone holds tables")
+    lab.ok("CreateTable", plain(1, 2), id=[*first, name])
+    lab.ok("CreateTable", plain(3), id=[*second, name])
+    lab.same(lab.count([*first, name]), 2, "the number of rows of the first table")
+    lab.same(lab.count([*second, name]), 1, "the number of rows of the second table")
+    lab.ok("DropTable", id=[*first, name])
+    lab.same(lab.count([*second, name]), 1, "the number of rows of the table that stays")

@@ -50,6 +50,14 @@ def ordered(lab: Lab) -> None:
     lab.same(found, sorted(found), "the names")
 
 
+@check("LN-PAGE-020", "Names of ListNamespaces come in order over all pages.", _PAGING,
+       "ListNamespaces", capabilities=["namespaces"])  # fmt: skip
+def namespaces_ordered(lab: Lab) -> None:
+    made = [lab.new_namespace() for _ in range(5)]
+    found = ours(lab, lab.walk("ListNamespaces", "namespaces", id=made[0][:-1], limit=2))
+    lab.same(found, sorted(found), "the names")
+
+
 @check("LN-PAGE-005", "The last page has no token, and never an empty one.", _PAGING,
        "ListTables", capabilities=["tables"])  # fmt: skip
 def last_page(lab: Lab) -> None:

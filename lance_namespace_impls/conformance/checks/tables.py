@@ -92,6 +92,18 @@ def declare_places(lab: Lab) -> None:
     lab.same(len({str(place).rstrip("/") for place in places}), 3, "the number of locations")
 
 
+@check("LN-TABLE-DECLARE-011", "A location given to DeclareTable is the table's, or is refused.",
+       "rest.yaml, DeclareTableRequest", "DeclareTable", "DescribeTable",
+       capabilities=["tables"])  # fmt: skip
+def declare_at_location(lab: Lab) -> None:
+    beside = str(lab.given("DescribeTable", id=lab.new_declared()).get("location"))
+    where, identifier = f"{beside.rstrip('/')}_given", lab.table_id()
+    answer = lab.maybe("DeclareTable", id=identifier, location=where)
+    described = lab.ok("DescribeTable", id=identifier)
+    for found in (answer, described):
+        lab.same(str(found.get("location")).rstrip("/"), where, "the location")
+
+
 @check("LN-TABLE-DECLARE-009", "DeclareTable under the name of a namespace is refused.",
        _NAMES, "DeclareTable", capabilities=["nested", "tables"])  # fmt: skip
 def declare_namespace_name(lab: Lab) -> None:

@@ -245,6 +245,24 @@ def decoded_once(lab: Lab) -> None:
         lab.that(table[-1] in found, f"{table[-1]!r} to be listed", found[-5:])
 
 
+@check("LN-WIRE-ID-011", "Names of a namespace are joined by the delimiter, too.", _IDS,
+       "NamespaceExists", capabilities=["http", "nested"])  # fmt: skip
+def namespace_delimiter(lab: Lab) -> None:
+    namespace = lab.new_namespace()
+    for text in ("$", ".", "|"):
+        path = f"/v1/namespace/{joined(namespace, text)}/exists"
+        lab.must_succeed(raw(lab, "NamespaceExists", path, {}, query={"delimiter": text}))
+
+
+@check("LN-WIRE-ID-012", "The id of the root is an empty list, null or absent.",
+       f"general specification, Name and Identifier for Root Namespace; {_IDS}",
+       "NamespaceExists", capabilities=["http"], changes=False)  # fmt: skip
+def root_in_the_body(lab: Lab) -> None:
+    bodies: list[dict[str, Any]] = [{"id": []}, {"id": None}, {}]
+    for body in bodies:
+        lab.must_succeed(raw(lab, "NamespaceExists", "/v1/namespace/$/exists", body))
+
+
 @check("LN-WIRE-BODY-001", "An empty body is an empty request.", _BODIES, "DescribeTable",
        capabilities=_HTTP)  # fmt: skip
 def empty_body(lab: Lab) -> None:

@@ -249,6 +249,11 @@ add("$ always joins names", "LN-WIRE-ID-008", query_without("delimiter"))
 add("ListAllTables ignores the delimiter", "LN-WIRE-ID-009",
     lambda r, send: query_without("delimiter")(r, send)
     if r.url.raw_path.startswith(b"/v1/table?") else send(r))  # fmt: skip
+add("the delimiter is ignored in namespaces", "LN-WIRE-ID-011",
+    lambda r, send: query_without("delimiter")(r, send)
+    if r.url.raw_path.startswith(b"/v1/namespace/") else send(r))  # fmt: skip
+add("null is no id of the root", "LN-WIRE-ID-012",
+    refusing(lambda r: b'"id": null' in r.content, 400, 13))  # fmt: skip
 add("an empty body is refused", "LN-WIRE-BODY-001",
     refusing(lambda r: ends(r, "/describe") and not r.content, 400, 13))  # fmt: skip
 

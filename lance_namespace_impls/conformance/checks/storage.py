@@ -1,0 +1,84 @@
+"""What is at the location of a table, read and written past the namespace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from ..lab import Lab, NotReached, Skipped
+from ..requirement import check
+from ..rows import numbers, plain
+
+_CREATE = (
+    'protocol semantics, "Modes"; rest.yaml, CreateTable; '
+    "protocol semantics, How other clients call"
+)
+_MANAGED = "general specification, Storage Managed Table"
+_BOTH = f"general specification, Implementation Managed Table; {_MANAGED}"
+
+
+def local_path(described: Mapping[str, Any]) -> str:
+    """Return the directory of a table that was described, where it is on this machine.
+
+    Raises:
+        Skipped: the location cannot be read from here.
+    """
+    where = str(described.get("location"))
+    parts = urlsplit(where)
+    path = unquote(parts.path) if parts.scheme == "file" else where
+    if parts.scheme not in ("", "file") or not os.path.isdir(path):
+        raise Skipped("the location cannot be read from here")
+    return path
+
+
+@check("LN-TABLE-CREATE-022", "The dataset at the location that is answered holds the rows.",
+       _CREATE, "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def rows_at_location(lab: Lab) -> None:
+    import lance
+
+    table = lab.table_id()
+    lab.ok("CreateTable", plain(1, 2, 3), id=table)
+    path = local_path(lab.ok("DescribeTable", id=table))
+    lab.same(lance.dataset(path).count_rows(), 3, f"the number of rows at {path}")
+
+
+@check("LN-STORAGE-001", "Rows that InsertIntoTable adds are in the dataset at the location.",
+       _MANAGED, "CreateTable", "DescribeTable", "InsertIntoTable",
+       capabilities=["tables"])  # fmt: skip
+def inserted_at_location(lab: Lab) -> None:
+    import lance
+
+    table = lab.table_id()
+    lab.given("CreateTable", plain(1, 2, 3), id=table)
+    described = lab.ok("DescribeTable", id=table)
+    if described.get("managed_versioning"):
+        raise Skipped("the namespace keeps the versions")
+    path = local_path(described)
+    lab.ok("InsertIntoTable", plain(4, 5), id=table)
+    lab.same(lance.dataset(path).count_rows(), 5, f"the number of rows at {path}")
+
+
+@check("LN-STORAGE-002",
+       "A commit straight on storage shows, unless managed_versioning says that the namespace keeps"
+       " the versions.",
+       f"{_BOTH}; rest.yaml, DescribeTableResponse", "CreateTable", "DescribeTable",
+       "CountTableRows", capabilities=["tables"])  # fmt: skip
+def committed_past_the_namespace(lab: Lab) -> None:
+    import lance
+
+    table = lab.table_id()
+    lab.given("CreateTable", plain(1, 2, 3), id=table)
+    described = lab.ok("DescribeTable", id=table)
+    path, managed = local_path(described), bool(described.get("managed_versioning"))
+    if not os.access(os.path.join(path, "_versions"), os.W_OK):
+        raise Skipped("the location cannot be written from here")
+    # A directory of the same path that is not the target's own must stay as it is.
+    if lance.dataset(path).to_table().to_pydict() != {"x": [1, 2, 3]}:
+        raise NotReached("the dataset at the location is not the table")
+    lab.same(lab.count(table), 3, "the number of rows")
+    lance.write_dataset(numbers(4, 5), path, mode="append")
+    keeper = "the namespace" if managed else "storage"
+    due = 3 if managed else 5
+    lab.same(lab.count(table), due, f"the number of rows, whose versions {keeper} keeps,")
