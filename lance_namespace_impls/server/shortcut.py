@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -17,25 +18,22 @@ __all__ = ["Shortcut", "on_local_disk"]
 # Handing a call to a thread and its answer back takes several times as long as reading a few
 # directory entries. Done on the event loop itself, one call may hold the others up for so long,
 # and then the operation goes to threads for this many times as long: so no more than a part of the
-# loop's time is lost to a disk that is slow.
+# loop's time is lost to a disk that is slow, or to a table with very much to read.
 LONGEST_SECONDS = 0.02
-PAUSE_TIMES, LONGEST_PAUSE = 20.0, 5.0
+PAUSE_TIMES, LONGEST_PAUSE = 20.0, 3600.0
 # The first call of an operation loads what it needs, and any may meet a machine that is busy.
 STRIKES = 3
-# File systems that may keep a caller waiting for another machine or program.
-_REMOTE = (
-    "nfs",
-    "cifs",
-    "smb",
-    "fuse",
-    "ceph",
-    "lustre",
-    "9p",
-    "afs",
-    "glusterfs",
-    "gpfs",
-    "autofs",
+# No machine is as busy as that: one such call is enough, unless it is the first.
+FAR_TOO_LONG_SECONDS = 0.5
+# File systems that keep a caller waiting for no other machine or program.
+_LOCAL = frozenset(
+    (
+        *("apfs", "bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs"),
+        *("nilfs2", "ntfs3", "overlay", "ramfs", "reiserfs", "squashfs", "tmpfs", "ufs", "vfat"),
+        *("xfs", "zfs"),
+    )
 )
+_ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 class Shortcut:
@@ -71,26 +69,32 @@ class Shortcut:
     def took(self, operation: Operation[Any, Any], seconds: float) -> None:
         """Note how long a call took."""
         name = operation.name
+        is_first = name not in self._slow
+        slow = self._slow.setdefault(name, 0)
         if seconds <= LONGEST_SECONDS:
-            self._slow.pop(name, None)
+            # One at a time: else a quick call between slow ones would let these go on for ever.
+            self._slow[name] = max(0, slow - 1)
             return
-        self._slow[name] = self._slow.get(name, 0) + 1
-        if self._slow[name] >= STRIKES:
+        at_once = seconds >= FAR_TOO_LONG_SECONDS and not is_first
+        slow = self._slow[name] = STRIKES if at_once else min(slow + 1, STRIKES)
+        if slow >= STRIKES:
             pause = min(PAUSE_TIMES * seconds, LONGEST_PAUSE)
             self._not_before[name] = time.monotonic() + pause
 
 
 def on_local_disk(path: str) -> bool:
-    """Return whether a path is on a disk of this machine, as far as the system tells."""
+    """Return whether a path, and all below it, is on disks of this machine as far as one can tell."""
     try:
-        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="replace")
+        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return False  # only Linux tells
     real = os.path.realpath(path)
     found, kind = "", ""
     for line in mounts.splitlines():
         _, place, name, *_ = line.split(" ")
-        place = place.encode("latin-1", "replace").decode("unicode_escape").rstrip("/")
+        place = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), place).rstrip("/")
         if len(place) >= len(found) and (real == place or real.startswith(f"{place}/")):
             found, kind = place, name
-    return bool(kind) and not kind.startswith(_REMOTE)
+        elif place.startswith(f"{real.rstrip('/')}/") and name not in _LOCAL:
+            return False
+    return kind in _LOCAL

@@ -51,8 +51,31 @@ def test_a_slow_operation_goes_to_threads_for_a_while(tmp_path, monkeypatch):
     assert not shortcut.fits(describe, b""), "it is as slow as before"
     clock[0] += 2.1
     shortcut.took(describe, 0.001)
-    shortcut.took(describe, 60.0)
-    assert shortcut.fits(describe, b"")
+    shortcut.took(describe, 0.1)
+    assert not shortcut.fits(describe, b""), "one quick call between does not help"
+    clock[0] += 2.1
+    for _ in range(3):
+        shortcut.took(describe, 0.001)
+    shortcut.took(describe, 0.1)
+    assert shortcut.fits(describe, b""), "many do"
+
+
+def test_a_call_that_held_everybody_up_is_the_last_for_long(tmp_path, monkeypatch):
+    shortcut = Shortcut(connect("dir", {"path": str(tmp_path)}))
+    listing = OPERATIONS["ListTables"]
+    clock = [100.0]
+    monkeypatch.setattr(shortcut_module.time, "monotonic", lambda: clock[0])
+    shortcut.took(listing, 2.0)
+    assert shortcut.fits(listing, b""), "the first call loads what it needs"
+    lost, began = 0.0, clock[0]
+    while clock[0] - began < 3600:
+        if shortcut.fits(listing, b""):
+            clock[0] += 30.0  # very many tables
+            lost += 30.0
+            shortcut.took(listing, 30.0)
+        clock[0] += 1.0
+        shortcut.took(listing, 0.001)
+    assert lost / (clock[0] - began) < 0.1
 
 
 def test_a_remote_file_system_is_none_of_this_machine(tmp_path, monkeypatch):
@@ -62,12 +85,21 @@ def test_a_remote_file_system_is_none_of_this_machine(tmp_path, monkeypatch):
         "host:/x /mnt/with\\040blank nfs4 rw 0 0\n"
         "tmpfs /mnt/with\\040blank/fast tmpfs rw 0 0\n"
         "sshfs /home fuse.sshfs rw 0 0\n"
+        "host:/y /mnt/数据 nfs4 rw 0 0\n"
+        "beegfs_nodev /scratch beegfs rw 0 0\n"
+        "tmpfs /srv tmpfs rw 0 0\n"
+        "host:/z /srv/tables/big nfs4 rw 0 0\n",
+        encoding="utf-8",
     )
     monkeypatch.setattr(shortcut_module, "Path", lambda _: mounts)
     assert on_local_disk("/data")
     assert on_local_disk("/mnt/with blank/fast/x")
     assert not on_local_disk("/mnt/with blank/x")
     assert not on_local_disk("/home/ana")
+    assert not on_local_disk("/mnt/数据/x")
+    assert not on_local_disk("/scratch/x"), "what is not known may wait for others"
+    assert not on_local_disk("/srv/tables"), "another machine's disk is below it"
+    assert on_local_disk("/srv/tables/small")
     mounts.unlink()
     assert not on_local_disk("/data")
 
