@@ -5,6 +5,7 @@ Source: the general specification, "Directory Path"; the catalog specifications,
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Sequence
@@ -48,6 +49,10 @@ def as_address(location: str) -> str:
     return _ILLEGAL.sub(lambda found: quote(found[0], safe=""), location)
 
 
+# File systems take 255 bytes; `fresh_location` adds to them.
+LONGEST_LEVEL = 246
+
+
 def default_location(root: str, names: Sequence[str]) -> str:
     """Return the location of a table or database that was made without one.
 
@@ -57,7 +62,8 @@ def default_location(root: str, names: Sequence[str]) -> str:
 
     Returns:
         ``{root}/{names joined by /}``, each name percent-encoded; below a URI, which Lance decodes
-        into a path, one with a slash or a percent sign twice, so that it stays one level.
+        into a path, one with a slash or a percent sign twice, so that it stays one level. On local
+        storage a name too long for a directory is cut, and ends in a part of its SHA-256.
 
     Raises:
         InvalidInputError: code 13, a name is ``.`` or ``..``, which leads elsewhere.
@@ -68,9 +74,22 @@ def default_location(root: str, names: Sequence[str]) -> str:
                 f"name {name!r} cannot be part of a default location; give a location, or a name"
             )
     encoded = [quote(name, safe="") for name in names]
+    if "://" not in root or root.startswith("file://"):
+        encoded = [
+            text if len(text) <= LONGEST_LEVEL else _shortened(name)
+            for name, text in zip(names, encoded, strict=True)
+        ]
     if "://" in root:
         encoded = [quote(text) if "%2F" in text or "%25" in text else text for text in encoded]
     return "/".join([root.rstrip("/"), *encoded])
+
+
+def _shortened(name: str) -> str:
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    head = name[:LONGEST_LEVEL]
+    while len(start := quote(head, safe="")) > LONGEST_LEVEL - 17:
+        head = head[:-1]
+    return f"{start}-{digest}"
 
 
 def fresh_location(location: str) -> str:

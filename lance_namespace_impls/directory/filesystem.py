@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -87,7 +88,15 @@ class Directory:
 
     def kinds(self, *paths: str) -> list[str]:
         """Return of each path what it is: ``directory``, ``file`` or ``missing``."""
-        infos = self._fs.get_file_info([self._path(path) if path else self._base for path in paths])
+        places = [self._path(path) if path else self._base for path in paths]
+        try:
+            infos = self._fs.get_file_info(places)
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            if len(paths) == 1:
+                return ["missing"]  # nothing can be there
+            return [kind for path in paths for kind in self.kinds(path)]
         return [_KIND.get(info.type, "missing") for info in infos]
 
     def is_link(self, folder: str) -> bool:
