@@ -213,8 +213,8 @@ class Explorer:
                 "ListTableVersions",
                 {**body, "descending": True, "limit": SHOWN_VERSIONS},
             ),
-            "tags": ("ListTableTags", body),
-            "indices": ("ListTableIndices", body),
+            "tags": ("ListTableTags", {**body, "limit": PAGE_NAMES}),
+            "indices": ("ListTableIndices", {**body, "limit": PAGE_NAMES}),
         }
         answers = await asyncio.gather(
             *(self._part(request, operation, asked) for operation, asked in parts.values()),

@@ -265,3 +265,16 @@ def test_rows_too_large_for_a_page(
     text = page(browser, "/ui/table?id=prod&id=wide")
     assert "rows are larger than" in text and "<p>1</p>" in text
     assert "rows are larger" not in page(browser, "/ui/table?id=prod&id=wide&where=id < 1")
+
+
+def test_tags_without_end(
+    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = namespace.table(["prod", "notes"])
+    for number in range(5):
+        table.tag(f"tag{number}")
+    assert "There are more" not in page(browser, "/ui/table?id=prod&id=notes")
+    monkeypatch.setattr("lance_namespace_impls.server.explorer.PAGE_NAMES", 3)
+    text = page(browser, "/ui/table?id=prod&id=notes")
+    assert "There are more" in text
+    assert re.findall(r"<dt>((?:first|tag)\d?)</dt>", text) == ["first", "tag0", "tag1"]
