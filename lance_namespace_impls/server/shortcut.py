@@ -24,7 +24,7 @@ PAUSE_TIMES, LONGEST_PAUSE = 20.0, 3600.0
 # The first call of an operation loads what it needs, and any may meet a machine that is busy.
 STRIKES = 3
 # No machine is as busy as that: one such call is enough, unless it is the first.
-FAR_TOO_LONG_SECONDS = 0.5
+FAR_TOO_LONG_SECONDS = 1.0
 # File systems that keep a caller waiting for no other machine or program.
 _LOCAL = frozenset(
     (
