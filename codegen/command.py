@@ -82,8 +82,8 @@ def _header(options: argparse.Namespace, program: str) -> str:
         return HEADER
     spec = options.spec.name
     return (
-        f"# Generated from {spec} by `{program} --spec {spec} --package {options.package}`. "
-        f"Edit {spec} instead."
+        f"# Generated from {spec}; edit that instead, and run\n"
+        f"# {program} --spec {spec} --package {options.package}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from typing import Any
@@ -19,15 +20,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Put all temporary files in a folder of pytest's, which clears those of earlier runs.
+def temporary_files() -> Iterator[None]:
+    """Put all temporary files in one folder, and take it away at the end.
 
-    A process that is killed, as many are here, leaves its own behind.
+    A process that is killed, as many are here, leaves its own behind. The folder's name is short: the
+    path of a socket has 107 bytes at most.
     """
-    folder = str(tmp_path_factory.mktemp("temporary"))
+    folder = tempfile.mkdtemp(prefix="lns-")
+    os.chmod(folder, 0o755)  # a server that runs as another user has its files below
     before = os.environ.get("TMPDIR")
     os.environ["TMPDIR"] = tempfile.tempdir = folder
     yield
+    shutil.rmtree(folder, ignore_errors=True)
     tempfile.tempdir = None
     if before is None:
         del os.environ["TMPDIR"]

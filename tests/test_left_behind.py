@@ -53,11 +53,10 @@ def _is_over(process: int) -> bool:
         return True
 
 
-def test_temporary_files_are_in_a_folder_of_the_run(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    base = tmp_path_factory.getbasetemp()
-    assert Path(tempfile.gettempdir()).is_relative_to(base)
+def test_temporary_files_are_in_a_folder_of_the_run() -> None:
+    folder = Path(tempfile.gettempdir())
+    assert folder.name.startswith("lns-")
+    assert os.environ["TMPDIR"] == str(folder)
     code = "import tempfile; print(tempfile.mkdtemp())"
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert Path(made.stdout.strip()).is_relative_to(base)
+    assert Path(made.stdout.strip()).is_relative_to(folder)

@@ -93,7 +93,7 @@ def _line(error: BaseException) -> str:
 
 
 class RowStream:
-    """Rows on their way to whoever writes them, a batch at a time: counted, and blamed if they break off.
+    """Rows on their way to a writer, a batch at a time: counted, and blamed if they break off.
 
     Libraries report rows that cannot be read to their end as failures of their own, say of storage.
     Within `guarded` the failure of the rows takes the place of such a one.

@@ -253,11 +253,11 @@ class Model:
         if not isinstance(data, Mapping):
             raise _invalid(where, "an object", data)
         values: dict[str, Any] = {}
-        for attribute, key, decode, default, required, null_ok, may_be_left_out in cls._wire:
+        for attribute, key, decode, default, required, null_ok, _ in cls._wire:
             value = data.get(key)
             if value is not None:
                 values[attribute] = decode(value, f"{where}.{key}")
-            elif not required or may_be_left_out:
+            elif not required:
                 values[attribute] = default
             elif null_ok and key in data:
                 values[attribute] = None
@@ -285,7 +285,8 @@ class Model:
             if request.get("id") == "":
                 request = {key: value for key, value in request.items() if key != "id"}
             cls._refuse_unknown(request)
-            return cls.from_dict(request)
+            left_out = {wire.key: wire.default for wire in cls._wire if wire.may_be_left_out}
+            return cls.from_dict({**left_out, **request})
         if isinstance(request, Model):
             raise _invalid("the request", f"a {cls.__name__}", request)
         dump: Callable[..., Any] | None = getattr(request, "model_dump", None)

@@ -95,20 +95,25 @@ class NamespaceOperations(TableStorages, abstract=True):
         mode = parse_mode(request.mode, CreateMode.CREATE)
         properties = request.properties or {}
         self._refuse_properties("CreateNamespace", identifier, properties)
-        try:
-            stored = self.add_namespace(identifier, properties)
-        except NamespaceAlreadyExistsError as taken:
-            if mode is CreateMode.CREATE:
-                raise
+        for is_last in (False, False, True):
             try:
-                if mode is CreateMode.EXIST_OK:
-                    stored = self.namespace_properties(identifier)
-                else:
-                    self._require_removable(identifier)
-                    self.remove_namespace(identifier, cascade=False)
-                    stored = self.add_namespace(identifier, properties)
-            except NamespaceNotFoundError:
-                raise taken from None  # by a table, or it went meanwhile
+                stored = self.add_namespace(identifier, properties)
+                break
+            except NamespaceAlreadyExistsError as taken:
+                if mode is CreateMode.CREATE:
+                    raise
+                try:
+                    if mode is CreateMode.EXIST_OK:
+                        stored = self.namespace_properties(identifier)
+                    else:
+                        self._require_removable(identifier)
+                        self.remove_namespace(identifier, cascade=False)
+                        stored = self.add_namespace(identifier, properties)
+                    break
+                except NamespaceNotFoundError:
+                    # A table has the name, or the namespace was dropped meanwhile.
+                    if is_last:
+                        raise taken from None
         return models.CreateNamespaceResponse(properties=dict(stored))
 
     @operation

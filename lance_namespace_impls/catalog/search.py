@@ -53,6 +53,7 @@ class Search:
             if column is not None and query is None:
                 words["columns"] = [column]
             self._request["full_text_query"] = {"string_query": words}
+        self._request.setdefault("vector", None)  # what is sent as it is has to say so
         self._request.setdefault("k", FOUND if query is not None or text is not None else 0)
 
     def _with(self, **fields: Any) -> Search:
@@ -60,7 +61,7 @@ class Search:
 
     @property
     def _is_search(self) -> bool:
-        return "vector" in self._request or "full_text_query" in self._request
+        return self._request["vector"] is not None or "full_text_query" in self._request
 
     def where(self, condition: str, *, prefilter: bool = True) -> Search:
         """Keep the rows that meet an SQL condition.
@@ -157,7 +158,7 @@ class Search:
 
     def __repr__(self) -> str:
         shown = {k: v for k, v in self._request.items() if k not in ("id", "vector")}
-        if "vector" in self._request:
+        if self._request["vector"] is not None:
             shown["vector"] = "..."
         return f"Search({'.'.join(self._request['id'])!r}, {shown})"
 

@@ -50,7 +50,7 @@ from .session import make_client
 __all__ = ["GlueNamespace"]
 
 NO_CONDITION = (
-    "Glue's UpdateTable has no condition on the version that it replaces, so that of two commits at once "
+    "UpdateTable of Glue has no condition on the version that it replaces, so that of two commits at once "
     "one would be lost"
 )
 PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions

@@ -45,6 +45,7 @@ PROPERTIES = {
     "glue": {"region": "eu-west-1"},
     "unity": {"endpoint": "http://host", "catalog": "main"},
     "iceberg": {"endpoint": "http://host"},
+    "sql": {"uri": "sqlite:////tmp/catalog.db"},
     "polaris": {"endpoint": "http://host"},
 }
 

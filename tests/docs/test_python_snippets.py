@@ -77,7 +77,15 @@ def home(folder: Path) -> Iterator[Around]:
 @setting("guide")
 def guide(folder: Path) -> Iterator[Around]:
     with_tables(folder, "flights")
-    yield Around(before=ROWS, prints="flights\n")
+    lake = repr(str(folder / "lake"))
+    # Past the sections that work in memory, the page is about the directory that it began with.
+    yield Around(
+        before=ROWS,
+        replaced={
+            "import lance\n": f"import lance\nnamespace = connect('dir', {{'path': {lake}}})\n"
+        },
+        prints="notes\n",
+    )
 
 
 @setting("spark")
@@ -94,6 +102,11 @@ def spark(folder: Path) -> Iterator[Around]:
 @setting("jobs")
 def jobs(folder: Path) -> Iterator[Around]:
     with_tables(folder, "letters")
+    yield Around()
+
+
+@setting("serving")
+def serving_page(folder: Path) -> Iterator[Around]:
     yield Around()
 
 

@@ -144,6 +144,7 @@ def test_old_rows_do_not_come_back(lake: PolarisNamespace) -> None:
     assert lake.count_table_rows({"id": [*DB, "old"]}).count == 10
 
 
+@pytest.mark.filterwarnings("ignore:.*cannot be (read|looked at|written to)")
 def test_vended_keys_count_before_configured_ones(server: PolarisTables, s3: GuardedS3) -> None:
     configured = {f"storage.{key}": value for key, value in s3.options("configured").items()}
     with PolarisNamespace.from_properties(properties_for(server, **configured)) as namespace:
