@@ -13,7 +13,7 @@ import lancedb
 import pyarrow as pa
 import pytest
 from attrs import define, field
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from lance_namespace_client.errors import LanceNamespaceError
@@ -294,6 +294,8 @@ def _settings(examples: int) -> settings:
         derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),
+        # A walk takes seconds: cutting one down would take minutes, in which nothing is said.
+        phases=(Phase.generate,),
     )
 
 
