@@ -100,22 +100,25 @@ def test_workers_share_the_port_and_count_together(tmp_path):
             wait_until(lambda: count() == 60)
 
 
+def counted(uri, calls):
+    """Return whether so many calls of DescribeTable are counted, over all workers."""
+    figure = f'lance_ns_requests_total{{code="ok",operation="DescribeTable"}} {calls}.0'
+    return figure in httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
+
+
 def test_a_worker_that_dies_is_replaced_and_the_figures_stay(tmp_path):
     table(tmp_path)
     with running(tmp_path) as (process, uri):
         for _ in range(10):
             assert describe(uri) == 200
+        # A call is counted after its answer: a worker killed between the two would not count it.
+        wait_until(lambda: counted(uri, 10))
         before = children(process)
         os.kill(before[0], signal.SIGKILL)
         for _ in range(20):
             assert describe(uri) == 200, "the others take its connections"
         wait_until(lambda: len(children(process)) == 2 and before[0] not in children(process))
-        wait_until(
-            lambda: (
-                'lance_ns_requests_total{code="ok",operation="DescribeTable"} 30.0'
-                in httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
-            )
-        )
+        wait_until(lambda: counted(uri, 30))
 
 
 def test_all_killed_at_once_come_back(tmp_path):
