@@ -12,8 +12,8 @@ from lance_namespace_impls.conformance.runner import Options, run
 
 from .targets import memory
 from .wrong import storage, tables  # noqa: F401 - each adds its own
-from .wrong.generated import CODES, FIELDS, code_changed, dropped, of_another_type
-from .wrong.python import WRONG, Act, WrongTarget
+from .wrong.generated import CODES, FIELDS, dropped, of_another_type
+from .wrong.python import WRONG, Act, WrongTarget, code_instead
 
 load_all()
 
@@ -75,7 +75,7 @@ REACHED = [
 @pytest.mark.parametrize(("operation", "before", "after"), REACHED)
 def test_a_code_of_a_neighbour_is_caught(operation, before, after, tmp_path):
     checks = [c.id for c in CHECKS.values() if operation in c.operations and c.run is not None]
-    found = caught(tmp_path, code_changed(operation, before, after), "LN-ERROR-003", *checks)
+    found = caught(tmp_path, code_instead(operation, before, after), "LN-ERROR-003", *checks)
     assert found
 
 

@@ -247,7 +247,7 @@ def test_rows_are_written_to_the_tables_location(
     namespace: GlueNamespace, database: str, tmp_path: Path, client: Any
 ) -> None:
     created = namespace.create_table({"id": ["db", "t"], "properties": {"a": "1"}}, ROWS)
-    assert created.location == f"{tmp_path}/root/db/t"
+    assert created.location == str(tmp_path / "root" / "db" / "t")
     assert namespace.count_table_rows({"id": ["db", "t"]}).count == 3
     assert read(client, "t")["Parameters"] == {"a": "1", "table_type": "lance"}
 
@@ -257,7 +257,7 @@ def test_deregistering_leaves_the_data(
 ) -> None:
     namespace.create_table({"id": ["db", "t"]}, ROWS)
     gone = namespace.deregister_table({"id": ["db", "t"]})
-    assert gone.location == f"{tmp_path}/root/db/t"
+    assert gone.location == str(tmp_path / "root" / "db" / "t")
     assert namespace.list_tables({"id": ["db"]}).tables == []
     namespace.register_table({"id": ["db", "again"], "location": gone.location})
     assert namespace.count_table_rows({"id": ["db", "again"]}).count == 3

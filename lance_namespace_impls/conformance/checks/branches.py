@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..exchange import Reply
@@ -20,15 +19,8 @@ def branched(lab: Lab) -> list[str]:
     """Return a table of ten people with a branch that has one more."""
     table = lab.new_table()
     lab.given("CreateTableBranch", id=table, name=SIDE)
-    write(lab, "InsertIntoTable", stream(people(11)), id=table, branch=SIDE)
+    lab.maybe("InsertIntoTable", stream(people(11)), id=table, branch=SIDE)
     return table
-
-
-def write(
-    lab: Lab, operation: str, data: bytes | None = None, /, **request: Any
-) -> Mapping[str, Any]:
-    """Return the answer of an operation on a branch, which a target need not be able to do."""
-    return lab.maybe(operation, data, **request)
 
 
 def branch_ids(lab: Lab, table: list[str], branch: str | None = SIDE) -> list[int]:
@@ -67,7 +59,7 @@ def read(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def update(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "UpdateTable", id=table, branch=SIDE, predicate="id = 1", updates=[["name", "'b'"]])
+    lab.maybe("UpdateTable", id=table, branch=SIDE, predicate="id = 1", updates=[["name", "'b'"]])
     for branch, expected in ((SIDE, "b"), (None, "n1")):
         rows = branch_rows(lab, table, branch).rows.to_pylist()
         lab.same({r["id"]: r["name"] for r in rows}[1], expected, f"the name on {branch or 'main'}")
@@ -78,7 +70,7 @@ def update(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def delete(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
+    lab.maybe("DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
     lab.same(branch_ids(lab, table), ALL[:5], "the ids of the branch")
     lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
 
@@ -88,7 +80,7 @@ def delete(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def merge(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "MergeInsertIntoTable", stream(people(12)), id=table, branch=SIDE, on="id",
+    lab.maybe("MergeInsertIntoTable", stream(people(12)), id=table, branch=SIDE, on="id",
           when_not_matched_insert_all=True)  # fmt: skip
     lab.same(branch_ids(lab, table), [*ALL, 11, 12], "the ids of the branch")
     lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
@@ -99,7 +91,7 @@ def merge(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def add_columns(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "AlterTableAddColumns", id=table, branch=SIDE,
+    lab.maybe("AlterTableAddColumns", id=table, branch=SIDE,
           new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
     lab.that("twice" in columns_of(lab, table, SIDE), "the column on the branch", "it is missing")
     lab.that(
@@ -112,7 +104,7 @@ def add_columns(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def drop_columns(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "AlterTableDropColumns", id=table, branch=SIDE, columns=["score"])
+    lab.maybe("AlterTableDropColumns", id=table, branch=SIDE, columns=["score"])
     lab.that("score" not in columns_of(lab, table, SIDE), "no column on the branch", "it is there")
     lab.that("score" in columns_of(lab, table, None), "the column on the main line", "it is gone")
 
@@ -122,7 +114,7 @@ def drop_columns(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def rename_columns(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "AlterTableAlterColumns", id=table, branch=SIDE,
+    lab.maybe("AlterTableAlterColumns", id=table, branch=SIDE,
           alterations=[{"path": "name", "rename": "label"}])  # fmt: skip
     lab.that("label" in columns_of(lab, table, SIDE), "the new name on the branch", "the old one")
     lab.that("name" in columns_of(lab, table, None), "the old name on the main line", "it is gone")
@@ -133,13 +125,13 @@ def rename_columns(lab: Lab) -> None:
        "DescribeTableVersion", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def versions(lab: Lab) -> None:
     table = branched(lab)
-    listed = write(lab, "ListTableVersions", id=table, branch=SIDE).get("versions") or ()
+    listed = lab.maybe("ListTableVersions", id=table, branch=SIDE).get("versions") or ()
     numbers = sorted(entry["version"] for entry in listed)
     lab.that(len(numbers) > 0, "versions of the branch", numbers)
-    newest = write(lab, "DescribeTableVersion", id=table, branch=SIDE).get("version") or {}
+    newest = lab.maybe("DescribeTableVersion", id=table, branch=SIDE).get("version") or {}
     lab.same(newest.get("version"), numbers[-1], "the newest version of the branch")
-    write(lab, "DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
-    write(lab, "RestoreTable", id=table, branch=SIDE, version=numbers[-1])
+    lab.maybe("DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
+    lab.maybe("RestoreTable", id=table, branch=SIDE, version=numbers[-1])
     lab.same(branch_ids(lab, table), [*ALL, 11], "the ids of the branch")
     lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
     main = [v["version"] for v in lab.ok("ListTableVersions", id=table).get("versions") or ()]
@@ -151,10 +143,10 @@ def versions(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def index(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "CreateTableScalarIndex", id=table, branch=SIDE, column="id", index_type="BTREE",
+    lab.maybe("CreateTableScalarIndex", id=table, branch=SIDE, column="id", index_type="BTREE",
           name="by_id")  # fmt: skip
     for branch, expected in (({"branch": SIDE}, ["by_id"]), ({}, [])):
-        found = write(lab, "ListTableIndices", id=table, **branch).get("indexes") or ()
+        found = lab.maybe("ListTableIndices", id=table, **branch).get("indexes") or ()
         where = "the branch" if branch else "the main line"
         lab.same([entry["index_name"] for entry in found], expected, f"the indices of {where}")
 
@@ -166,10 +158,10 @@ def drop_index(lab: Lab) -> None:
     table = lab.new_table()
     lab.given("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
     lab.given("CreateTableBranch", id=table, name=SIDE)
-    on_branch = write(lab, "ListTableIndices", id=table, branch=SIDE).get("indexes") or ()
+    on_branch = lab.maybe("ListTableIndices", id=table, branch=SIDE).get("indexes") or ()
     if not on_branch:
         raise Skipped("a branch starts without indices here")
-    write(lab, "DropTableIndex", id=table, branch=SIDE, index_name="by_id")
+    lab.maybe("DropTableIndex", id=table, branch=SIDE, index_name="by_id")
     kept = lab.ok("ListTableIndices", id=table).get("indexes") or ()
     lab.same([entry["index_name"] for entry in kept], ["by_id"], "the indices of the main line")
 
@@ -179,7 +171,7 @@ def drop_index(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def describe(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "AlterTableAddColumns", id=table, branch=SIDE,
+    lab.maybe("AlterTableAddColumns", id=table, branch=SIDE,
           new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
     answer = lab.maybe("DescribeTable", id=table, branch=SIDE, load_detailed_metadata=True)
     names = [f["name"] for f in (answer.get("schema") or {}).get("fields") or ()]
@@ -191,7 +183,7 @@ def describe(lab: Lab) -> None:
        "CreateTableBranch", "GetTableStats", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
     table = branched(lab)
-    answer = write(lab, "GetTableStats", id=table, branch=SIDE)
+    answer = lab.maybe("GetTableStats", id=table, branch=SIDE)
     lab.same(answer.get("num_rows"), len(ALL) + 1, "num_rows of the branch")
     lab.same(
         lab.ok("GetTableStats", id=table).get("num_rows"), len(ALL), "num_rows of the main line"
@@ -203,8 +195,8 @@ def stats(lab: Lab) -> None:
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def metadata(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "UpdateTableSchemaMetadata", id=table, branch=SIDE, metadata={"side": "1"})
-    write(lab, "UpdateFieldMetadata", id=table, branch=SIDE,
+    lab.maybe("UpdateTableSchemaMetadata", id=table, branch=SIDE, metadata={"side": "1"})
+    lab.maybe("UpdateFieldMetadata", id=table, branch=SIDE,
           updates=[{"path": "name", "metadata": {"side": "1"}}])  # fmt: skip
     answer = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
     schema = answer.get("schema") or {}
@@ -218,7 +210,7 @@ def metadata(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def from_branch(lab: Lab) -> None:
     table = branched(lab)
-    write(lab, "CreateTableBranch", id=table, name="second", from_branch=SIDE)
+    lab.maybe("CreateTableBranch", id=table, name="second", from_branch=SIDE)
     lab.same(lab.count(table, branch="second"), len(ALL) + 1, "the rows of the second branch")
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from lance_namespace_client import models
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Body
-from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.observe import STATUSES
 
-from .python import Act, WrongTarget, answer
+from .python import Act, answer
 
-__all__ = ["CODES", "FIELDS", "STATUS_CODES", "code_changed", "dropped", "of_another_type"]
+__all__ = ["CODES", "FIELDS", "STATUS_CODES", "dropped", "of_another_type"]
 
 FIELDS = [
     (operation.name, wire.key)
@@ -39,13 +36,3 @@ def dropped(operation: str, key: str) -> Act:
 
 def of_another_type(operation: str, key: str) -> Act:
     return answer(operation, lambda a: {**a, key: {"not": "this"} if a[key] != {} else 5})
-
-
-def code_changed(operation: str, before: int, after: int) -> Act:
-    def act(target: WrongTarget, step: Step) -> Reply | None:
-        if step.operation != operation:
-            return None
-        reply = target.correct.call(step)
-        return evolve(reply, code=after) if reply.code == before else reply
-
-    return act
