@@ -5,13 +5,16 @@ operations of the protocol are mixins over them, one module a concern: the inter
 generated from rest.yaml has them as methods of the namespace, and a mixin puts them there without
 forwarding each one by hand.
 
-What a class leaves out is found when the class is created, not when a user calls it: a required
+What a class leaves out is found when the class is created, not when a user calls it: an abstract
 primitive must be implemented, and an optional one either implemented or its operation declared
-unsupported in `Capabilities`.
+unsupported in `Capabilities`. Such an operation is refused before it begins; what the base says for
+an optional primitive answers another operation that needs it on the way, as CreateNamespace needs
+`remove_namespace` to overwrite.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
     from ..core.storage import TableStorage
     from .versions import VersionStore
 
-__all__ = ["CatalogBase", "optional", "required"]
+__all__ = ["CatalogBase", "optional"]
 
 # Properties by which backends tell one catalog from another.
 _WHICH_CATALOG = ("uri", "endpoint", "region", "catalog_id", "catalog", "prefix", "path")
@@ -49,17 +52,11 @@ Found = TypeVar("Found")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def required(method: Method) -> Method:
-    """Mark a primitive that every catalog has to implement."""
-    method.__primitive__ = None  # type: ignore[attr-defined]
-    return method
-
-
 def optional(operation: str) -> Callable[[Method], Method]:
     """Mark a primitive that a catalog may lack if it declares `operation` unsupported."""
 
     def mark(method: Method) -> Method:
-        method.__primitive__ = operation  # type: ignore[attr-defined]
+        method.__optional_for__ = operation  # type: ignore[attr-defined]
         return method
 
     return mark
@@ -93,7 +90,7 @@ class CatalogBase(Namespace):
 
     # --- namespaces
 
-    @required
+    @abstractmethod
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         """Return the child namespaces' names in order, from after `after`.
 
@@ -104,16 +101,14 @@ class CatalogBase(Namespace):
         Raises:
             NamespaceNotFoundError: code 1.
         """
-        raise NotImplementedError
 
-    @required
+    @abstractmethod
     def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
         """Return a namespace's properties; the root has none.
 
         Raises:
             NamespaceNotFoundError: code 1.
         """
-        raise NotImplementedError
 
     @optional("CreateNamespace")
     def add_namespace(
@@ -125,7 +120,7 @@ class CatalogBase(Namespace):
             NamespaceNotFoundError: code 1, the parent is missing.
             NamespaceAlreadyExistsError: code 2.
         """
-        raise NotImplementedError
+        raise self.capabilities.refusal("CreateNamespace")
 
     @optional("DropNamespace")
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
@@ -142,7 +137,7 @@ class CatalogBase(Namespace):
             NamespaceNotFoundError: code 1.
             NamespaceNotEmptyError: code 3, it holds any object and `cascade` is false.
         """
-        raise NotImplementedError
+        raise self.capabilities.refusal("DropNamespace")
 
     @optional("AlterNamespace")
     def change_namespace(
@@ -159,18 +154,17 @@ class CatalogBase(Namespace):
             NamespaceNotFoundError: code 1.
             ConcurrentModificationError: code 14.
         """
-        raise NotImplementedError
+        raise self.capabilities.refusal("AlterNamespace")
 
     # --- tables
 
-    @required
+    @abstractmethod
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         """Return the names of the Lance tables in order, from after `after`.
 
         Raises:
             NamespaceNotFoundError: code 1.
         """
-        raise NotImplementedError
 
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
@@ -181,7 +175,7 @@ class CatalogBase(Namespace):
         """
         return self.table_names(parent, after)
 
-    @required
+    @abstractmethod
     def load_table(self, identifier: Identifier) -> TableEntry:
         """Return a Lance table's entry.
 
@@ -190,7 +184,6 @@ class CatalogBase(Namespace):
             TableNotFoundError: code 4.
             InvalidInputError: code 13, it is a table, but not a Lance table.
         """
-        raise NotImplementedError
 
     def load_tables(
         self, parent: Identifier, names: Iterator[str]
@@ -206,7 +199,7 @@ class CatalogBase(Namespace):
         for name in names:
             yield name, partial(self.load_table, (*parent, name))
 
-    @required
+    @abstractmethod
     def default_location(self, identifier: Identifier) -> str | None:
         """Return the location of a table for which none is asked.
 
@@ -216,9 +209,8 @@ class CatalogBase(Namespace):
             NamespaceNotFoundError: code 1.
             InvalidInputError: code 13, there is none, and the table needs one to be given.
         """
-        raise NotImplementedError
 
-    @required
+    @abstractmethod
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> TableEntry:
@@ -233,7 +225,6 @@ class CatalogBase(Namespace):
             NamespaceNotFoundError: code 1.
             TableAlreadyExistsError: code 5.
         """
-        raise NotImplementedError
 
     def entry_to_add(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
@@ -261,14 +252,13 @@ class CatalogBase(Namespace):
         """Add a table to the catalog whose data is there already."""
         return self.add_table(identifier, location, properties)
 
-    @required
+    @abstractmethod
     def remove_table(self, entry: TableEntry) -> None:
         """Remove a table from the catalog; its data stays.
 
         Raises:
             TableNotFoundError: code 4, it has gone meanwhile.
         """
-        raise NotImplementedError
 
     def withdraw_table(self, entry: TableEntry) -> None:
         """Remove a table that was added for rows which could not be written.
@@ -286,7 +276,7 @@ class CatalogBase(Namespace):
             NamespaceNotFoundError: code 1, the new parent is missing.
             TableAlreadyExistsError: code 5.
         """
-        raise NotImplementedError
+        raise self.capabilities.refusal("RenameTable")
 
     @optional("AlterTable")
     def change_table(
@@ -298,7 +288,7 @@ class CatalogBase(Namespace):
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
         """
-        raise NotImplementedError
+        raise self.capabilities.refusal("AlterTable")
 
     # --- versions of managed tables
 
@@ -463,12 +453,10 @@ def _require_complete(cls: type[CatalogBase]) -> None:
             )
     for name in dir(cls):
         method = getattr(cls, name, None)
-        if not hasattr(method, "__primitive__"):
-            continue
-        operation = getattr(method, "__primitive__")  # noqa: B009 no attribute of functions in general
-        if operation is None:
+        if getattr(method, "__isabstractmethod__", False):
             raise TypeError(f"{cls.__name__} has to implement the primitive {name}()")
-        if capabilities.reason(operation) is None:
+        operation = getattr(method, "__optional_for__", None)
+        if operation is not None and capabilities.reason(operation) is None:
             raise TypeError(
                 f"{cls.__name__} has to implement the primitive {name}(), or to declare {operation} "
                 f"unsupported: Capabilities(unsupported={{{operation!r}: 'why'}})"

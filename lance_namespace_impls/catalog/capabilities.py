@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 
 from attrs import field, frozen
 
+from lance_namespace_client.errors import UnsupportedError
+
 __all__ = ["MANAGED_OPERATIONS", "NO_COUNTERPART", "Capabilities"]
 
 _STORAGE_MANAGED = (
@@ -86,6 +88,10 @@ class Capabilities:
         ListOperations, the refusals with code 0 and the documentation all go by it.
         """
         return self.unsupported.get(operation) or self._built_in(operation)
+
+    def refusal(self, operation: str) -> UnsupportedError:
+        """Return the error, code 0, of an operation that is not supported."""
+        return UnsupportedError(f"{operation} is not supported: {self.reason(operation)}")
 
     def _built_in(self, operation: str) -> str | None:
         if self.managed_versioning and operation in (*MANAGED_OPERATIONS, *_TRANSACTIONS):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from lance_namespace_client.errors import (
     InternalError,
     LanceNamespaceError,
-    UnsupportedError,
     error_for,
 )
 from lance_namespace_client.model import Model, RequestLike
@@ -71,9 +70,8 @@ def operation(
         outer = ANSWERS.set({})
         try:
             self.check_identifier(row.name, coerced)
-            reason = self.capabilities.reason(row.name)
-            if reason is not None:
-                raise UnsupportedError(f"{row.name} is not supported: {reason}")
+            if self.capabilities.reason(row.name) is not None:
+                raise self.capabilities.refusal(row.name)
             return method(self, coerced, *args, **kwargs)
         except LanceNamespaceError as error:
             if (other := _listed(error, row)) is not error:

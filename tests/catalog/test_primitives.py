@@ -13,14 +13,14 @@ from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_impls import extend
 from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
 
-PRIMITIVES = {
-    name: method.__primitive__
-    for name, method in inspect.getmembers(extend.CatalogNamespace, inspect.isfunction)
-    if hasattr(method, "__primitive__")
-}
-REQUIRED = sorted(name for name, operation in PRIMITIVES.items() if operation is None)
-OPTIONAL = sorted((name, op) for name, op in PRIMITIVES.items() if op is not None)
-WHOLE = {name: vars(MemoryNamespace)[name] for name in PRIMITIVES}
+METHODS = inspect.getmembers(extend.CatalogNamespace, inspect.isfunction)
+REQUIRED = sorted(name for name, method in METHODS if hasattr(method, "__isabstractmethod__"))
+OPTIONAL = sorted(
+    (name, method.__optional_for__)
+    for name, method in METHODS
+    if hasattr(method, "__optional_for__")
+)
+WHOLE = {name: vars(MemoryNamespace)[name] for name in [*REQUIRED, *dict(OPTIONAL)]}
 CAPABILITIES = extend.Capabilities(namespace_depth=None, cascade=True, rename_across=True)
 
 
@@ -95,6 +95,19 @@ def test_what_is_declared_is_refused_and_not_listed(name: str, operation: str) -
         assert operation not in namespace.list_operations({}).operations
     with MemoryNamespace(MemoryConfig()) as namespace:
         assert operation in namespace.list_operations({}).operations
+
+
+def test_a_namespace_is_not_overwritten_where_none_can_be_dropped() -> None:
+    capabilities = evolve(CAPABILITIES, unsupported={"DropNamespace": "schemas stay"})
+    left_out = {"remove_namespace": vars(extend.CatalogBase)["remove_namespace"]}
+    partial = type("Partial", (MemoryNamespace,), {**left_out, "capabilities": capabilities})
+    with partial(MemoryConfig()) as namespace:
+        namespace.create_namespace({"id": ["a"], "properties": {"k": "old"}})
+        with pytest.raises(UnsupportedError, match=r"DropNamespace is not supported: schemas stay"):
+            namespace.create_namespace(
+                {"id": ["a"], "mode": "Overwrite", "properties": {"k": "new"}}
+            )
+        assert namespace.describe_namespace({"id": ["a"]}).properties == {"k": "old"}
 
 
 def test_what_is_declared_unsupported_is_an_operation() -> None:
