@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lance_namespace_client import models
 from lance_namespace_client.arrow import RowStream
@@ -79,6 +79,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DataOperations"]
 
+Ref = TypeVar("Ref")
+
 
 class DataOperations(TableCreation, abstract=True):
     """What can be done to a table once its location is known."""
@@ -92,6 +94,22 @@ class DataOperations(TableCreation, abstract=True):
         storage = self.storage_of(self.find_table(identifier))
         with about(subject_of(operation, identifier)):
             yield open_dataset(storage, **choice)
+
+    def _page_of_refs(
+        self,
+        operation: str,
+        request: ListTableTagsRequest | ListTableBranchesRequest,
+        found: Mapping[str, Ref],
+    ) -> tuple[dict[str, Ref], str | None]:
+        """Return a page of tags or branches, in the order of their names, and the next page's token."""
+        page, token = page_of(
+            lambda after: sorted_after(set(found), after),
+            of=self._listing(operation, request.id),
+            key=str,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return {name: found[name] for name in page}, token
 
     # --- rows
 
@@ -352,17 +370,8 @@ class DataOperations(TableCreation, abstract=True):
         from ..tables.refs import tags
 
         with self._opened("ListTableTags", request.id) as dataset:
-            found = tags(dataset)
-            page, token = page_of(
-                lambda after: sorted_after(set(found), after),
-                of=self._listing("ListTableTags", request.id),
-                key=str,
-                page_token=request.page_token,
-                limit=request.limit,
-            )
-            return models.ListTableTagsResponse(
-                tags={name: found[name] for name in page}, page_token=token
-            )
+            page, token = self._page_of_refs("ListTableTags", request, tags(dataset))
+            return models.ListTableTagsResponse(tags=page, page_token=token)
 
     @operation
     def get_table_tag_version(
@@ -410,17 +419,8 @@ class DataOperations(TableCreation, abstract=True):
         from ..tables.refs import branches
 
         with self._opened("ListTableBranches", request.id) as dataset:
-            found = branches(dataset)
-            page, token = page_of(
-                lambda after: sorted_after(set(found), after),
-                of=self._listing("ListTableBranches", request.id),
-                key=str,
-                page_token=request.page_token,
-                limit=request.limit,
-            )
-            return models.ListTableBranchesResponse(
-                branches={name: found[name] for name in page}, page_token=token
-            )
+            page, token = self._page_of_refs("ListTableBranches", request, branches(dataset))
+            return models.ListTableBranchesResponse(branches=page, page_token=token)
 
     @operation
     def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
@@ -168,12 +167,7 @@ class Namespace(LanceNamespace):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

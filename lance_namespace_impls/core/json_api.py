@@ -13,6 +13,7 @@ import httpx
 from attrs import frozen
 
 from lance_namespace_client.errors import (
+    ErrorCode,
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
@@ -78,14 +79,31 @@ def raising(
         raise error(identifier) from failure
 
 
+_STATUSES = {
+    400: ErrorCode.INVALID_INPUT,
+    401: ErrorCode.UNAUTHENTICATED,
+    403: ErrorCode.PERMISSION_DENIED,
+    405: ErrorCode.UNSUPPORTED,
+    406: ErrorCode.UNSUPPORTED,
+    409: ErrorCode.CONCURRENT_MODIFICATION,
+    414: ErrorCode.INVALID_INPUT,
+    419: ErrorCode.UNAUTHENTICATED,
+    422: ErrorCode.INVALID_INPUT,
+    429: ErrorCode.THROTTLING,
+    501: ErrorCode.UNSUPPORTED,
+    502: ErrorCode.SERVICE_UNAVAILABLE,
+    503: ErrorCode.SERVICE_UNAVAILABLE,
+    504: ErrorCode.SERVICE_UNAVAILABLE,
+}
+"""Codes of failures that only their HTTP status tells apart."""
+
+
 @frozen(kw_only=True)
 class FailureTable:
     """From a catalog's failures to protocol codes; the first that fits counts, else 18."""
 
     kinds: Mapping[str, int]
-    """By what the catalog calls the failure."""
-    statuses: Mapping[int, int]
-    """By HTTP status, for failures without a known name."""
+    """By what the catalog calls the failure; one without a known name goes by its HTTP status."""
 
     def error(self, failure: HttpFailure, what: str) -> LanceNamespaceError:
         """Build the protocol error of a failure.
@@ -96,7 +114,7 @@ class FailureTable:
         """
         code = self.kinds.get(failure.kind)
         if code is None:
-            code = self.statuses.get(failure.status, InternalError.code)
+            code = _STATUSES.get(failure.status, InternalError.code)
         return error_for(code, f"{what}: {first_line(failure)}", retry_after=failure.retry_after)
 
 

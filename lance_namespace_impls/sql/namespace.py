@@ -124,11 +124,8 @@ class SqlNamespace(CatalogNamespace):
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
-        def work(connection: Connection) -> Mapping[str, str]:
-            row = require_namespace(connection, identifier, lock=True)
-            return _store_properties(connection, row, changed, removed)
-
-        return self._database.write(work)
+        find = partial(require_namespace, identifier=identifier, lock=True)
+        return self._store_properties(find, changed, removed)
 
     # --- tables
 
@@ -228,21 +225,21 @@ class SqlNamespace(CatalogNamespace):
     def change_table(
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
+        find = partial(require_table, table=entry, lock=True)
+        return self._store_properties(find, changed, removed)
+
+    def _store_properties(
+        self, find: Callable[[Connection], Any], changed: Mapping[str, str], removed: Sequence[str]
+    ) -> Mapping[str, str]:
         def work(connection: Connection) -> Mapping[str, str]:
-            row = require_table(connection, entry, lock=True)
-            return _store_properties(connection, row, changed, removed)
+            row = find(connection)
+            both = {**properties_of(row), **changed}
+            properties = {key: value for key, value in both.items() if key not in removed}
+            change = update(objects).where(objects.c.id == row.id)
+            connection.execute(change.values(properties=text_of(properties)))
+            return properties
 
         return self._database.write(work)
-
-
-def _store_properties(
-    connection: Connection, row: Any, changed: Mapping[str, str], removed: Sequence[str]
-) -> dict[str, str]:
-    both = {**properties_of(row), **changed}
-    properties = {key: value for key, value in both.items() if key not in removed}
-    change = update(objects).where(objects.c.id == row.id)
-    connection.execute(change.values(properties=text_of(properties)))
-    return properties
 
 
 def _load_some(

@@ -39,21 +39,6 @@ FAILURES = FailureTable(
         "UNAVAILABLE": ErrorCode.SERVICE_UNAVAILABLE,
         "UNIMPLEMENTED": ErrorCode.UNSUPPORTED,
     },
-    statuses={
-        400: ErrorCode.INVALID_INPUT,
-        401: ErrorCode.UNAUTHENTICATED,
-        403: ErrorCode.PERMISSION_DENIED,
-        405: ErrorCode.UNSUPPORTED,
-        409: ErrorCode.CONCURRENT_MODIFICATION,
-        414: ErrorCode.INVALID_INPUT,
-        419: ErrorCode.UNAUTHENTICATED,
-        422: ErrorCode.INVALID_INPUT,
-        429: ErrorCode.THROTTLING,
-        501: ErrorCode.UNSUPPORTED,
-        502: ErrorCode.SERVICE_UNAVAILABLE,
-        503: ErrorCode.SERVICE_UNAVAILABLE,
-        504: ErrorCode.SERVICE_UNAVAILABLE,
-    },
 )
 
 _NOT_EMPTY = ("FAILED_PRECONDITION", "SCHEMA_NOT_EMPTY", "INVALID_STATE")

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from xml.sax.saxutils import escape
 
@@ -257,12 +256,7 @@ class Metastore:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.stop()
 
 

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 from urllib.parse import unquote
 
@@ -251,16 +250,11 @@ class PolarisServer(FaultProxy):
                 )
         return answer
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         differences = self.differences[:]
         self.clear()  # the tests of Iceberg tables have the catalog too
         self.differences = differences
-        super().__exit__(kind, error, trace)
+        super().__exit__(*raised)
 
     # --- past the API under test
 

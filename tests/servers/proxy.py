@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 __all__ = ["Proxy"]
@@ -83,12 +82,7 @@ class Proxy:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
 

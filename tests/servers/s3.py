@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 from uuid import uuid4
 
@@ -128,12 +127,7 @@ class GuardedS3:
         self._client().create_bucket(Bucket=self.bucket)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -6,7 +6,6 @@ import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import httpx
@@ -131,13 +130,8 @@ class UnityServer(FaultProxy):
     def _add(self, kind: str, made: Name, **body: Any) -> None:
         self._double.objects[made] = self._post(kind, body)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)
         self._bare.close()
         self._managed.cleanup()
 

@@ -6,7 +6,6 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -75,12 +74,7 @@ class WebServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -185,11 +179,6 @@ class FaultProxy(WebServer):
         headers = {"Content-Type": answer.headers.get("Content-Type", "application/json")}
         return Answer(status=answer.status_code, body=answer.content, headers=headers)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, trace)
+    def __exit__(self, *raised: object) -> None:
+        super().__exit__(*raised)
         self._client.close()
