@@ -34,6 +34,7 @@ from ..core.concurrent import ordered_map
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute, as_address, default_location
+from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .config import IcebergRestConfig
 from .entries import location_taken, properties_of
@@ -197,10 +198,12 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         warehouse, levels = self.warehouse(identifier)
-        before = self.namespace_properties(identifier)
-        with raising(namespace_not_found, identifier, when=is_missing):
-            change_properties(self.api, warehouse.namespace(levels), before, changed, removed)
-        return self.namespace_properties(identifier)
+        # It takes several requests, and the API has nothing to hold other callers off by.
+        with object_lock(self.config.endpoint, identifier):
+            before = self.namespace_properties(identifier)
+            with raising(namespace_not_found, identifier, when=is_missing):
+                change_properties(self.api, warehouse.namespace(levels), before, changed, removed)
+            return self.namespace_properties(identifier)
 
     # --- tables
 

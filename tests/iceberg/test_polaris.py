@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import lance
@@ -21,7 +24,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.servers import real
 from tests.servers.polaris import PolarisDouble
-from tests.servers.web import Answer
+from tests.servers.web import Answer, Asked
 
 ROWS = pa.table({"x": [1, 2]})
 NAMES = (
@@ -71,6 +74,29 @@ def connected(**changes: str) -> IcebergNamespace:
     server = real.running("polaris")
     given = {key: server.settings[key] for key in ("credential", "scope", "warehouse")}
     return IcebergNamespace.from_properties({"endpoint": server.uri, **given, **changes})
+
+
+def test_callers_of_one_process_change_a_namespace_one_after_the_other(
+    double: PolarisDouble, recorded: Place
+) -> None:
+    recorded.catalog.describe_namespace({"id": recorded.id})
+    entered, answered = threading.Barrier(2), []
+    respond = double.respond
+
+    def note(asked: Asked) -> Answer:
+        answered.append(asked.method)
+        with suppress(threading.BrokenBarrierError):  # the other caller is kept out
+            entered.wait(0.2)
+        return respond(asked)
+
+    double.respond = note  # type: ignore[method-assign]
+    change = {"id": recorded.id, "set_properties": {"kept": "1"}, "unset_properties": ["gone"]}
+    double.properties["gone"] = "1"
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(recorded.catalog.alter_namespace, [change, change]))
+    assert ["gone" in (each.properties or {}) for each in found] == [False, False]
+    # Each looks, sets, removes if there is something to, and looks.
+    assert answered == ["GET", "POST", "POST", "GET", "GET", "POST", "GET"]
 
 
 def test_set_and_unset_at_once(place: Place) -> None:
