@@ -40,6 +40,8 @@ class BareApi:
     client: httpx.Client
     base: str
     separator: str
+    decodes_twice: bool = False
+    """Whether the server decodes the name of a table a second time, as Polaris does."""
 
     def namespaces(self, levels: Sequence[str] = ()) -> list[tuple[str, ...]]:
         """List the namespaces below one."""
@@ -58,7 +60,8 @@ class BareApi:
 
     def table(self, levels: Sequence[str], name: str) -> str:
         """Give the path of a table."""
-        return f"{self.path(levels)}/tables/{_encode(name)}"
+        written = quote(name, safe="") if self.decodes_twice else name
+        return f"{self.path(levels)}/tables/{_encode(written)}"
 
     def add_namespace(
         self, levels: Sequence[str], properties: Mapping[str, str] | None = None
@@ -172,7 +175,7 @@ def polaris_subject(folder: Path) -> Iterator[Subject]:
     with httpx.Client(
         base_url=server.uri, headers={"Authorization": f"Bearer {token}"}, timeout=60
     ) as client:
-        api = BareApi(client, f"/v1/{given['warehouse']}", "\x1f")
+        api = BareApi(client, f"/v1/{given['warehouse']}", "\x1f", decodes_twice=True)
 
         def reset() -> Mapping[Identifier, Mapping[str, str]]:
             api.clear()
