@@ -102,7 +102,12 @@ def _iceberg(folder: Path) -> Iterator[Home]:
         IcebergFixture(folder=folder) as server,
         httpx.Client(base_url=server.endpoint),
     ):
-        properties = {"endpoint": server.endpoint, "prefix": "", "root": str(folder / "lake")}
+        properties = {
+            "endpoint": server.endpoint,
+            "prefix": "",
+            "warehouses": "wh",
+            "root": str(folder / "lake"),
+        }
         with _home("iceberg", properties, ("wh", "db"), given=1) as home:
             yield home
 

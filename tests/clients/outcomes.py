@@ -38,13 +38,13 @@ class Outcomes:
         """Keep what a client's calls came to on a backend."""
         self.found.setdefault(client, {})[backend] = dict(verdicts)
 
-    def table(self) -> str:
-        """Return all outcomes as Markdown: a count for each verdict, then what is not the same."""
-        lines = []
-        for client, backends in sorted(self.found.items()):
+    def sections(self) -> dict[str, str]:
+        """Return each client's outcomes as Markdown: a count of each verdict, then what is not the same."""
+        found = {}
+        for client, backends in self.found.items():
             names = sorted(backends)
             calls = list(next(iter(backends.values())))
-            lines += [f"### {client}", "", f"| {len(calls)} calls | {' | '.join(names)} |"]
+            lines = [f"### {client}", "", f"| {len(calls)} calls | {' | '.join(names)} |"]
             lines.append("| --- |" + " --- |" * len(names))
             for kind in ("same", "better", "worse", "not ours"):
                 counts = [list(backends[name].values()).count(kind) for name in names]
@@ -53,15 +53,19 @@ class Outcomes:
                 row = [backends[name][call] for name in names]
                 if set(row) != {"same"}:
                     lines.append(f"| `{call}` | {' | '.join(row)} |")
-            lines.append("")
-        return "\n".join(lines)
+            found[client] = "\n".join(lines)
+        return found
 
     def write(self, page: Path = PAGE) -> None:
-        """Put the table into the documentation, in the place of the one before."""
+        """Put the outcomes into the documentation; clients that were not run keep theirs."""
         text = page.read_text()
         before, _, rest = text.partition(START)
-        _, _, after = rest.partition(END)
-        page.write_text(f"{before}{START}\n\n{self.table()}\n{END}{after}")
+        old, _, after = rest.partition(END)
+        parts = [f"### {part.strip()}" for part in old.split("### ")[1:]]
+        sections = {part.partition("\n")[0].removeprefix("### "): part for part in parts}
+        sections |= self.sections()
+        shown = "\n\n".join(sections[client] for client in sorted(sections))
+        page.write_text(f"{before}{START}\n\n{shown}\n\n{END}{after}")
 
 
 OUTCOMES = Outcomes()

@@ -1,6 +1,6 @@
 """What pylance's own REST client can do, call by call; runs in an interpreter of each version.
 
-python pylance_calls.py URI '["level", ...]' prints one JSON object: each call's failure, or null.
+python -m tests.clients.pylance_calls URI '["level", ...]'
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
@@ -16,16 +15,12 @@ import lance
 import lance_namespace
 import pyarrow as pa
 
+from .script import Calls, make_calls
+
 ROWS = pa.table({"id": [1, 2, 3], "x": [1.0, 2.0, 3.0]})
 KEY = next(
     key for key in ("namespace_client", "namespace") if key in signature(lance.dataset).parameters
 )
-CALLS: dict[str, Callable[[It], None]] = {}
-
-
-def call(function: Callable[[It], None]) -> Callable[[It], None]:
-    CALLS[function.__name__] = function
-    return function
 
 
 def body(rows: pa.Table) -> bytes:
@@ -60,6 +55,9 @@ class It:
 
     def create(self) -> None:
         self.ask("create_table", "CreateTableRequest", body(ROWS))
+
+
+call: Calls[It] = Calls()
 
 
 @call
@@ -205,18 +203,9 @@ def register_what_was_deregistered(it: It) -> None:
 
 
 def main(uri: str, levels: list[str]) -> None:
-    """Make all calls and print what came of each."""
     from lance.namespace import RestNamespace
 
-    found: dict[str, str | None] = {}
-    for name, function in CALLS.items():
-        it = It(RestNamespace(uri=uri), levels, f"t_{name}")
-        try:
-            function(it)
-            found[name] = None
-        except Exception as error:  # noqa: BLE001 - an outcome to compare
-            found[name] = f"{type(error).__name__}: {error}"[:300]
-    sys.stdout.write("\n" + json.dumps(found) + "\n")
+    make_calls(call, lambda name: It(RestNamespace(uri=uri), levels, name))
 
 
 if __name__ == "__main__":

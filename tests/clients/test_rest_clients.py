@@ -1,0 +1,84 @@
+"""Clients of the protocol on our server, with pylance's or their own as the control."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeAlias
+
+import pytest
+
+from lance_namespace_impls.server import ServerOptions, serving
+from tests.servers.pylance import pylance_server
+
+from .backends import BACKENDS, Home
+from .java import java_calls
+from .outcomes import compare
+from .packages import packages
+
+PROJECT = Path(__file__).parents[2]
+TIMEOUT = 900
+NEED_NAMESPACES = {"create_and_drop_namespace"}
+
+Calls: TypeAlias = Callable[[str, tuple[str, ...]], dict[str, str | None]]
+
+
+def _python(
+    module: str, wanted: tuple[str, ...], uri: str, levels: tuple[str, ...]
+) -> dict[str, str | None]:
+    """Return the calls of a module, run with packages of those versions before the installed ones."""
+    paths = [*([str(packages(*wanted))] if wanted else []), str(PROJECT)]
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.clients.{module}", uri, json.dumps(levels)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, str | None] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+CLIENTS: dict[str, Calls] = {
+    # The first that has a client of the protocol of its own, with the pyarrow that it is for; the last.
+    "pylance 1.0.0": partial(_python, "pylance_calls", ("pylance==1.0.0", "pyarrow==22.0.0")),
+    "pylance 14.0.2": partial(_python, "pylance_calls", ()),
+    "lance-ray 0.5.0": partial(_python, "ray_calls", ()),
+    "daft-lance 0.6.0": partial(_python, "daft_calls", ("daft==0.7.26", "daft-lance==0.6.0")),
+    "Java lance-core 7.0.0": partial(java_calls, "core"),
+    "Java REST client 0.7.7": partial(java_calls, "apache"),
+}
+OWN_SERVER = "Java lance-core 7.0.0"
+
+
+@cache
+def _control(client: str) -> dict[str, str | None]:
+    with TemporaryDirectory() as folder:
+        if client == OWN_SERVER:
+            return CLIENTS[client](folder, ())
+        with pylance_server(Path(folder)) as uri:
+            return CLIENTS[client](uri, ())
+
+
+@pytest.fixture(params=sorted(BACKENDS))
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
+    with BACKENDS[request.param](tmp_path) as home:
+        yield home
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("client", CLIENTS)
+def test_it_does_what_it_does_on_its_own_server(home: Home, client: str) -> None:
+    # The clients write to storage themselves, and have no credentials but those that are vended.
+    with serving(home.namespace, ServerOptions(vend_storage_options=True)) as uri:
+        ours = CLIENTS[client](uri, home.identifier)
+    not_ours = set() if home.nests else NEED_NAMESPACES
+    compare(client, home.impl, _control(client), ours, not_ours)
