@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .changes import Change, delete, merge_into
+    from .backfill import Added, add_columns
+    from .changes import Change, delete, merge_into, update
     from .failures import protocol_error_in
     from .frames import count_rows, read_table
     from .ingest import ImportResult, import_files
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from .sql import SqlCatalog, sql_catalog
 
 __all__ = [
+    "Added",
     "Change",
     "ImportResult",
     "SqlCatalog",
     "Written",
+    "add_columns",
     "count_rows",
     "delete",
     "import_files",
@@ -34,14 +37,17 @@ __all__ = [
     "protocol_error_in",
     "read_table",
     "sql_catalog",
+    "update",
     "write_table",
 ]
 
 _HOME = {
+    "Added": "backfill",
     "Change": "changes",
     "ImportResult": "ingest",
     "SqlCatalog": "sql",
     "Written": "saving",
+    "add_columns": "backfill",
     "count_rows": "frames",
     "delete": "changes",
     "import_files": "ingest",
@@ -50,6 +56,7 @@ _HOME = {
     "protocol_error_in": "failures",
     "read_table": "frames",
     "sql_catalog": "sql",
+    "update": "changes",
     "write_table": "saving",
 }
 

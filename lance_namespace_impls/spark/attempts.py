@@ -121,17 +121,19 @@ class Attempt(FragmentWriteProgress):
 
     def complete(self, fragment: FragmentMetadata, **_: Any) -> None:
         """Have the files of a fragment noted."""
-        for file in fragment.files:
-            if file.path not in self._done:
-                self._done[file.path] = self._pool.submit(self.notes.note, file.path)
+        self._note(file.path for file in fragment.files)
 
-    def finish(self, fragments: Iterable[FragmentMetadata]) -> None:
-        """Wait until all of `fragments` is noted; raise what kept a note from being written.
+    def _note(self, files: Iterable[str]) -> None:
+        for file in files:
+            if file not in self._done:
+                self._done[file] = self._pool.submit(self.notes.note, file)
+
+    def finish(self, files: Iterable[str]) -> None:
+        """Wait until all of `files` are noted; raise what kept a note from being written.
 
         pylance does not tell of a last file that is not full.
         """
-        for fragment in fragments:
-            self.complete(fragment)
+        self._note(files)
         for done in self._done.values():
             done.result()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +23,32 @@ from lance_namespace_client.errors import (
 
 from ..tables.sql import check_sql
 from . import writing
-from .failures import coded
-from .frames import read_table, target_of
+from .columns import check_fits
+from .failures import coded, decoded
+from .frames import cores_of, read_table, target_of
 from .reading import ROW_ADDRESS, pin, plan_tasks
-from .runners import SparkRunner
+from .runners import SparkRunner, quietly
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ..catalog.namespace import Namespace
+    from .reading import Pinned
     from .runners import Count
     from .writing import WritePlan
 
-__all__ = ["Change", "Matched", "NotMatched", "NotMatchedBySource", "delete", "merge_into"]
+__all__ = [
+    "Change",
+    "Matched",
+    "NotMatched",
+    "NotMatchedBySource",
+    "delete",
+    "merge_into",
+    "update",
+]
 
 _OFFSET_BITS = 32
+_OFFSETS = (1 << _OFFSET_BITS) - 1
 
 
 class Matched(Enum):
@@ -100,22 +111,128 @@ def delete(
     check_sql(where, "the condition")
     target = target_of(namespace, table)
     pinned = pin(target, filter=where)
-    # By whole fragments, as with any filter.
-    tasks = [
-        json.dumps([piece.fragment for piece in group])
-        for group in plan_tasks(pinned, cores=spark.sparkContext.defaultParallelism)
-    ]
 
     def work(task: str, count: Count) -> str:
         with coded(f"deleting from {target.name}", target.namespace.config.secrets()):
-            return json.dumps(_delete(pinned.open(), dict.fromkeys(json.loads(task), where), count))
+            fragments = _fragments(pinned.open(), json.loads(task))
+            return json.dumps(_removed((each, each.delete(where)) for each in fragments))
 
-    answers = SparkRunner(spark).run(f"delete from {target.name}", tasks, work, _quietly)
+    tasks = _by_fragments(spark, pinned)
+    answers = SparkRunner(spark).run(f"delete from {target.name}", tasks, work, quietly)
     removals = _Removals.of(answers)
     if not removals.rows:
         return Change(version=pinned.version)
     plan = _planned(target, pinned.schema, pinned.version)
     return Change(version=removals.commit(plan, []), deleted=removals.rows)
+
+
+def update(
+    spark: SparkSession,
+    namespace: Namespace,
+    table: str | Sequence[str],
+    values: Mapping[str, str],
+    where: str | None = None,
+) -> Change:
+    """Set columns of rows and return how many rows there were.
+
+    Args:
+        spark: the session.
+        namespace: what has the table.
+        table: identifier of the table; text is one name.
+        values: columns, and for each an expression in Lance's SQL; all of them see the row as it
+            was before.
+        where: the rows, as a condition in Lance's SQL, else all.
+
+    Raises:
+        TableNotFoundError: code 4.
+        TableColumnNotFoundError: code 12, the table has no such column.
+        InvalidInputError: code 13, an expression or the condition is none, or the condition holds
+            for other rows each time.
+        ConcurrentModificationError: code 14, others changed the same rows meanwhile; nothing is
+            updated.
+        InvalidTableStateError: code 19, the table has no data.
+        TableSchemaValidationError: code 20, a value does not fit its column.
+    """
+    check_sql(where or "", "the condition")
+    target = target_of(namespace, table)
+    pinned = pin(target, filter=where)
+    columns = _expressions(values, pinned)
+    plan = _planned(target, pinned.schema, pinned.version)
+
+    def work(task: str, count: Count) -> str:
+        with coded(f"updating {target.name}", target.namespace.config.secrets()):
+            fragments = _fragments(pinned.open(), json.loads(task))
+            written = writing.write_rows(plan, _rewritten(pinned, columns, fragments))
+            answer = _removed((each, each.delete(where or "true")) for each in fragments)
+            if answer["rows"] != _rows(written):
+                raise InvalidInputError(
+                    f"{target.name}: the condition holds for other rows each time; write one that "
+                    "does not depend on chance"
+                )
+            return json.dumps({**answer, "fragments": written})
+
+    try:
+        tasks = _by_fragments(spark, pinned)
+        answers = SparkRunner(spark).run(f"update {target.name}", tasks, work, quietly)
+        removals = _Removals.of(answers)
+        written = [each for answer in answers for each in json.loads(answer)["fragments"]]
+        if removals.rows:
+            return Change(version=removals.commit(plan, written), updated=removals.rows)
+    except BaseException:
+        writing.abort(plan, [])
+        raise
+    writing.abort(plan, [])
+    return Change(version=pinned.version)
+
+
+def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
+    """Return an expression for each column of the table, once Lance can plan them all."""
+    what = pinned.target.name
+    if not values:
+        raise InvalidInputError(f"{what}: there is no column to update")
+    if unknown := [name for name in values if name not in pinned.schema.names]:
+        raise TableColumnNotFoundError(
+            f"{what} has no column {', '.join(unknown)}; it has {', '.join(pinned.schema.names)}"
+        )
+    for name, expression in values.items():
+        check_sql(expression, f"the expression of column {name}")
+    columns = {name: values.get(name, f"`{name}`") for name in pinned.schema.names}
+    try:
+        scanner = pinned.open().scanner(columns=columns, filter=pinned.filter)
+        scanner.explain_plan()
+        given = scanner.projected_schema
+    except Exception as error:
+        raise pinned.target.failure(error, "updating") from error
+    check_fits(pa.schema([given.field(name) for name in values]), pinned.schema, what)
+    return columns
+
+
+def _rewritten(
+    pinned: Pinned, columns: dict[str, str], fragments: Sequence[Any]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that are updated, with their new values."""
+    from .columns import cast_batch
+
+    scanner = pinned.open().scanner(
+        columns=columns, filter=pinned.filter, fragments=fragments, blob_handling="all_binary"
+    )
+    for batch in scanner.to_batches():
+        if batch.num_rows:
+            yield cast_batch(batch, pinned.schema)
+
+
+def _by_fragments(spark: SparkSession, pinned: Pinned) -> list[str]:
+    """Return tasks of whole fragments, as JSON."""
+    plan = plan_tasks(pinned, cores=cores_of(spark), whole=True)
+    return [json.dumps([piece.fragment for piece in group]) for group in plan]
+
+
+def _fragments(dataset: Any, numbers: Iterable[int]) -> list[Any]:
+    return [dataset.get_fragment(number) for number in numbers]
+
+
+def _rows(fragments: Iterable[Mapping[str, Any]]) -> int:
+    return sum(fragment["physical_rows"] for fragment in fragments)
 
 
 def merge_into(
@@ -161,7 +278,8 @@ def merge_into(
     )
     plan = _planned(target, _schema_of(frame), pinned.version)
     try:
-        written = _Written.of(_merged(frame, held, keys, matched, new, plan))
+        with decoded():
+            written = _Written.of(_merged(frame, held, keys, matched, new, plan))
         addresses = written.addresses
         if len(set(addresses)) < len(addresses):
             raise InvalidInputError(
@@ -275,7 +393,7 @@ class _Written:
 
     @property
     def rows(self) -> int:
-        return sum(fragment["physical_rows"] for fragment in self.fragments)
+        return _rows(self.fragments)
 
     @classmethod
     def of(cls, frame: DataFrame) -> _Written:
@@ -293,42 +411,36 @@ def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> _
     """Write the deletion files of rows that have those addresses, a fragment a task."""
     by_fragment: dict[int, list[int]] = {}
     for address in addresses:
-        by_fragment.setdefault(address >> _OFFSET_BITS, []).append(address)
-    tasks = [
-        json.dumps([fragment, f"{ROW_ADDRESS} IN ({','.join(map(str, rows))})"])
-        for fragment, rows in sorted(by_fragment.items())
-    ]
-    if not tasks:
+        by_fragment.setdefault(address >> _OFFSET_BITS, []).append(address & _OFFSETS)
+    if not by_fragment:
         return _Removals(changed=[], removed=[], rows=0)
+    tasks = [json.dumps(each) for each in sorted(by_fragment.items())]
     target, location, version = plan.target, plan.location, plan.read_version
 
     def work(task: str, count: Count) -> str:
         with coded(f"merging into {target.name}", target.namespace.config.secrets()):
-            fragment, where = json.loads(task)
-            dataset = target.open(target.storage_at(location), version)
-            return json.dumps(_delete(dataset, {fragment: where}, count))
+            number, offsets = json.loads(task)
+            fragment = target.open(target.storage_at(location), version).get_fragment(number)
+            return json.dumps(_removed([(fragment, fragment.delete_rows(offsets))]))
 
-    return _Removals.of(SparkRunner(spark).run(f"merge into {target.name}", tasks, work, _quietly))
+    return _Removals.of(SparkRunner(spark).run(f"merge into {target.name}", tasks, work, quietly))
 
 
-def _delete(
-    dataset: Any, conditions: dict[int, str], count: Callable[[int], None]
-) -> dict[str, Any]:
-    """Write the deletion files of some fragments; return their new metadata, as JSON."""
+def _removed(fragments: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return what became of fragments that lost rows, as JSON.
+
+    Args:
+        fragments: each as it was, and its metadata with the new deletion file; None is no rows left.
+    """
     changed, removed, rows = [], [], 0
-    for number, where in conditions.items():
-        fragment = dataset.get_fragment(number)
-        before = fragment.count_rows()
-        after = fragment.delete(where)
+    for before, after in fragments:
+        had = before.count_rows()
+        left = 0 if after is None else after.num_rows
         if after is None:
-            removed.append(number)
-            left = 0
-        else:
-            left = after.num_rows
-            if left < before:
-                changed.append(after.to_json())
-        count(before - left)
-        rows += before - left
+            removed.append(before.fragment_id)
+        elif left < had:
+            changed.append(after.to_json())
+        rows += had - left
     return {"changed": changed, "removed": removed, "rows": rows}
 
 
@@ -360,7 +472,3 @@ class _Removals:
             )
 
         return writing.commit(plan, fragments, operation=operation, alone=alone)
-
-
-def _quietly(done: int, rows: int) -> None:
-    """Report nothing."""

@@ -21,7 +21,14 @@ from ..tables.errors import from_lance, plain_message
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["coded", "failure_answer", "protocol_error", "protocol_error_in", "raise_failure"]
+__all__ = [
+    "coded",
+    "decoded",
+    "failure_answer",
+    "protocol_error",
+    "protocol_error_in",
+    "raise_failure",
+]
 
 _IN_TRACEBACK = re.compile(
     r"lance_namespace_client\.errors\.(?P<name>\w+): (?P<message>.*) \(code \d+\)$", re.MULTILINE
@@ -80,6 +87,20 @@ def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
     kind = getattr(errors, found["name"], LanceNamespaceError)
     protocol: LanceNamespaceError = kind(found["message"])
     return protocol
+
+
+@contextmanager
+def decoded() -> Iterator[None]:
+    """Let what `coded` raised on a worker leave the driver as the protocol error that it was."""
+    try:
+        yield
+    except LanceNamespaceError:
+        raise
+    except Exception as error:
+        found = protocol_error_in(error)
+        if found is None:
+            raise
+        raise found from error
 
 
 def failure_answer(error: LanceNamespaceError) -> dict[str, Any]:

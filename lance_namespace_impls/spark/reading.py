@@ -190,7 +190,7 @@ def _version_at(dataset: Any, moment: datetime) -> int:
 
 
 def plan_tasks(
-    pinned: Pinned, tasks: int | None = None, cores: int | None = None
+    pinned: Pinned, tasks: int | None = None, cores: int | None = None, *, whole: bool = False
 ) -> list[list[Piece]]:
     """Return what each task reads: runs of neighbours, all of about one size.
 
@@ -198,12 +198,15 @@ def plan_tasks(
         pinned: what is read.
         tasks: most tasks, else as the size and the cores demand.
         cores: tasks that run at once; None where that cannot be known.
+        whole: whether a fragment is never parted among tasks, as with a filter.
     """
     fragments = pinned.open().get_fragments()
     sizes = [_size(fragment) for fragment in fragments]
     if tasks is None:
         tasks = _tasks(sum(sizes), cores)
-    if pinned.filter is not None:  # rows that are passed over are counted behind the filter
+    if (
+        whole or pinned.filter is not None
+    ):  # rows that are passed over are counted behind the filter
         groups = group_by_size(sizes, tasks)
         return [[Piece(fragments[i].fragment_id) for i in group] for group in groups]
     counts = [fragment.count_rows() for fragment in fragments]

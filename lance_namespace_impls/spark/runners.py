@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
-from .failures import protocol_error
+from .failures import protocol_error, protocol_error_in
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["Count", "Runner", "SparkRunner", "ThreadRunner", "Work"]
+__all__ = ["Count", "Runner", "SparkRunner", "ThreadRunner", "Work", "quietly"]
 
 _POLL_SECONDS = 0.1
 _WORKER_END_SECONDS = 3  # Spark gives a Python worker 2 seconds to end
@@ -27,6 +27,10 @@ Count = Callable[[int], None]
 
 Work = Callable[[str, Count], str]
 """What is done with the text of a task; it answers with another."""
+
+
+def quietly(done: int, rows: int) -> None:
+    """Report nothing."""
 
 
 class Runner(ABC):
@@ -162,7 +166,8 @@ class _Job:
         """Run the job to its end; let the caller act now and then.
 
         Raises:
-            InternalError: code 18, Spark could not run it.
+            LanceNamespaceError: what a task raised through `coded`; else code 18, Spark could not
+                run it.
         """
         self._thread.start()
         try:
@@ -176,4 +181,5 @@ class _Job:
             time.sleep(_WORKER_END_SECONDS)
             raise
         if self._failure is not None:
-            raise protocol_error(self._failure, f"{self._name}: Spark") from self._failure
+            found = protocol_error_in(self._failure)
+            raise found or protocol_error(self._failure, f"{self._name}: Spark") from self._failure

@@ -14,7 +14,7 @@ from lance_namespace_client.errors import ConcurrentModificationError
 from ..core.modes import parse_mode
 from . import writing
 from .extra import require_pyspark
-from .failures import coded
+from .failures import coded, decoded
 from .frames import target_of
 from .writing import Mode
 
@@ -97,7 +97,8 @@ def write_table(
                 "changed it, so nothing was written; look at it and try again"
             )
         tell_losses(rows, plan.schema, target.name)
-        found = frame.mapInArrow(_writer(plan), "fragments string").collect()
+        with decoded():
+            found = frame.mapInArrow(_writer(plan), "fragments string").collect()
         fragments = [fragment for row in found for fragment in json.loads(row.fragments)]
         version = writing.commit(plan, fragments)
     except BaseException:

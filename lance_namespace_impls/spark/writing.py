@@ -10,6 +10,7 @@ import json
 import uuid
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
@@ -39,7 +40,9 @@ __all__ = [
     "Target",
     "WritePlan",
     "abort",
+    "attempt_at",
     "commit",
+    "delete_rest",
     "plan_write",
     "write_rows",
 ]
@@ -191,11 +194,25 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
             over and does not need this attempt.
     """
     storage = plan.target.storage_at(plan.location)
-    attempt = Attempt(Attempts(storage, plan.job))
     rows = RowStream(plan.schema, batches)
-    try:
+    with attempt_at(plan, storage, rows) as attempt:
         fragments = _write_fragments(plan, storage, rows, attempt)
-        attempt.finish(fragments)
+        attempt.finish(file.path for fragment in fragments for file in fragment.files)
+    return [fragment.to_json() for fragment in fragments]
+
+
+@contextmanager
+def attempt_at(plan: WritePlan, storage: TableStorage, rows: RowStream) -> Iterator[Attempt]:
+    """Let a task write files; where it fails, or comes too late, the finished ones are deleted.
+
+    Args:
+        plan: the plan.
+        storage: where the table is.
+        rows: what is written; its own failure is the one that is raised.
+    """
+    attempt = Attempt(Attempts(storage, plan.job))
+    try:
+        yield attempt
         if not attempt.notes.is_open():
             raise ConcurrentModificationError(
                 f"{plan.target.name}: the write ended before this attempt at a task did"
@@ -209,7 +226,6 @@ def write_rows(plan: WritePlan, batches: Iterable[pa.RecordBatch]) -> list[dict[
         if isinstance(error, Exception):
             raise plan.target.failure(error, "writing") from error
         raise
-    return [fragment.to_json() for fragment in fragments]
 
 
 def _write_fragments(
@@ -282,9 +298,9 @@ def commit(
     except Exception as error:
         failure = _commit_failure(plan, storage, error)
         if isinstance(failure, ConcurrentModificationError):
-            _delete_rest(plan, fragments, needed=())
+            delete_rest(plan, fragments, needed=())
         raise failure from error
-    _delete_rest(plan, (), needed={file for each in fragments for file in _files(each)})
+    delete_rest(plan, (), needed={file for each in fragments for file in _files(each)})
     return version
 
 
@@ -380,25 +396,25 @@ def abort(plan: WritePlan, fragments: Fragments) -> None:
     """
     storage = plan.target.storage()
     if exists(storage):
-        _delete_rest(plan, fragments, needed=_files_since(plan, storage))
+        delete_rest(plan, fragments, needed=_files_since(plan, storage))
         return
-    _delete_rest(plan, fragments, needed=())
+    delete_rest(plan, fragments, needed=())
     # Another write may be about to fill the table that this one declared.
     if plan.declared and not Attempts(storage, plan.job).others_are_open():
         plan.target.namespace.drop_table({"id": list(plan.target.table)})
 
 
-def _delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) -> None:
-    """Delete the files of this write that are not needed; a failure is a warning.
+def delete_rest(plan: WritePlan, fragments: Fragments, needed: Collection[str]) -> None:
+    """End a write: delete its files that are not needed, and its notes; a failure is a warning.
 
     Args:
         plan: the plan.
         fragments: what is known to be written, beside what the attempts noted.
         needed: names of data files to keep.
     """
-    known = {file for fragment in fragments for file in _files(fragment)}
     try:
         attempts = Attempts(plan.target.storage_at(plan.location), plan.job)
+        known = {file for fragment in fragments for file in _files(fragment)}
         written = known | attempts.close()
         if delete_files(plan, written.difference(needed)):
             attempts.end()

@@ -1,0 +1,431 @@
+"""New columns for a table that is there, computed by many workers, in one commit of the driver.
+
+Workers write a data file with the new columns for each fragment; the files that are there stay. The
+commit is made onto the latest version: fragments that others added meanwhile are computed then, those
+from which others deleted rows are not computed again.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import evolve, frozen
+
+from lance_namespace_client.arrow import RowStream
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+)
+
+from ..tables.sql import check_sql
+from ..tables.write import commit_onto
+from . import writing
+from .columns import cast_batch, lance_schema, with_types
+from .extra import require_pyspark
+from .failures import coded, decoded
+from .frames import cores_of, read_table, target_of
+from .reading import ROW_ADDRESS, pin
+from .runners import SparkRunner, quietly
+from .typenames import parse_types
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..catalog.namespace import Namespace
+    from .reading import Pinned
+    from .runners import Count
+    from .writing import WritePlan
+
+__all__ = ["Added", "ColumnFunction", "add_columns"]
+
+ColumnFunction = Callable[[pa.RecordBatch], pa.RecordBatch]
+"""Makes the new columns of some rows, in their order."""
+
+COMMIT_ATTEMPTS = 10
+_OFFSET_BITS = 32
+
+
+@frozen(kw_only=True)
+class Added:
+    """What was added.
+
+    Attributes:
+        version: version of the table that has the columns.
+        columns: their names.
+        rows: rows that have them.
+    """
+
+    version: int
+    columns: tuple[str, ...]
+    rows: int
+
+
+def add_columns(
+    spark: SparkSession,
+    namespace: Namespace,
+    table: str | Sequence[str],
+    columns: Mapping[str, str] | ColumnFunction | DataFrame,
+    *,
+    types: str | None = None,
+    reads: Sequence[str] | None = None,
+    on: str | Sequence[str] | None = None,
+    batch_rows: int | None = None,
+) -> Added:
+    """Add columns with values to a table and return what was added.
+
+    Rows that others append meanwhile get their values too; where others compact or rewrite fragments,
+    those are computed again.
+
+    Args:
+        spark: the session.
+        namespace: what has the table.
+        table: identifier of the table; text is one name.
+        columns: an expression in Lance's SQL for each new column; or a function that makes them of a
+            ``pyarrow.RecordBatch`` and runs on the workers; or a DataFrame that has them beside the
+            key `on`: a row of the table without a row there gets null.
+        types: Arrow types of new columns, such as ``embedding:float32[768]``; for a function, of all.
+        reads: columns that the function is given, else all.
+        on: columns of the key, for a DataFrame.
+        batch_rows: most rows that the function is given at once.
+
+    Raises:
+        TableNotFoundError: code 4.
+        TableColumnNotFoundError: code 12, `reads`, `on` or `types` names a column that is not there.
+        InvalidInputError: code 13, an argument cannot be understood, the function gives other rows
+            than it was given, or several rows of the DataFrame have one key of the table.
+        ConcurrentModificationError: code 14, others changed the table's columns, or its rows all the
+            time; nothing of the columns stays.
+        InvalidTableStateError: code 19, the table has no data.
+        TableSchemaValidationError: code 20, the table has such a column, or a value does not fit.
+    """
+    require_pyspark()
+    target = target_of(namespace, table)
+    pinned = pin(target)
+    maker = _maker(spark, pinned, columns, types, reads, on, batch_rows)
+    taken = [name for name in maker.schema.names if name in pinned.schema.names]
+    if taken or not maker.schema.names:
+        raise TableSchemaValidationError(
+            f"{target.name}: "
+            + (f"it has a column {', '.join(taken)}" if taken else "there is no column to add")
+        )
+    writing.check_schema(maker.schema, target.name)
+    plan = writing.plan_write(target, pinned.schema, writing.Mode.APPEND)
+    assert plan is not None  # only EXIST_OK has nothing to do
+    try:
+        with decoded():
+            version, rows, files = _commit(maker, evolve(plan, read_version=pinned.version))
+    except BaseException:
+        writing.abort(plan, [])
+        raise
+    writing.delete_rest(plan, (), needed=files)
+    return Added(version=version, columns=tuple(maker.schema.names), rows=rows)
+
+
+def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
+    """Make and commit the columns; return the version, its rows, and the new data files."""
+    import lance
+
+    target = plan.target
+    storage = target.storage_at(plan.location)
+    columns = target.open(storage, plan.read_version).lance_schema
+    made: dict[int, Mapping[str, Any]] = {}
+    for left in reversed(range(COMMIT_ATTEMPTS)):
+        dataset = target.open(storage)
+        if dataset.lance_schema != columns:
+            raise ConcurrentModificationError(
+                f"{target.name}: others changed its columns since version {plan.read_version}, so "
+                "nothing was added; look at it and try again"
+            )
+        version = int(dataset.version)
+        there = {each.fragment_id: each.metadata.to_json() for each in dataset.get_fragments()}
+        lacking = [
+            number
+            for number, fragment in there.items()
+            if number not in made or made[number]["onto"] != _paths(fragment)
+        ]
+        if lacking:
+            answers = maker.make(evolve(plan, read_version=version), lacking)
+            made.update((answer["fragment"], answer) for answer in answers)
+        if not there:
+            dataset.add_columns(maker.schema)  # no rows, so nothing but metadata
+            return int(dataset.version), 0, set()
+        new = {number: made[number]["files"] for number in there}
+        merged = [
+            lance.FragmentMetadata.from_json(
+                json.dumps({**fragment, "files": [*fragment["files"], *new[number]]})
+            )
+            for number, fragment in there.items()
+        ]
+        schema = pickle.loads(base64.b64decode(made[next(iter(there))]["schema"]))
+        change = lance.Transaction(version, lance.LanceOperation.Merge(merged, schema))
+        try:
+            committed = commit_onto(storage, change)
+        except Exception as error:
+            failure = target.failure(error, "committing to")
+            if not left or not isinstance(failure, ConcurrentModificationError):
+                raise failure from error
+            continue
+        rows = sum(fragment.num_rows for fragment in merged)
+        return committed, rows, {file["path"] for files in new.values() for file in files}
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _paths(fragment: Mapping[str, Any]) -> list[str]:
+    return [file["path"] for file in fragment["files"]]
+
+
+class _Maker(ABC):
+    """Makes the new columns of fragments.
+
+    Args:
+        spark: the session.
+        schema: the new columns.
+    """
+
+    def __init__(self, spark: SparkSession, schema: pa.Schema) -> None:
+        self._spark = spark
+        self.schema = schema
+
+    @abstractmethod
+    def make(self, plan: WritePlan, fragments: Sequence[int]) -> list[dict[str, Any]]:
+        """Write the columns of fragments of the plan's version; return what `_write` does."""
+
+
+class _ByFragment(_Maker):
+    """Makes them of the columns of each fragment, a fragment a task.
+
+    Args:
+        spark: the session.
+        schema: the new columns.
+        scan: how the fragment is read: arguments of pylance's scanner.
+        function: what makes the columns of what is read; None where it is them.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        schema: pa.Schema,
+        scan: Mapping[str, Any],
+        function: ColumnFunction | None,
+    ) -> None:
+        super().__init__(spark, schema)
+        self._scan = scan
+        self._function = function
+
+    def make(self, plan: WritePlan, fragments: Sequence[int]) -> list[dict[str, Any]]:
+        """Write the columns of fragments of the plan's version."""
+        scan, function, schema, target = self._scan, self._function, self.schema, plan.target
+
+        def work(task: str, count: Count) -> str:
+            with coded(f"adding columns to {target.name}", target.namespace.config.secrets()):
+                number = int(task)
+                dataset = target.open(target.storage_at(plan.location), plan.read_version)
+                read = dataset.get_fragment(number).scanner(**scan).to_batches()
+                made = (_applied(function, batch, schema) for batch in read if batch.num_rows)
+                batches = (cast_batch(batch, schema) for batch in made)
+                return json.dumps(_write(plan, dataset, number, schema, batches))
+
+        name = f"add columns to {target.name}"
+        tasks = [str(number) for number in fragments]
+        return [
+            json.loads(answer)
+            for answer in SparkRunner(self._spark).run(name, tasks, work, quietly)
+        ]
+
+
+class _ByKey(_Maker):
+    """Takes them from a DataFrame, by a key that the table has too.
+
+    Args:
+        schema: the new columns.
+        frame: the DataFrame.
+        keys: columns of the key.
+    """
+
+    def __init__(self, schema: pa.Schema, frame: DataFrame, keys: Sequence[str]) -> None:
+        super().__init__(frame.sparkSession, schema)
+        self._frame = frame
+        self._keys = list(keys)
+
+    def make(self, plan: WritePlan, fragments: Sequence[int]) -> list[dict[str, Any]]:
+        """Write the columns of fragments of the plan's version."""
+        from pyspark.sql import functions
+
+        schema, target, shown = self.schema, plan.target, ", ".join(self._keys)
+        held = read_table(
+            self._spark,
+            target.namespace,
+            list(target.table),
+            columns=[*self._keys, ROW_ADDRESS],
+            version=plan.read_version,
+        )
+        place = functions.shiftright(functions.col(ROW_ADDRESS), _OFFSET_BITS)
+        tasks = min(len(fragments), 4 * (cores_of(self._spark) or 16))
+        joined = (
+            held.where(place.isin(list(fragments)))
+            .join(self._frame, self._keys, "left")
+            .select(ROW_ADDRESS, *schema.names)
+            .repartition(tasks, place)
+            .sortWithinPartitions(ROW_ADDRESS)
+        )
+
+        def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            with coded(f"adding columns to {target.name}", target.namespace.config.secrets()):
+                dataset = target.open(target.storage_at(plan.location), plan.read_version)
+                for number, run in _runs(batches, target.name, shown):
+                    rows = (cast_batch(batch, schema) for batch in run)
+                    answer = json.dumps(_write(plan, dataset, number, schema, rows))
+                    yield pa.record_batch({"answer": [answer]})
+
+        found = joined.mapInArrow(write, "answer string").collect()
+        return [json.loads(row.answer) for row in found]
+
+
+def _maker(
+    spark: SparkSession,
+    pinned: Pinned,
+    columns: Mapping[str, str] | ColumnFunction | DataFrame,
+    types: str | None,
+    reads: Sequence[str] | None,
+    on: str | Sequence[str] | None,
+    batch_rows: int | None,
+) -> _Maker:
+    """Return what makes the columns, once it is known that it can."""
+    from pyspark.sql import DataFrame
+
+    keys = [on] if isinstance(on, str) else list(on or ())
+    what = pinned.target.name
+    for name in (*keys, *(reads or ())):
+        if name not in pinned.schema.names:
+            raise TableColumnNotFoundError(
+                f"{what} has no column {name}; it has {', '.join(pinned.schema.names)}"
+            )
+    if isinstance(columns, Mapping):
+        schema = with_types(_planned(pinned, columns), types)
+        return _ByFragment(spark, schema, _scan_of(columns), None)
+    if isinstance(columns, DataFrame):
+        if not keys or not set(keys) <= set(columns.columns):
+            raise InvalidInputError(
+                f"{what}: name the columns of the key with on=; the DataFrame and the table must have "
+                "them"
+            )
+        rest = columns.drop(*keys)
+        return _ByKey(lance_schema(rest.schema, types), columns, keys)
+    if not callable(columns):
+        raise InvalidInputError(
+            f"{what}: columns is a dict of expressions, a function or a DataFrame"
+        )
+    schema = pa.schema(list(parse_types(types or "").items()))
+    if not schema.names:
+        raise InvalidInputError(
+            f"{what}: name the columns that the function makes with types=, such as 'score:float64'"
+        )
+    wanted = list(reads) if reads else None
+    read = {"columns": wanted, "batch_size": batch_rows, "blob_handling": "all_binary"}
+    return _ByFragment(spark, schema, read, columns)
+
+
+def _scan_of(expressions: Mapping[str, str]) -> dict[str, Any]:
+    # pylance scans nothing for constants alone.
+    return {"columns": dict(expressions), "with_row_address": True}
+
+
+def _planned(pinned: Pinned, expressions: Mapping[str, str]) -> pa.Schema:
+    for name, expression in expressions.items():
+        check_sql(expression, f"the expression of column {name[:100]!r}")
+        if not expression.strip():
+            raise InvalidInputError(f"the expression of column {name!r} is empty")
+    if not expressions:
+        return pa.schema([])
+    try:
+        scanner = pinned.open().scanner(**_scan_of(expressions))
+        scanner.explain_plan()
+        found = scanner.projected_schema
+        return pa.schema([found.field(name).with_nullable(True) for name in expressions])
+    except Exception as error:
+        raise pinned.target.failure(error, "adding columns to") from error
+
+
+def _applied(
+    function: ColumnFunction | None, batch: pa.RecordBatch, schema: pa.Schema
+) -> pa.RecordBatch:
+    if function is None:
+        return batch
+    made = function(batch)
+    if not isinstance(made, pa.RecordBatch):
+        raise InvalidInputError(
+            f"the function gives a {type(made).__name__}, not a pyarrow.RecordBatch"
+        )
+    if made.num_rows != batch.num_rows:
+        raise InvalidInputError(
+            f"the function gives {made.num_rows} rows for {batch.num_rows}; it must give one for each"
+        )
+    if set(made.schema.names) != set(schema.names):
+        raise TableSchemaValidationError(
+            f"the function gives the columns {', '.join(made.schema.names)}; types= names "
+            f"{', '.join(schema.names)}"
+        )
+    return made
+
+
+def _write(
+    plan: WritePlan,
+    dataset: Any,
+    number: int,
+    schema: pa.Schema,
+    batches: Iterable[pa.RecordBatch],
+) -> dict[str, Any]:
+    """Write the new columns of a fragment; return its new data files, as JSON."""
+    fragment = dataset.get_fragment(number)
+    before = [file.path for file in fragment.data_files()]
+    rows = RowStream(schema, batches)
+    storage = plan.target.storage_at(plan.location)
+    with writing.attempt_at(plan, storage, rows) as attempt:
+        merged, whole = fragment.merge_columns(rows.reader())
+        files = [file for file in merged.to_json()["files"] if file["path"] not in before]
+        attempt.finish(file["path"] for file in files)
+    return {
+        "fragment": number,
+        "onto": before,
+        "files": files,
+        "schema": base64.b64encode(pickle.dumps(whole)).decode(),
+    }
+
+
+def _runs(
+    batches: Iterable[pa.RecordBatch], what: str, keys: str
+) -> Iterator[tuple[int, Iterator[pa.RecordBatch]]]:
+    """Part rows that are sorted by their address into those of each fragment.
+
+    Raises:
+        InvalidInputError: code 13, an address is there twice.
+    """
+    import numpy as np
+
+    def pieces() -> Iterator[tuple[int, pa.RecordBatch]]:
+        last = -1
+        for batch in batches:
+            index = batch.schema.get_field_index(ROW_ADDRESS)
+            places = batch.column(index).to_numpy()
+            if np.any(np.diff(places, prepend=last) <= 0):
+                raise InvalidInputError(
+                    f"{what}: several rows of the DataFrame have the key of one row of the table; "
+                    f"leave one for each {keys}"
+                )
+            last = places[-1] if len(places) else last
+            numbers, starts = np.unique(places >> _OFFSET_BITS, return_index=True)
+            ends = [*starts[1:], len(places)]
+            for number, start, end in zip(numbers, starts, ends, strict=True):
+                yield int(number), batch.slice(start, end - start)
+
+    for number, run in groupby(pieces(), key=lambda piece: piece[0]):
+        yield number, (batch for _, batch in run)

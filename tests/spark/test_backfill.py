@@ -1,0 +1,191 @@
+"""`add_columns`: new columns computed by many workers, in one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    LanceNamespaceError,
+    TableColumnNotFoundError,
+    TableNotFoundError,
+    TableSchemaValidationError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import Added, add_columns, backfill
+from tests.spark.conftest import Lake
+
+
+@pytest.fixture
+def table(lake: Lake) -> Lake:
+    lake.put("t", pa.table({"a": range(100), "s": ["x"] * 100}), max_rows_per_file=30)
+    lake.dataset("t").delete("a % 10 = 3")
+    return lake
+
+
+def rows_of(lake: Lake) -> list[dict[str, Any]]:
+    return sorted(lake.dataset("t").to_table().to_pylist(), key=lambda row: row["a"])
+
+
+def notes(lake: Lake) -> list[Path]:
+    return list(Path(lake.path("t"), "_transactions").glob("*/"))
+
+
+def vectors(batch: pa.RecordBatch) -> pa.RecordBatch:
+    a = batch.column(0)
+    pairs = [[n, n / 2] for n in a.to_pylist()]
+    return pa.record_batch({"v": pairs, "twice": pc.multiply(a, 2)})
+
+
+def test_a_function_makes_columns_of_the_ones_that_it_reads(table: Lake, spark: Any) -> None:
+    before = table.data_files("t")
+    added = add_columns(
+        spark,
+        connect("dir", table.properties),
+        "t",
+        vectors,
+        types="v:float32[2], twice:int64",
+        reads=["a"],
+        batch_rows=7,
+    )
+    assert added == Added(version=3, columns=("v", "twice"), rows=90)
+    expected = [
+        {"a": n, "s": "x", "v": [n, n / 2], "twice": 2 * n} for n in range(100) if n % 10 != 3
+    ]
+    assert rows_of(table) == expected
+    assert table.dataset("t").schema.field("v").type == pa.list_(pa.float32(), 2)
+    assert len(table.data_files("t") - before) == 4
+    assert notes(table) == []
+
+
+def test_expressions_make_columns(table: Lake, spark: Any) -> None:
+    namespace = connect("dir", table.properties)
+    add_columns(spark, namespace, ["t"], {"b": "a * 2", "c": "concat(s, 'y')"}, types="b:int32")
+    assert rows_of(table)[5] == {"a": 6, "s": "x", "b": 12, "c": "xy"}
+    assert table.dataset("t").schema.field("b").type == pa.int32()
+
+
+def test_a_frame_gives_values_by_key_and_null_to_the_others(table: Lake, spark: Any) -> None:
+    frame = spark.range(50, 500, 1, 3).selectExpr(
+        "int(id) AS a", "array(id / 2.0D) AS v", "'n' AS n"
+    )
+    add_columns(spark, connect("dir", table.properties), "t", frame, on="a", types="v:float32[1]")
+    expected = [
+        {
+            "a": n,
+            "s": "x",
+            "v": [n / 2] if n >= 50 else None,
+            "n": "n" if n >= 50 else None,
+        }
+        for n in range(100)
+        if n % 10 != 3
+    ]
+    assert rows_of(table) == expected
+    assert notes(table) == []
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[int]:
+    """Act before the first commit; return the list that fills with the versions committed onto."""
+    real, versions = backfill.commit_onto, []
+
+    def commit(storage: Any, change: Any) -> int:
+        if not versions:
+            act()
+        versions.append(change.read_version)
+        return real(storage, change)
+
+    monkeypatch.setattr(backfill, "commit_onto", commit)
+    return versions
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+def test_rows_that_others_append_delete_or_compact_meanwhile_are_whole(
+    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch, by_key: bool
+) -> None:
+    def theirs() -> None:
+        table.put("t", pa.table({"a": [200, 201], "s": ["theirs"] * 2}), mode="append")
+        table.dataset("t").delete("a = 5 OR a = 50")
+
+    versions = meanwhile(monkeypatch, theirs)
+    namespace = connect("dir", table.properties)
+    frame = spark.range(300).selectExpr("id AS a", "id + 1 AS b")
+    made: Any = frame if by_key else {"b": "a + 1"}
+    added = add_columns(spark, namespace, "t", made, on="a" if by_key else None)
+    assert (added.version, added.rows, versions) == (5, 90, [2, 4])
+    kept = [n for n in range(100) if n % 10 != 3 and n not in (5, 50)] + [200, 201]
+    assert [(row["a"], row["b"]) for row in rows_of(table)] == [(n, n + 1) for n in kept]
+
+    versions = meanwhile(monkeypatch, lambda: table.dataset("t").optimize.compact_files())
+    add_columns(spark, namespace, "t", {"c": "a + 2"})
+    assert versions == [5, 7]
+    assert [(row["a"], row["c"]) for row in rows_of(table)] == [(n, n + 2) for n in kept]
+    assert notes(table) == []
+
+
+def test_other_columns_meanwhile_are_a_conflict_and_nothing_stays(
+    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meanwhile(monkeypatch, lambda: table.dataset("t").add_columns({"theirs": "1"}))
+    with pytest.raises(ConcurrentModificationError, match="others changed its columns"):
+        add_columns(spark, connect("dir", table.properties), "t", {"b": "a + 1"})
+    assert table.dataset("t").schema.names == ["a", "s", "theirs"]
+    held = {file.path for each in table.dataset("t").get_fragments() for file in each.data_files()}
+    assert table.data_files("t") == held
+    assert notes(table) == []
+
+
+def test_a_table_without_rows_gets_the_columns(lake: Lake, spark: Any) -> None:
+    lake.put("t", pa.table({"a": pa.array([], pa.int64())}))
+    added = add_columns(spark, connect("dir", lake.properties), "t", {"b": "a + 1"})
+    assert (added.rows, lake.dataset("t").schema.names) == (0, ["a", "b"])
+
+
+def fails_late(batch: pa.RecordBatch) -> pa.RecordBatch:
+    if batch.column(0)[0].as_py() > 80:
+        raise ValueError("no model for this row")
+    return pa.record_batch({"b": batch.column(0)})
+
+
+@pytest.mark.parametrize(
+    ("table_name", "columns", "more", "error"),
+    [
+        ("nowhere", {"b": "a"}, {}, TableNotFoundError),
+        ("t", {}, {}, TableSchemaValidationError),
+        ("t", {"a": "1"}, {}, TableSchemaValidationError),
+        ("t", {"b.c": "1"}, {}, TableSchemaValidationError),
+        ("t", {"b": "nothing(a)"}, {}, InvalidInputError),
+        ("t", {"b": ""}, {}, InvalidInputError),
+        ("t", vectors, {}, InvalidInputError),
+        ("t", vectors, {"types": "v:float32[2]"}, TableSchemaValidationError),
+        ("t", vectors, {"types": "v:float32[2]", "reads": ["z"]}, TableColumnNotFoundError),
+        ("t", lambda batch: batch.slice(1), {"types": "b:int64"}, InvalidInputError),
+        ("t", lambda batch: None, {"types": "b:int64"}, InvalidInputError),
+        ("t", fails_late, {"types": "b:int64", "batch_rows": 5}, LanceNamespaceError),
+        ("t", {"b": "a * 1000"}, {"types": "b:int8"}, TableSchemaValidationError),
+        ("t", "frame", {}, InvalidInputError),
+        ("t", "frame", {"on": "z"}, TableColumnNotFoundError),
+        ("t", "twice", {"on": "a"}, InvalidInputError),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_added_says_why_and_leaves_nothing(
+    table: Lake,
+    spark: Any,
+    table_name: str,
+    columns: Any,
+    more: dict[str, Any],
+    error: type[LanceNamespaceError],
+) -> None:
+    if isinstance(columns, str):
+        frame = spark.range(10).selectExpr("id AS a", "id AS b")
+        columns = frame.union(frame) if columns == "twice" else frame
+    files = table.data_files("t")
+    with pytest.raises(error):
+        add_columns(spark, connect("dir", table.properties), table_name, columns, **more)
+    assert (table.dataset("t").version, table.data_files("t"), notes(table)) == (2, files, [])
