@@ -131,7 +131,7 @@ def add_columns(
 
 
 def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
-    """Make and commit the columns; return the version, its rows, and the new data files."""
+    """Commit the columns, once they are computed; return the version, its rows, and the new data files."""
     import lance
 
     target = plan.target
