@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .commits import CommitOperations
+from .clone import TableClones
 from .describe import TableDescriptions
-from .listing import TableListings
 from .namespaces import NamespaceOperations
 
 __all__ = ["CatalogNamespace"]
@@ -12,9 +11,8 @@ __all__ = ["CatalogNamespace"]
 
 class CatalogNamespace(
     NamespaceOperations,
-    TableListings,
     TableDescriptions,
-    CommitOperations,
+    TableClones,
     abstract=True,
 ):
     """The base class of a backend; `CatalogBase` has the primitives that it implements."""

@@ -31,6 +31,7 @@ from ..tables.context import ORDER_BY, REPLACE
 from ..tables.lance_types import sql_type_name, to_lance_schema
 from .access import media_type
 from .answers import Reply, error_reply, json_reply
+from .clones import CLONE_TABLE
 from .requests import Headers
 
 __all__ = ["DATABASE_HEADER", "Databases", "Dialect"]
@@ -152,6 +153,8 @@ class Dialect(NamedTuple):
             request.id = [*above, *(request.id or ())]
         if getattr(request, "new_namespace_id", None) is not None:
             request.new_namespace_id = [*above, *request.new_namespace_id]
+        if operation is CLONE_TABLE:
+            request.near = tuple(above)
         if operation.name == "DescribeTable":
             request.load_detailed_metadata = True
         return operation, request

@@ -11,11 +11,12 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Operation
 
-from ..core.identifiers import Identifier, parse_identifier
+from ..core.identifiers import ROOT, Identifier, parse_identifier
 from ..tables.align import aligned
 from .answers import Reply, Vend, reply
 from .call import Call
 from .callers import Authentication, Caller, Credentials
+from .clones import CLONE_TABLE, clone
 from .guard import Guard
 from .lancedb import Databases
 from .options import ServerOptions
@@ -126,6 +127,9 @@ class Performer:
         caller: Caller | None,
     ) -> Any:
         self._options.reach.check(operation, request, self._namespace)
+        if operation is CLONE_TABLE:
+            with self._options.reach.bounds():
+                return self._clone(request, caller)
         method = getattr(self._namespace, operation.method_name)
         with self._options.reach.bounds():
             if rows is None and self._guard is not None:
@@ -133,6 +137,16 @@ class Performer:
             if rows is None:
                 return method(request)
             return _with_rows(method, request, rows, self._options.limits.batch_bytes)
+
+    def _clone(self, request: Any, caller: Caller | None) -> Any:
+        policy = self._options.policies
+        return clone(
+            self._namespace,
+            request,
+            lambda table: policy is None or policy.allows(caller, Action.READ, table),
+            # A place may be that of any table.
+            may_name=policy is None or policy.allows_all(caller, Action.MANAGE, ROOT),
+        )
 
     def _reply(
         self, operation: Operation[Any, Any], request: Any, answer: Any, caller: Caller | None

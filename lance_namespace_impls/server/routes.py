@@ -10,15 +10,24 @@ from urllib.parse import unquote
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.operations import OPERATIONS, Operation
 
+from .clones import CLONE_TABLE
+
 __all__ = ["Endpoint", "Found", "RouteTable"]
 
 # Routes beside those of the protocol, by which clients mean an operation of it.
-OTHER_ROUTES = (
+OTHER_ROUTES: tuple[tuple[str, str, Operation[Any, Any]], ...] = (
     # LanceDB's; nothing of an index stays in memory between two requests: to warm one is to see that
     # it is there.
-    ("POST", "/v1/table/{id}/index/{index_name}/prewarm", "DescribeTableIndexStats"),
+    (
+        "POST",
+        "/v1/table/{id}/index/{index_name}/prewarm",
+        OPERATIONS["DescribeTableIndexStats"],
+    ),
+    (CLONE_TABLE.http_method, CLONE_TABLE.path, CLONE_TABLE),
     # What declaring a table was called before; pylance 1 writes new tables by it.
-    ("POST", "/v1/table/{id}/create-empty", "DeclareTable"),
+    ("POST", "/v1/table/{id}/create-empty", OPERATIONS["DeclareTable"]),
+    # lance-core up to 7 asks so.
+    ("GET", "/v1/table/{id}/tags/list", OPERATIONS["ListTableTags"]),
 )
 
 
@@ -65,8 +74,8 @@ class RouteTable:
             for name in operation.names:
                 self._names[f"/{name}"] = {"POST": Endpoint(operation, by_name=True)}
                 self._templates.append(f"POST /{name}")
-        for method, path, name in OTHER_ROUTES:
-            self._add(OPERATIONS[name], method, path)
+        for method, path, operation in OTHER_ROUTES:
+            self._add(operation, method, path)
 
     def _add(self, operation: Operation[Any, Any], method: str, path: str) -> None:
         node = self._root

@@ -24,8 +24,6 @@ DATABASE = "tests"
 QUIET = {"retry_config": {"retries": 0}}
 # The remote client refuses these itself, whatever the server.
 CLIENTS_OWN = {"to_arrow", "to_pandas", "uses_v2_manifest_paths"}
-# The route that the client uses is none of the protocol's, and the location is anybody's.
-NOT_SERVED = {"clone_table"}
 NEED_NAMESPACES = {"create_namespace", "tables_in_a_namespace"}
 
 
@@ -65,7 +63,7 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
     )
     ours = call_all(db)
     not_ours = CLIENTS_OWN | (set() if home.nests else NEED_NAMESPACES)
-    compare("lancedb (Python)", home.impl, _embedded(), ours, not_ours, NOT_SERVED)
+    compare("lancedb (Python)", home.impl, _embedded(), ours, not_ours)
     # 77 of 86 are asked for: as large a share of these calls.
     assert sum(each is None for each in ours.values()) >= len(ours) * 77 / 86
 
@@ -73,7 +71,7 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
 @pytest.mark.skipif(not has_node(), reason="Node and npm are not installed")
 def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
     ours = node_calls(f"db://{DATABASE}", address)
-    compare("@lancedb/lancedb (Node)", home.impl, _embedded_node(), ours, set(), NOT_SERVED)
+    compare("@lancedb/lancedb (Node)", home.impl, _embedded_node(), ours, set())
 
 
 def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -> None:

@@ -1,0 +1,146 @@
+"""Clones of tables: what LanceDB's clients ask for, and the protocol has no operation of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from lance_namespace_client.errors import (
+    LanceNamespaceError,
+    PermissionDeniedError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_client.models import CreateTableResponse
+
+from ..core.confinement import is_within
+from ..core.errors import about
+from ..core.identifiers import ROOT, Identifier, parse_identifier, subject_of
+from ..core.storage import TableStorage
+from .commits import CommitOperations
+from .entry import TableEntry
+from .listing import TableListings
+
+__all__ = ["TableClones"]
+
+
+class TableClones(TableListings, CommitOperations, abstract=True):
+    """Clones of tables."""
+
+    def clone_table(
+        self,
+        request: Any,
+        source: str,
+        *,
+        version: int | str | None = None,
+        is_shallow: bool = True,
+        near: Identifier = ROOT,
+        may_read: Callable[[Identifier], bool] = lambda identifier: True,
+        may_name: bool = True,
+    ) -> CreateTableResponse:
+        """Create a table with the rows that another has.
+
+        Args:
+            request: has the new table's `id`.
+            source: location of the other: of a table of this catalog, or below one that is allowed.
+            version: number or tag of its version; the latest unless given.
+            is_shallow: whether the new table reads the files of the other where they are.
+            near: namespace in which the other is looked for first, whatever its name.
+            may_read: returns whether the caller may read a table of this catalog.
+            may_name: whether the caller may name allowed locations that are no table's.
+
+        Raises:
+            TableAlreadyExistsError: code 5, there is a table of the new name.
+            PermissionDeniedError: code 15, the source is nothing that the caller may read.
+        """
+        identifier = parse_identifier(request.id)
+        subject = subject_of("CloneTable", identifier)
+        self.check_identifier("CreateTable", request)
+        if (reason := self.capabilities.reason("CreateTable")) is not None:
+            raise UnsupportedError(reason, subject=subject)
+        try:
+            with about(subject):
+                found = self._source(source, near, may_read, may_name=may_name)
+                return self._clone(identifier, found, version, is_shallow=is_shallow)
+        except LanceNamespaceError:
+            raise
+        except Exception as error:
+            raise self.translate(error, subject) from error
+
+    def _clone(
+        self,
+        identifier: Identifier,
+        source: TableStorage,
+        version: int | str | None,
+        *,
+        is_shallow: bool,
+    ) -> CreateTableResponse:
+        from ..tables.clone import clone
+        from ..tables.dataset import open_dataset
+
+        schema = open_dataset(source, version=version).schema
+        place = self.place_of(identifier, {}, declaring=False)
+        entry = self.add_table_for(identifier, place.location, {}, schema)
+        with self.initial_write_lock(entry, wait=False), self._rolled_back_on_failure(entry):
+            if place.has_remains:
+                self.clear_place(entry)
+            made = clone(source, self.storage_of(entry), version=version, is_shallow=is_shallow)
+            self.adopt_versions(entry)
+        self.data_written(entry)
+        return self._created(entry, made)
+
+    def _source(
+        self,
+        location: str,
+        near: Identifier,
+        may_read: Callable[[Identifier], bool],
+        *,
+        may_name: bool,
+    ) -> TableStorage:
+        for entry in self._tables_at(location, near):
+            if may_read(entry.id):
+                return self.storage_of(entry)
+        bounds = self._bounds()
+        allowed = bounds is None or any(is_within(location, p) for p in bounds.allowed_locations)
+        if may_name and allowed:
+            return TableStorage(location=location, options=self.config.storage)
+        raise PermissionDeniedError(
+            f"there is no table at {location[:200]!r} that you may read; clone from the location of "
+            "a table of this catalog, or have the operator allow it (--allow-location)"
+        )
+
+    def _tables_at(self, location: str, near: Identifier) -> Iterator[TableEntry]:
+        """Return the tables whose data is at a location.
+
+        Elsewhere than `near` only those are looked at whose names are part of the location.
+        """
+        last = _last_level(location)
+        found = self._walk(near, ROOT, include_declared=True, is_whole=True)
+        yield from self._at(location, found)
+        if near == ROOT:
+            return
+        try:
+            found = self._walk(ROOT, ROOT, include_declared=True, is_whole=True)
+            yield from self._at(location, (each for each in found if each[-1] in last))
+        except UnsupportedError:
+            return  # a catalog whose root cannot be listed
+
+    def _at(self, location: str, identifiers: Iterator[Identifier]) -> Iterator[TableEntry]:
+        for identifier in identifiers:
+            try:
+                entry = self.find_table(identifier)
+            except TableNotFoundError:
+                continue  # it went between listing and loading
+            if _is_same(entry.location, location):
+                yield entry
+
+
+def _last_level(location: str) -> str:
+    return unquote(location.rstrip("/").rpartition("/")[2])
+
+
+def _is_same(location: str, other: str) -> bool:
+    if _last_level(location) != _last_level(other):
+        return False
+    return is_within(location, other) and is_within(other, location)

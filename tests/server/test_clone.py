@@ -1,0 +1,133 @@
+"""LanceDB's clone_table: from what the caller may read, and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.server import Reach, ServerOptions, serving
+from tests.servers.http_client import http_client
+
+ROWS = pa.table({"id": [1, 2, 3]})
+HEADER = {"x-lancedb-database": "mine"}
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> Iterator[Namespace]:
+    with connect("memory", {"root": str(tmp_path / "lake")}) as namespace:
+        for name in ("mine", "other"):
+            namespace.create_namespace({"id": [name]})
+            namespace.create_table({"id": [name, "t"]}, ROWS)
+        yield namespace
+
+
+def ask(namespace: Namespace, options: ServerOptions, source: str, **more: Any) -> tuple[int, Any]:
+    headers = more.pop("headers", HEADER)
+    with serving(namespace, options) as address, http_client(address) as http:
+        body = {"source_location": source, "is_shallow": True, **more}
+        answer = http.post("/v1/table/copy/clone", json=body, headers=headers)
+    return answer.status_code, answer.json()
+
+
+def place(namespace: Namespace, *identifier: str) -> str:
+    location = namespace.describe_table({"id": list(identifier)}).location
+    assert location is not None
+    return location
+
+
+@pytest.mark.parametrize("is_shallow", [True, False])
+@pytest.mark.parametrize("near", ["mine", "other"])
+def test_a_table_of_the_catalog_is_cloned(
+    namespace: Namespace, near: str, is_shallow: bool
+) -> None:
+    source = place(namespace, near, "t")
+    status, answer = ask(namespace, ServerOptions(), source, is_shallow=is_shallow)
+    assert (status, answer["version"]) == (200, 1)
+    copy = ["mine", "copy"]
+    assert answer["location"] == place(namespace, *copy) != source
+    namespace.delete_from_table({"id": copy, "predicate": "id = 1"})
+    assert namespace.count_table_rows({"id": copy}).count == 2
+    assert namespace.count_table_rows({"id": [near, "t"]}).count == 3
+    namespace.drop_table({"id": copy})
+    assert lance.dataset(source).to_table() == ROWS
+
+
+def test_a_version_or_a_tag_is_cloned(namespace: Namespace) -> None:
+    table = {"id": ["mine", "t"]}
+    namespace.create_table_tag({**table, "tag": "first", "version": 1})
+    namespace.delete_from_table({**table, "predicate": "id = 1"})
+    source = place(namespace, "mine", "t")
+    for chosen, rows in (({}, 2), ({"source_version": 1}, 3), ({"source_tag": "first"}, 3)):
+        assert ask(namespace, ServerOptions(), source, **chosen)[0] == 200
+        assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == rows
+        namespace.drop_table({"id": ["mine", "copy"]})
+    for wrong, code in (
+        ({"source_version": 9}, 11),
+        ({"source_tag": "no"}, 8),
+        ({"source_version": 1, "source_tag": "first"}, 13),
+        ({"source_version": "1"}, 13),
+    ):
+        assert ask(namespace, ServerOptions(), source, **wrong)[1]["code"] == code
+    assert namespace.list_tables({"id": ["mine"]}).tables == ["t"]
+
+
+def test_a_taken_name_is_refused_and_kept(namespace: Namespace) -> None:
+    namespace.create_table({"id": ["mine", "copy"]}, ROWS.slice(0, 1))
+    status, answer = ask(namespace, ServerOptions(), place(namespace, "mine", "t"))
+    assert (status, answer["code"]) == (400, 5)
+    assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 1
+
+
+def test_other_places_are_cloned_where_the_operator_allows_them(
+    namespace: Namespace, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    source = str(elsewhere / "t.lance")
+    lance.write_dataset(ROWS, source)
+    options = ServerOptions(reach=Reach(locations=[str(elsewhere)]))
+    inside = place(namespace, "mine", "t")
+    for wrong in (source, f"{inside}/../../../elsewhere/t.lance", inside[:-1], "", "s3://b/t"):
+        status, answer = ask(namespace, ServerOptions(), wrong)
+        assert (status, answer["code"]) == (403, 15), wrong
+        assert "\n" not in answer["error"]
+    assert namespace.list_tables({"id": ["mine"]}).tables == ["t"]
+    assert ask(namespace, options, source)[0] == 200
+    assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
+
+
+class MineAlone:
+    """Lets callers do everything below ``mine``, and nothing elsewhere."""
+
+    def allows(self, caller: Any, action: Any, identifier: tuple[str, ...]) -> bool:
+        return identifier[:1] == ("mine",)
+
+    allows_all = allows
+
+    def allows_some(self, caller: Any, action: Any, identifier: tuple[str, ...]) -> bool:
+        return identifier[:1] in ((), ("mine",))
+
+
+def test_a_policy_decides_what_may_be_cloned(namespace: Namespace, tmp_path: Path) -> None:
+    lance.write_dataset(ROWS, str(tmp_path / "free" / "t.lance"))
+    options = ServerOptions(policy=MineAlone(), reach=Reach(locations=[str(tmp_path)]))
+    for refused in (place(namespace, "other", "t"), str(tmp_path / "free" / "t.lance"), "/nowhere"):
+        status, answer = ask(namespace, options, refused)
+        assert (status, answer["code"]) == (403, 15), refused
+    assert ask(namespace, options, place(namespace, "mine", "t"))[0] == 200
+    assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
+
+
+def test_without_a_database_the_identifier_is_the_whole_catalogs(namespace: Namespace) -> None:
+    with serving(namespace) as address, http_client(address) as http:
+        answer = http.post(
+            "/v1/table/mine$copy/clone", json={"source_location": place(namespace, "other", "t")}
+        )
+    assert answer.status_code == 200
+    assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
