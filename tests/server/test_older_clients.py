@@ -54,3 +54,10 @@ def test_an_empty_table_is_a_declared_one(http: httpx.Client) -> None:
     assert answer.json()["location"].endswith("/t.lance")
     again = http.post("/v1/table/t/create-empty", json={"id": ["t"]})
     assert (again.status_code, again.json()["code"]) == (409, 5)
+
+
+def test_tags_are_listed_by_a_get(http: httpx.Client) -> None:
+    headers = {"Content-Type": "application/vnd.apache.arrow.stream"}
+    http.post("/v1/table/t/create", content=rows(), headers=headers).raise_for_status()
+    http.post("/v1/table/t/tags/create", json={"tag": "first", "version": 1}).raise_for_status()
+    assert http.get("/v1/table/t/tags/list").json() == http.post("/v1/table/t/tags/list").json()
