@@ -65,8 +65,11 @@ _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
 _BROKEN = re.compile(
     r"file size is too small|does not have sufficient data|Invalid range \d+\.\.\d+ for object"
 )
-# pylance ends a message with the place in its Rust source.
-_SOURCE = re.compile(r",? ?(location: )?/?(\S*/)?(rust|src)/\S+\.rs:\d+(:\d+)?")
+# pylance ends a message with the place in its Rust source. A path begins where a word does: to try
+# it at every letter took seconds for a text that a caller made up.
+_SOURCE = re.compile(
+    r"(?:,? ?location: |, ?| )?(?<![^\s,])(?:[^\s,]*/)?(?:rust|src)/[^\s,]+\.rs:\d+(?::\d+)?"
+)
 # It also shows a schema with every field of each of its structures.
 _DUMP = re.compile(r"(:| in (dataset )?schema:)?\s*Schema \{.*", re.DOTALL)
 # What the namespace itself answered, where pylance asked it for the versions of a table.
