@@ -11,6 +11,8 @@ from pathlib import Path
 
 from attrs import frozen
 
+from lance_namespace_client import errors
+
 from .packages import PACKAGES, ROOT
 
 __all__ = ["Mutant", "equivalents", "mutants_of"]
@@ -21,6 +23,7 @@ COMPARED = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
     ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
 }  # fmt: skip
+PROTOCOL_ERRORS = frozenset(errors.__all__)
 
 
 @frozen
@@ -34,6 +37,9 @@ class Mutant:
     old: str
     new: str
     why: str
+    first: int = 0
+    last: int = 0
+    """The lines of the statement that it is in; of the head alone where that is a loop or a block."""
 
     @property
     def name(self) -> str:
@@ -63,13 +69,27 @@ class Finder(ast.NodeVisitor):
         self._starts = [0]
         for line in lines:
             self._starts.append(self._starts[-1] + len(line))
+        self._statement = (0, 0)
+
+    def visit(self, node: ast.AST) -> None:
+        """Look at a node, and remember the statement that it belongs to."""
+        before = self._statement
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            last = node.end_lineno or node.lineno
+            if body and not isinstance(node, ast.If):
+                last = max(node.lineno, body[0].lineno - 1)
+            self._statement = (node.lineno, last)
+        super().visit(node)
+        self._statement = before
 
     def _put(self, node: ast.AST, new: str, why: str) -> None:
         start = self._starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
         end = self._starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
         old = self._source[start:end].decode()
         line: int = node.lineno  # type: ignore[attr-defined]
-        self.found.append(Mutant(self._file, line, start, end, old, new, why))
+        if old != new:
+            self.found.append(Mutant(self._file, line, start, end, old, new, why, *self._statement))
 
     def visit_If(self, node: ast.If) -> None:
         if _is_checking(node.test):
@@ -113,6 +133,23 @@ class Finder(ast.NodeVisitor):
                 else "a parameter is ignored"
             )
             self._put(keyword.value, "None", why)
+        if len(node.args) > 1 and not any(isinstance(each, ast.Starred) for each in node.args[:2]):
+            start, end = node.args[0], node.args[1]
+            between = ast.Tuple(elts=[end, start], ctx=ast.Load())
+            ast.copy_location(between, start)
+            between.end_lineno, between.end_col_offset = end.end_lineno, end.end_col_offset
+            self._put(between, f"{ast.unparse(end)}, {ast.unparse(start)}", "arguments are swapped")
+        self.generic_visit(node)
+
+    def visit_Dict(self, node: ast.Dict) -> None:
+        for key in node.keys:
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                self._put(key, repr(key.value + "_"), "a key is another")
+        self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+            self._put(node.slice, repr(node.slice.value + "_"), "a key is another")
         self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
@@ -125,12 +162,25 @@ class Finder(ast.NodeVisitor):
         for each in (*node.body, *node.args.defaults):
             self.visit(each)
 
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        for each in node.body:
+            self.visit(each)
+
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.visit(node.value)
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Leave messages alone; the guard before is what matters."""
+        """Change the class of an error, and with it the code; leave the message alone."""
+        made = node.exc
+        if isinstance(made, ast.Call) and isinstance(made.func, ast.Name | ast.Attribute):
+            called = ast.unparse(made.func)
+            if called.rpartition(".")[2] in PROTOCOL_ERRORS:
+                other = (
+                    "InternalError" if not called.endswith("InternalError") else "InvalidInputError"
+                )
+                new = f"__import__('lance_namespace_client.errors', fromlist=['*']).{other}"
+                self._put(made.func, new, "an error has another code")
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Leave texts alone: their parts have no place of their own before Python 3.12."""
@@ -164,8 +214,9 @@ def by_hand(package: str) -> list[Mutant]:
             raise ValueError(f"{row['file']} has {source.count(old)} of: {row['old']}")
         start = source.index(old)
         line = source.count(b"\n", 0, start) + 1
+        end, last = start + len(old), line + old.count(b"\n")
         found.append(
-            Mutant(row["file"], line, start, start + len(old), row["old"], row["new"], row["why"])
+            Mutant(row["file"], line, start, end, row["old"], row["new"], row["why"], line, last)
         )
     return found
 

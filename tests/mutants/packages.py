@@ -6,9 +6,11 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["PACKAGES", "ROOT", "Package"]
+__all__ = ["PACKAGES", "REACH", "ROOT", "Package"]
 
 ROOT = Path(__file__).parents[2]
+REACH = ROOT / "build" / "mutants" / "reach"
+"""Which tests run which lines, a file a folder of tests."""
 IMPLS = "lance_namespace_impls"
 
 
@@ -21,7 +23,10 @@ class Package:
     mutants: int
     """How many faults are made from the syntax tree."""
     tests: tuple[str, ...]
-    """Files and folders of tests, those that catch most first."""
+    """Files and folders of tests, those that catch most first.
+
+    For what no test runs in its own process; all else meets the tests that `reach` knows of.
+    """
 
     def files(self) -> list[Path]:
         """Return the source files, in order."""
@@ -38,19 +43,19 @@ PACKAGES: dict[str, Package] = {
         (f"{IMPLS}/core",), 40,
         ("tests/core", "tests/property/test_config.py", "tests/property/test_identifiers.py",
          "tests/property/test_paging.py", "tests/property/test_modes.py", "tests/rest",
-         "tests/catalog/test_page_tokens.py", "tests/tables/test_drop.py"),
+         "tests/catalog/test_page_tokens.py", "tests/tables/drop"),
     ),
     "tables": Package(
         (f"{IMPLS}/tables",), 45,
         ("tests/tables/test_refusals.py", FIELDS, "tests/tables/test_declared.py",
-         "tests/tables/test_types.py", "tests/tables/test_update.py", "tests/tables/test_drop.py",
+         "tests/tables/test_types.py", "tests/tables/test_update.py", "tests/tables/drop",
          "tests/tables/test_align.py", "tests/tables/test_column_changes.py",
          "tests/tables/test_few_reads.py", "tests/server/attacks/test_deep_sql.py"),
     ),
     "catalog": Package(
         (f"{IMPLS}/catalog",), 45,
         ("tests/catalog", FIELDS, "tests/core/test_confinement.py", "tests/behaviour/test_behaviour.py",
-         "tests/tables/test_drop.py"),
+         "tests/tables/drop"),
     ),
     "directory": Package(
         (f"{IMPLS}/directory",), 25, ("tests/directory", "tests/catalog/test_fresh_places.py"),
@@ -64,7 +69,15 @@ PACKAGES: dict[str, Package] = {
     "glue": Package((f"{IMPLS}/glue",), 25, ("tests/glue",)),
     "hive": Package((f"{IMPLS}/hive",), 25, ("tests/hive",)),
     "unity": Package((f"{IMPLS}/unity",), 20, ("tests/unity",)),
-    "iceberg": Package((f"{IMPLS}/iceberg",), 20, ("tests/iceberg",)),
+    "iceberg": Package(
+        (f"{IMPLS}/iceberg", f"{IMPLS}/iceberg_rest"), 25, ("tests/iceberg", "tests/polaris"),
+    ),
+    "polaris": Package((f"{IMPLS}/polaris",), 10, ("tests/polaris",)),
+    "sql": Package((f"{IMPLS}/sql",), 20, ("tests/sql",)),
+    "top": Package(
+        tuple(f"{IMPLS}/{name}.py" for name in ("__init__", "extend", "interop", "registry")), 8,
+        ("tests/core", "tests/catalog", "tests/interop"),
+    ),
     "server": Package(
         (f"{IMPLS}/server",), 45,
         ("tests/server/test_wire.py", "tests/server/test_routes.py", "tests/server/test_bad_input.py",

@@ -1,7 +1,9 @@
 """Run the fast tests on each mutant, several at a time, and keep the score.
 
-Each worker has a copy of the project. The outcome of a mutant is kept in ``build/mutants``, and is
-asked for again where its file has changed, and with ``--again`` where it survived.
+Each worker has a copy of the project. A mutant meets the tests that run its line (`reach.py`), the
+quickest first, then the rest of them as far as the time allows. A test that fails has to pass without
+the mutant, or it says nothing. The outcome is kept in ``build/mutants``, and is asked for again where
+the file has changed, and with ``--again`` where the mutant was not caught.
 """
 
 from __future__ import annotations
@@ -19,12 +21,20 @@ import tempfile
 import threading
 from pathlib import Path
 
+from attrs import field, frozen
+
 from .make import Mutant, mutants_of
-from .packages import PACKAGES, ROOT
+from .packages import PACKAGES, REACH, ROOT
+from .reach import tests_of_file, tests_of_lines
 
 BOUND = 0.9
-TIMEOUT = 300
-"""Seconds after which a mutant that hangs counts as caught."""
+CAUGHT, SURVIVED, TIMEOUT = "caught", "survived", "timeout"
+ROUNDS = ((4.0, 25, 6), (25.0, 120, 30), (90.0, 800, 200))
+"""The most seconds of tests, as recorded, tests, and files of each round; each takes up where the last
+ended. To import a file of tests takes longer than most tests do. The last is for ``--again``.
+"""
+GRACE = 240
+"""Seconds that a round may take beside ten times what was recorded: servers start, others work."""
 RESULTS = ROOT / "build" / "mutants"
 COPIED = (
     "lance_namespace_impls", "generated", "codegen", "tests", "examples", "docs", "benchmarks", "demo",
@@ -51,21 +61,21 @@ class Scores:
     def __init__(self, package: str) -> None:
         self._path = RESULTS / f"{package}.jsonl"
         self._lock = threading.Lock()
-        self.known: dict[str, bool] = {}
+        self.known: dict[str, str] = {}
         if self._path.exists():
             for line in self._path.read_text("utf-8").splitlines():
                 row = json.loads(line)
-                self.known[row["key"]] = row["caught"]
+                self.known[row["key"]] = row["outcome"]
 
-    def add(self, key: str, mutant: Mutant, caught: bool, by: str) -> None:
+    def add(self, key: str, mutant: Mutant, outcome: str, by: str) -> None:
         with self._lock:
-            self.known[key] = caught
+            self.known[key] = outcome
             RESULTS.mkdir(parents=True, exist_ok=True)
             row = {
                 "key": key,
                 "mutant": mutant.name,
                 "what": str(mutant),
-                "caught": caught,
+                "outcome": outcome,
                 "by": by,
             }
             with self._path.open("a", encoding="utf-8") as file:
@@ -89,46 +99,111 @@ def copy_project(to: Path) -> None:
             shutil.copy2(source, to / name)
 
 
-def check_without(copy: Path, package: str) -> None:
-    """Stop where the tests of a package fail by themselves: they would catch anything."""
-    failed, by = _fails(copy, PACKAGES[package].tests)
-    if failed:
-        sys.exit(f"{package}: the tests fail without a mutant: {by}")
+def record() -> None:
+    """Write down which tests run which lines, a folder of tests at a time, where it is not known."""
+    folders = sorted(
+        each.name for each in (ROOT / "tests").iterdir() if any(each.glob("**/test_*.py"))
+    )
+    for name in folders:
+        to = REACH / f"{name}.json"
+        if not to.exists():
+            print("recorded which lines are run by", f"tests/{name}", flush=True)
+            _pytest(ROOT, [f"tests/{name}"], 3600, LANCE_NS_REACH=str(to))
+    _pytest(ROOT, ["--collect-only", "tests"], 600, LANCE_NS_COLLECTED=str(REACH / "collected"))
 
 
-def is_caught(copy: Path, package: str, mutant: Mutant) -> tuple[bool, str]:
-    """Run the tests of a package on a copy with the fault in it; return whether one failed."""
-    path = copy / mutant.file
-    original = path.read_bytes()
-    mutant.apply(copy)
-    try:
-        return _fails(copy, PACKAGES[package].tests)
-    finally:
-        path.write_bytes(original)
+@frozen
+class Bench:
+    """A copy of the project in which mutants are tried."""
+
+    copy: Path
+    good: dict[str, bool] = field(factory=dict)
+    """Whether a test that failed passes without a mutant."""
+
+    def outcome(self, package: str, mutant: Mutant, *, again: bool) -> tuple[str, str]:
+        """Return what the tests make of a mutant, and which of them or why."""
+        path = self.copy / mutant.file
+        original = path.read_bytes()
+        for tests, seconds in rounds(package, mutant)[: None if again else 2]:
+            while tests:
+                mutant.apply(self.copy)
+                try:
+                    code, failed = _pytest(self.copy, ["-x", *tests], seconds)
+                except subprocess.TimeoutExpired:
+                    return TIMEOUT, f"after {seconds:.0f} s"
+                finally:
+                    path.write_bytes(original)
+                if code in (0, 5):
+                    break
+                if not failed or self.passes_without(failed):
+                    return (
+                        CAUGHT,
+                        failed or f"pytest ended with {code}",
+                    )  # nothing could be imported
+                tests = [each for each in tests if each != failed]
+        return SURVIVED, ""
+
+    def passes_without(self, test: str) -> bool:
+        if test not in self.good:
+            self.good[test] = _pytest(self.copy, [test], 600)[0] == 0
+        return self.good[test]
 
 
-def _fails(copy: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
-    paths = os.pathsep.join([str(copy / "generated"), str(copy)])
-    command = [
-        sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider",
-        "-m", "not slow and not real", *tests,
-    ]  # fmt: skip
-    environment = os.environ | {"PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
-    with subprocess.Popen(
-        command, cwd=copy, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, start_new_session=True,
-    ) as process:  # fmt: skip
-        _running.add(process.pid)
-        try:
-            said, _ = process.communicate(timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return True, "the time ran out"
-        finally:
-            _running.discard(process.pid)
-    last = [line for line in said.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return process.returncode not in (0, 5), (last or said.splitlines()[-1:] or [""])[0][:160]
+def rounds(package: str, mutant: Mutant) -> list[tuple[list[str], float]]:
+    """Return the tests that a mutant meets, round by round, and the seconds that each may take."""
+    left = tests_of_lines(mutant.file, mutant.first, mutant.last)
+    left = left or tests_of_file(mutant.file, PACKAGES[package].tests)
+    found: list[tuple[list[str], float]] = []
+    for most_seconds, most, most_files in ROUNDS:
+        chosen: list[str] = []
+        later, files, spent = [], set[str](), 0.0
+        for test, seconds in left:
+            file = test.partition("::")[0]
+            fits = spent + seconds <= most_seconds and len(chosen) < most
+            if fits and (file in files or len(files) < most_files):
+                chosen.append(test)
+                files.add(file)
+                spent += seconds
+            else:
+                later.append((test, seconds))
+        left = later
+        if chosen:
+            found.append((chosen, GRACE + 10 * spent))
+    return found or [(list(PACKAGES[package].tests), 1800.0)]
+
+
+def _pytest(root: Path, arguments: list[str], seconds: float, **more: str) -> tuple[int, str]:
+    """Return the exit code of a test run and the first test that failed.
+
+    Raises:
+        subprocess.TimeoutExpired: it took longer.
+    """
+    paths = os.pathsep.join([str(root / "generated"), str(root)])
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        ids, failed = Path(folder, "ids"), Path(folder, "failed")
+        ids.write_text("\n".join(arguments), "utf-8")
+        failed.touch()
+        command = [
+            sys.executable, "-m", "pytest", "-qq", "--tb=no", "-p", "tests.mutants.reach",
+            "-p", "lance_namespace_pytest", "-p", "_hypothesis_pytestplugin", f"@{ids}",
+        ]  # fmt: skip
+        environment = os.environ | more | {
+            "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1", "LANCE_NS_FAILED": str(failed),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # most of the time that a few tests take
+        }  # fmt: skip
+        with subprocess.Popen(
+            command, cwd=root, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process:  # fmt: skip
+            _running.add(process.pid)
+            try:
+                code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+            finally:
+                _running.discard(process.pid)
+        return code, failed.read_text("utf-8").partition("\n")[0]
 
 
 def run(package: str, jobs: int, limit: int | None, *, again: bool) -> None:
@@ -138,33 +213,28 @@ def run(package: str, jobs: int, limit: int | None, *, again: bool) -> None:
         package: its name.
         jobs: copies at work at a time.
         limit: most mutants to run now.
-        again: whether those that survived are run again, as after a new test.
+        again: whether those that were not caught are run again, as after a new test, and against more.
     """
     scores = Scores(package)
     if again:
-        scores.known = {key: caught for key, caught in scores.known.items() if caught}
+        scores.known = {key: each for key, each in scores.known.items() if each == CAUGHT}
     waiting: queue.SimpleQueue[tuple[str, Mutant]] = queue.SimpleQueue()
     todo = [(key_of(package, each), each) for each in mutants_of(package)]
     for item in [item for item in todo if item[0] not in scores.known][:limit]:
         waiting.put(item)
-    if waiting.empty():
-        return
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copy_project(Path(folder))
-        check_without(Path(folder), package)
 
     def work() -> None:
         with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-            copy = Path(folder)
-            copy_project(copy)
+            bench = Bench(Path(folder))
+            copy_project(bench.copy)
             while True:
                 try:
                     key, mutant = waiting.get_nowait()
                 except queue.Empty:
                     return
-                caught, by = is_caught(copy, package, mutant)
-                scores.add(key, mutant, caught, by)
-                print("caught  " if caught else "SURVIVED", mutant, flush=True)
+                outcome, by = bench.outcome(package, mutant, again=again)
+                scores.add(key, mutant, outcome, by)
+                print(f"{outcome:8}", mutant, flush=True)
 
     workers = [threading.Thread(target=work) for _ in range(min(jobs, waiting.qsize()))]
     for worker in workers:
@@ -176,20 +246,25 @@ def run(package: str, jobs: int, limit: int | None, *, again: bool) -> None:
 def score(packages: list[str]) -> float:
     """Print how many mutants of each package are caught, and those that are not."""
     total = caught_total = made = 0
-    survivors = []
+    left = []
     for package in packages:
         known = Scores(package).known
         mutants = mutants_of(package)
         made += len(mutants)
-        outcomes = {each: known.get(key_of(package, each)) for each in mutants}
-        caught = sum(outcome is True for outcome in outcomes.values())
-        done = sum(outcome is not None for outcome in outcomes.values())
-        survivors += [each for each, outcome in outcomes.items() if outcome is False]
+        outcomes = [(known.get(key_of(package, each)), each) for each in mutants]
+        caught, survived, timeout = (
+            sum(outcome == kind for outcome, _ in outcomes) for kind in (CAUGHT, SURVIVED, TIMEOUT)
+        )
+        done = caught + survived + timeout
+        left += [(outcome, each) for outcome, each in outcomes if outcome in (SURVIVED, TIMEOUT)]
         total, caught_total = total + done, caught_total + caught
-        print(f"{package:12} {caught:4} of {done:4} caught, {len(mutants) - done:4} not run")
+        print(
+            f"{package:12} {caught:4} of {done:4} caught, {survived:3} survived, {timeout:3} timeout, "
+            f"{len(mutants) - done:4} not run"
+        )
     print(f"{'all':12} {caught_total:4} of {total:4} caught, {made} in all")
-    for each in survivors:
-        print(f"survived: {each.name} {each}")
+    for outcome, each in left:
+        print(f"{outcome}: {each.name} {each}")
     return caught_total / total if total else 0.0
 
 
@@ -199,13 +274,14 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", help="packages, all unless given")
     parser.add_argument("--jobs", type=int, default=2, help="copies at work at a time")
     parser.add_argument("--limit", type=int, help="most mutants of a package to run now")
-    parser.add_argument("--again", action="store_true", help="run those that survived again")
+    parser.add_argument("--again", action="store_true", help="run those not caught again")
     parser.add_argument("--score", action="store_true", help="print the score alone")
     options = parser.parse_args()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, stop)
     packages = options.packages or list(PACKAGES)
     if not options.score:
+        record()
         for package in packages:
             run(package, options.jobs, options.limit, again=options.again)
     found = score(packages)

@@ -1,0 +1,158 @@
+"""Which tests run which lines: a pytest plugin that writes it down, and what reads it again.
+
+A mutant has to meet the tests that run its line, and all of them would take minutes. Kept are some of
+each file that passed: a case of each function first, the quick ones first. Lines that only a child
+process runs are in none of them; the tests of the package are taken there instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .packages import REACH, ROOT
+
+__all__ = ["tests_of_file", "tests_of_lines"]
+
+PER_FILE = 30
+"""How many tests of one file are kept for a line."""
+SOURCES = ("lance_namespace_impls", "generated/lance_namespace_client", "codegen")
+
+
+class Recorder:
+    """Records the lines that each test runs."""
+
+    def __init__(self, to: Path) -> None:
+        import coverage
+
+        self._to = to
+        self._coverage = coverage.Coverage(
+            data_file=None, config_file=False, source=[str(ROOT / each) for each in SOURCES]
+        )
+        self._coverage.start()
+        self._seconds: dict[str, float] = {}
+        self._failed: set[str] = set()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._coverage.switch_context(item.nodeid)
+        yield
+        self._coverage.switch_context("")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid] = self._seconds.get(report.nodeid, 0.0) + report.duration
+        if not report.passed:
+            self._failed.add(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self._coverage.stop()
+        data = self._coverage.get_data()
+        found = {
+            Path(file).relative_to(ROOT).as_posix(): {
+                line: self._quickest(tests) for line, tests in data.contexts_by_lineno(file).items()
+            }
+            for file in data.measured_files()
+        }
+        kept = {test for lines in found.values() for tests in lines.values() for test in tests}
+        self._to.parent.mkdir(parents=True, exist_ok=True)
+        seconds = {test: round(self._seconds[test], 3) for test in sorted(kept)}
+        self._to.write_text(json.dumps({"seconds": seconds, "lines": found}), "utf-8")
+
+    def _quickest(self, tests: list[str]) -> list[str]:
+        passed = {test for test in tests if test in self._seconds and test not in self._failed}
+        kept: Counter[str] = Counter()
+        chosen = []
+        for test in _in_turn(passed, self._seconds):
+            file = test.partition("::")[0]
+            kept[file] += 1
+            if kept[file] <= PER_FILE:
+                chosen.append(test)
+        return chosen
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to record where a file is named to write to."""
+    if to := os.environ.get("LANCE_NS_REACH"):
+        config.pluginmanager.register(Recorder(Path(to)))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Write down which tests fail."""
+    if report.failed and (to := os.environ.get("LANCE_NS_FAILED")):
+        with open(to, "a", encoding="utf-8") as file:
+            file.write(f"{report.nodeid}\n")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Write down which tests there are."""
+    if to := os.environ.get("LANCE_NS_COLLECTED"):
+        Path(to).write_text(json.dumps([item.nodeid for item in session.items]), "utf-8")
+
+
+@cache
+def _collected() -> list[str]:
+    found: list[str] = json.loads((REACH / "collected").read_text("utf-8"))
+    return found
+
+
+@cache
+def _recorded() -> tuple[dict[str, float], dict[str, dict[int, list[str]]]]:
+    there = set(_collected())
+    seconds: dict[str, float] = {}
+    lines: dict[str, dict[int, list[str]]] = {}
+    for path in sorted(REACH.glob("*.json")):
+        found: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        seconds |= found["seconds"]
+        for file, of_file in found["lines"].items():
+            for line, tests in of_file.items():
+                lines.setdefault(file, {}).setdefault(int(line), []).extend(
+                    there.intersection(tests)
+                )
+    return seconds, lines
+
+
+def tests_of_lines(file: str, first: int, last: int) -> list[tuple[str, float]]:
+    """Return the tests that run a line of a range, and their seconds, in the order to run them.
+
+    Those that run a line that few run come first: they are about what happens there.
+    """
+    seconds, lines = _recorded()
+    of_file = lines.get(file, {})
+    found: dict[str, None] = {}
+    for tests in sorted((of_file.get(line, []) for line in range(first, last + 1)), key=len):
+        found |= dict.fromkeys(_in_turn(set(tests), seconds))
+    return [(test, seconds[test]) for test in found]
+
+
+def tests_of_file(file: str, folders: tuple[str, ...]) -> list[tuple[str, float]]:
+    """Return all tests of those files below some folders that run a line of a file.
+
+    For what runs when a file is imported: any test may be about it.
+    """
+    seconds, lines = _recorded()
+    reaching = {test for tests in lines.get(file, {}).values() for test in tests}
+    files = Counter(test.partition("::")[0] for test in reaching if test.startswith(folders))
+    return [
+        (test, seconds.get(test, 0.05))
+        for of_test, _ in files.most_common()
+        for test in _collected()
+        if test.startswith(f"{of_test}::")
+    ]
+
+
+def _in_turn(tests: set[str], seconds: dict[str, float]) -> list[str]:
+    """Return one case of each test function, quickest first, then another of each, and so on."""
+    cases: Counter[str] = Counter()
+    placed = []
+    for test in sorted(tests, key=lambda each: (seconds[each], each)):
+        function = test.partition("[")[0]
+        cases[function] += 1
+        placed.append((cases[function], seconds[test], test))
+    return [test for _, _, test in sorted(placed)]
