@@ -8,7 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lance_namespace_impls.core.concurrent import LOOK_UPS, WALKS, ahead, ordered_map
+from lance_namespace_impls.core.concurrent import (
+    LOOK_UPS,
+    WALKS,
+    ahead,
+    on_python_thread,
+    ordered_map,
+)
 
 
 def test_what_is_found_comes_in_order_and_without_what_is_left_out() -> None:
@@ -116,3 +122,18 @@ def test_a_walk_that_fails_does_so_at_its_turn() -> None:
     assert list(next(walks)) == [0]
     with pytest.raises(KeyError):
         list(next(walks))
+
+
+def test_others_are_looked_up_while_the_first_is_waited_for() -> None:
+    last_began = threading.Event()
+
+    def look_up(n: int) -> bool:
+        if n == 3:
+            last_began.set()
+        return n > 0 or last_began.wait(60)
+
+    assert all(ordered_map(range(4), look_up, max_concurrency=2, wanted=None))
+
+
+def test_a_call_stays_on_a_thread_that_python_started() -> None:
+    assert on_python_thread(threading.get_ident) == threading.get_ident()

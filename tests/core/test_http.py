@@ -138,3 +138,21 @@ def test_what_cannot_be_meant_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="max_retries"):
         HttpConfig(max_retries=-1)
     assert attrs.evolve(HttpConfig(), max_retries=0).max_retries == 0
+
+
+def test_an_answer_that_breaks_off_gives_its_connection_back(
+    web: tuple[WebServer, list[Answer]],
+) -> None:
+    server, script = web
+    script.append(CUT)
+    config = HttpConfig(max_connections=1, connect_timeout=5.0, max_retries=0)
+    with new_client(config, server.uri) as client:
+        with pytest.raises(httpx.TransportError):
+            client.get(f"{server.uri}/first")
+        assert client.get(f"{server.uri}/second").json() == {}
+
+
+def test_json_is_asked_for(web: tuple[WebServer, list[Answer]]) -> None:
+    server, _ = web
+    api_of(server).get("/x")
+    assert server.asked[-1].headers["accept"] == "application/json"

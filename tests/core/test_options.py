@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
-from lance_namespace_impls.core.options import joined_options, redact, secret_parts, shown
+from lance_namespace_impls.core.options import (
+    joined_options,
+    redact,
+    secret_parts,
+    shown,
+    with_vended,
+)
 from tests.behaviour.memory import MemoryConfig, Mixed
 
 KEYS = {
@@ -131,3 +137,15 @@ def test_urls_are_shown_without_what_gives_access(text: str, safe: str) -> None:
     assert redact({"proxy_url": text}) == {"proxy_url": safe}
     for part in secret_parts(text):
         assert part not in safe
+
+
+def test_vended_keys_take_the_place_of_all_configured_ones() -> None:
+    vended = {"aws_access_key_id": "vended", "aws_secret_access_key": "of it"}
+    found = with_vended({**OPERATORS, "expires_at_millis": "1"}, {**vended, "aws_region": "other"})
+    assert found == {**vended, "aws_region": "eu-west-1", "aws_endpoint": "https://s3.example"}
+
+
+def test_what_is_vended_without_keys_leaves_the_configured_ones() -> None:
+    assert with_vended(OPERATORS, {"timeout": "5s", "aws_region": "other"}) == {
+        **OPERATORS, "timeout": "5s",
+    }  # fmt: skip
