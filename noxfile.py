@@ -42,8 +42,10 @@ def run_pytest(session: nox.Session, *arguments: str) -> None:
     session.run("pytest", *arguments, env={"LANCE_NS_REQUIRE_SERVERS": "1"})
 
 
-# As many processes as there are cores; tests/schedule.py says which tests stay together.
-PARALLEL = ("-n", "logical", "--maxprocesses", "8", "--dist", "loadscope")
+# Half as many processes again as there are cores, since many tests wait for servers and for time to
+# pass; tests/schedule.py says which tests stay together.
+PROCESSES = min(8, (os.cpu_count() or 2) * 3 // 2)
+PARALLEL = ("-n", str(PROCESSES), "--dist", "loadscope")
 
 
 @nox.session
@@ -66,6 +68,7 @@ def tests(session: nox.Session) -> None:
 def full(session: nox.Session) -> None:
     """Run everything that package registries give the servers of, the slow tests too."""
     install(session)
+    session.env["LANCE_NS_EXAMPLES"] = "1"
     run_lint(session)
     run_codegen_check(session)
     run_pytest(session, *PARALLEL, "-m", "not real", *session.posargs)

@@ -18,6 +18,10 @@ settings.register_profile("fixed", derandomize=True, deadline=None, database=Non
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
+# A JVM that lives for a few tests spends more on its best compiler than that gives back.
+for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(variable, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary_files() -> Iterator[None]:

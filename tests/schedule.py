@@ -1,9 +1,11 @@
-"""Which tests stay together where a run has several processes.
+"""Which tests stay together where a run has several processes, and which go first.
 
 A metastore, an Iceberg server or a Spark session takes seconds and hundreds of megabytes, and some
 tests empty the one they use. The tests on one server therefore go to one process, which starts it,
 is alone on it and stops it; a file's tests go to one process, for what they make once. Long tests
 that share nothing go where there is room, and so do those that restart a server of their own.
+
+What takes longest goes first, so that the end of a run does not wait for one process.
 
 It goes by node ids, since the process that hands out the tests knows no more.
 """
@@ -15,12 +17,39 @@ from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
-__all__ = ["Schedule", "scope_of"]
+__all__ = ["LONGEST", "Schedule", "in_order", "scope_of"]
 
 RELEASE = re.compile(r"(?:\bhive[23]-on-|/test_spark\.py::\w+\[)(\d\.\d)\b")
 ON_OLDEST = frozenset({"test_adapter", "test_behaviour", "test_pool", "test_records", "test_traps"})
 """Files in tests/hive whose tests are on the oldest release where their ids name none."""
+ON_SHARED = {"hive2": "hive 3.1", "hive3": "hive 3.1", "iceberg": "iceberg", "nessie": "iceberg"}
+"""Which server a test is on whose id begins with the name of a backend, in the files of `ANY_CATALOG`."""
+ANY_CATALOG = (
+    "tests/behaviour/", "tests/catalog/test_fresh_places.py", "tests/tables/test_killed.py",
+    "tests/tables/races/",
+)  # fmt: skip
+IN_SPARK = {
+    name: f"spark {session}"
+    for session, names in {
+        "one": (
+            "datasource",
+            "saving",
+            "session",
+            "first_appends",
+            "managed",
+            "import",
+            "in_process",
+        ),
+        "two": ("queries", "changes", "read_table", "int96", "inventory", "maintain"),
+    }.items()
+    for name in names
+}
+"""Which of two sessions the tests of a file in tests/spark run in, where they need one."""
 SPREAD = ("tests/behaviour/", "tests/hive/test_restarts.py", "tests/server/attacks/test_freezes.py")
+LONGEST = (
+    "spark two", "spark one", "hive 2.3", "hive 3.1", "hive 4.2",
+)  # fmt: skip
+"""Those that take longest, the longest first; all others follow by how many tests they have."""
 
 
 def scope_of(node: str) -> str:
@@ -32,18 +61,39 @@ def scope_of(node: str) -> str:
         return f"hive {release[1]}"
     if folder == "hive" and name.removesuffix(".py") in ON_OLDEST:
         return "hive 2.3"
-    if folder == "behaviour" and node.endswith(("[hive2]", "[hive3]")):
-        return "hive 3.1"
+    backend = re.split(r"[]-]", node.partition("[")[2])[0]
+    if file.startswith(ANY_CATALOG) and backend in ON_SHARED:
+        return ON_SHARED[backend]
     if folder == "iceberg" and name != "test_behaviour.py":
         return "iceberg"
+    if folder == "spark":
+        of_file = name.rpartition("/")[2].removesuffix(".py").removeprefix("test_")
+        return IN_SPARK.get(of_file, file)
     return node if file.startswith(SPREAD) else file
 
 
+def in_order(scopes: dict[str, Any]) -> list[str]:
+    """Return the scopes in the order in which they are handed out."""
+    first = [scope for scope in LONGEST if scope in scopes]
+    return first + sorted(
+        scopes.keys() - set(first), key=lambda scope: (-len(scopes[scope]), scope)
+    )
+
+
 class Schedule(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]
-    """Hands out tests by `scope_of`, the scopes with most tests first."""
+    """Hands out tests by `scope_of`, what takes longest first."""
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        if not self._ordered:
+            for scope in in_order(self.workqueue):
+                self.workqueue.move_to_end(scope)
+            self._ordered = True
+        super()._assign_work_unit(node)
+
+    _ordered = False
 
 
 def scheduler(config: Any, log: Any) -> Schedule | None:

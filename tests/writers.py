@@ -42,8 +42,10 @@ class Work:
 
 @contextmanager
 def processes(count: int = PROCESSES) -> Iterator[ProcessPoolExecutor]:
-    """Start processes that share nothing with this one."""
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+    """Start processes that share nothing with this one, and need not import all of it again."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__, "lance"])
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
         yield pool
 
 

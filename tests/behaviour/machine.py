@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -23,7 +22,9 @@ from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.conformance.model import DATA_OPERATIONS, Call, Granted, Refused, Tree
 
-from .calls import REQUEST_FORMS, ROWS_FORMS, World, calls, request_in_form, rows_in_form
+from ..examples import SHARE, examples
+from .calls import World, calls
+from .forms import REQUEST_FORMS, ROWS_FORMS, request_in_form, rows_in_form
 from .subject import Subject
 
 __all__ = ["explore", "find_fault"]
@@ -60,8 +61,6 @@ WEIGHTS = {
 
 SHRINK_SECONDS = 20
 """How long a fault that was found is cut down; left to itself hypothesis takes five minutes."""
-MORE_EXAMPLES = int(os.environ.get("LANCE_NS_BEHAVIOUR_TIMES", "1"))
-"""Multiplies the number of runs; runs beyond the first set are random, not the same each time."""
 
 
 class NamespaceMachine(RuleBasedStateMachine):
@@ -236,12 +235,12 @@ def _machine(subject: Subject) -> type[NamespaceMachine]:
     return type("Machine", (NamespaceMachine,), {"subject": subject})
 
 
-def explore(subject: Subject, examples: int) -> None:
+def explore(subject: Subject, runs: int) -> None:
     """Run the suite on a backend; the same runs each time unless more are asked for.
 
     Args:
         subject: the backend.
-        examples: random sequences of about 30 calls.
+        runs: random sequences of about 30 calls; `examples` says how many of them are taken.
 
     Raises:
         AssertionError: an answer or a code is not what the model expects.
@@ -250,10 +249,10 @@ def explore(subject: Subject, examples: int) -> None:
         run_state_machine_as_test(
             _machine(subject),
             settings=settings(
-                max_examples=examples * MORE_EXAMPLES,
+                max_examples=examples(runs),
                 stateful_step_count=STEPS,
                 deadline=None,
-                derandomize=MORE_EXAMPLES == 1,
+                derandomize=SHARE <= 1,
                 database=None,
                 suppress_health_check=list(HealthCheck),
                 print_blob=False,

@@ -25,7 +25,7 @@ from ..behaviour.subject import NAMES, Identifier, Subject
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "sqlite_catalog.py"
-RUNS = 20
+RUNS = 100
 IMPL = "sqlite_catalog:SqliteNamespace"
 SCRIPT = """
 import pyarrow as pa
@@ -111,11 +111,6 @@ def subject(module: ModuleType, folder: Path) -> Subject:
 
 def test_it_behaves_like_its_model(example: ModuleType, tmp_path: Path) -> None:
     explore(subject(example, tmp_path), RUNS)
-
-
-@pytest.mark.slow
-def test_it_behaves_like_its_model_in_a_hundred_runs(example: ModuleType, tmp_path: Path) -> None:
-    explore(subject(example, tmp_path), 100)
 
 
 def test_what_it_declares_is_refused_and_not_listed(example: ModuleType, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from lance_namespace_impls.iceberg import IcebergNamespace
-from tests.servers.iceberg import IcebergFixture, Nessie
+from tests.servers.iceberg import IcebergFixture, Nessie, shared_iceberg, shared_nessie
 from tests.servers.s3 import GuardedS3
 from tests.servers.web import FaultProxy
 
@@ -20,10 +20,9 @@ Connect = Callable[..., IcebergNamespace]
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergFixture]:
+def server() -> IcebergFixture:
     """The Iceberg project's own server."""
-    with IcebergFixture(folder=tmp_path_factory.mktemp("iceberg")) as running:
-        yield running
+    return shared_iceberg()
 
 
 @pytest.fixture
@@ -73,17 +72,15 @@ def proxy(server: IcebergFixture) -> Iterator[FaultProxy]:
 
 
 @pytest.fixture(scope="session")
-def s3() -> Iterator[GuardedS3]:
-    """An S3 stand-in with one bucket."""
-    with GuardedS3() as running:
-        yield running
+def nessie_server() -> Nessie:
+    """Nessie, with its warehouse in the bucket of an S3 stand-in."""
+    return shared_nessie()
 
 
 @pytest.fixture(scope="session")
-def nessie_server(s3: GuardedS3, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nessie]:
-    """Nessie, with its warehouse in that bucket."""
-    with Nessie(folder=tmp_path_factory.mktemp("nessie"), s3=s3) as running:
-        yield running
+def s3(nessie_server: Nessie) -> GuardedS3:
+    """That stand-in."""
+    return nessie_server.s3
 
 
 @pytest.fixture

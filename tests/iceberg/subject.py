@@ -16,8 +16,7 @@ from lance_namespace_impls.core.location import default_location
 from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.behaviour.subject import NAMES, Identifier, Subject
 from tests.servers import real
-from tests.servers.iceberg import IcebergFixture, Nessie
-from tests.servers.s3 import GuardedS3
+from tests.servers.iceberg import shared_iceberg, shared_nessie
 
 __all__ = ["WAREHOUSE", "BareApi", "iceberg_subject", "nessie_subject", "polaris_subject"]
 
@@ -114,12 +113,11 @@ def _shown(identifier: Identifier, properties: Mapping[str, str]) -> Mapping[str
 @contextmanager
 def iceberg_subject(folder: Path) -> Iterator[Subject]:
     """The Iceberg project's own server, whose paths have no prefix."""
-    root, warehouse = folder / "lake", folder / "warehouse"
-    with (
-        IcebergFixture(folder=folder) as server,
-        httpx.Client(base_url=server.endpoint) as client,
-    ):
+    server = shared_iceberg()
+    root, warehouse = folder / "lake", server.folder / "warehouse"
+    with httpx.Client(base_url=server.endpoint) as client:
         api = BareApi(client, "/v1", ".")
+        api.clear()
         properties = {"endpoint": server.endpoint, "prefix": "", "root": str(root)}
         subject = _subject("iceberg", api, properties, str(root))
         yield evolve(
@@ -141,12 +139,11 @@ def iceberg_subject(folder: Path) -> Iterator[Subject]:
 @contextmanager
 def nessie_subject(folder: Path) -> Iterator[Subject]:
     """Nessie, with its tables in an S3 stand-in."""
-    with (
-        GuardedS3() as s3,
-        Nessie(folder=folder, s3=s3) as server,
-        httpx.Client(base_url=server.endpoint) as client,
-    ):
+    server = shared_nessie()
+    s3 = server.s3
+    with httpx.Client(base_url=server.endpoint) as client:
         api = BareApi(client, f"/v1/main%7C{WAREHOUSE}", "\x1f")
+        api.clear()
         properties = {"endpoint": server.endpoint} | {
             f"storage.{key}": value for key, value in s3.options().items()
         }

@@ -6,7 +6,12 @@ S3 stand-in, since it has no other storage that needs no account.
 
 from __future__ import annotations
 
+import atexit
+import tempfile
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
 
 from attrs import define
 
@@ -15,10 +20,11 @@ from .maven import jars
 from .process import ServerProcess
 from .s3 import GuardedS3
 
-__all__ = ["IcebergFixture", "Nessie"]
+__all__ = ["IcebergFixture", "Nessie", "shared_iceberg", "shared_nessie"]
 
 ICEBERG = "1.11.0"
 NESSIE = "0.99.0"
+_Server = TypeVar("_Server", bound=ServerProcess)
 JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -111,3 +117,30 @@ class Nessie(ServerProcess):
             *(f"-D{key}={value}" for key, value in settings.items()),
             *("-jar", str(runner)),
         ]
+
+
+@cache
+def shared_iceberg() -> IcebergFixture:
+    """Return one server for all tests of this process; it stops at the end of that."""
+    return _kept(IcebergFixture(folder=_folder()))
+
+
+@cache
+def shared_nessie() -> Nessie:
+    """Return one server for all tests of this process, with a store of its own."""
+    s3 = GuardedS3()
+    s3.__enter__()
+    atexit.register(s3.__exit__, None, None, None)
+    return _kept(Nessie(folder=_folder(), s3=s3))
+
+
+def _folder() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="iceberg-", ignore_cleanup_errors=True)
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
+def _kept(server: _Server) -> _Server:
+    server.start()
+    atexit.register(server.stop)
+    return server

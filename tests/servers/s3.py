@@ -56,7 +56,7 @@ class GuardedS3:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._server = make_server("127.0.0.1", 0, self._gate, threaded=True)
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     @property
     def uri(self) -> str:

@@ -230,7 +230,7 @@ from lance_namespace_impls.spark import datasource, local_session
 from tests.spark.test_attempts import failing_once
 
 session = local_session("t", settings={"spark.master": "local[2,4]", "spark.sql.shuffle.partitions": "2"})
-rows = session.range(0, 80, 1, 8).mapInArrow(failing_once(sys.argv[2]), "id long")
+rows = session.range(0, 30, 1, 3).mapInArrow(failing_once(sys.argv[2]), "id long")
 writer = rows.write.format("lance_namespace").options(impl="dir", root=sys.argv[1], rows_per_file="4")
 writer.mode("append").save("t")
 session.stop()
@@ -252,7 +252,7 @@ def test_spark_s_retries_leave_no_row_twice_and_no_file(quiet_lake: Lake, tmp_pa
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    assert len(list(marks.iterdir())) == 8
-    assert sorted(quiet_lake.dataset("t").to_table()["id"].to_pylist()) == list(range(-1, 80))
+    assert len(list(marks.iterdir())) == 3
+    assert sorted(quiet_lake.dataset("t").to_table()["id"].to_pylist()) == list(range(-1, 30))
     assert quiet_lake.data_files("t") == used(quiet_lake)
     assert notes(quiet_lake) == []

@@ -185,7 +185,7 @@ def test_queries_of_one_view_do_not_see_each_other(
 ) -> None:
     set_up(zone, pushes)
     # Where the setting is on, Spark itself cannot hand on moments after the year 9999 in UTC.
-    ask_both(asked, Asker(random.Random(f"{zone}{pushes}"), late=pushes == "false"), 2)
+    ask_both(asked, Asker(random.Random(f"{zone}{pushes}"), late=pushes == "false"), 1)
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from lance_namespace_client.errors import (
     TableVersionNotFoundError,
 )
 from lance_namespace_impls.catalog.namespace import Namespace
+from tests.examples import examples
 from tests.tables.model import Row, Snapshot, TableModel
 
 SEQUENCES = 200
@@ -338,7 +339,7 @@ class Series:
 
 
 @settings(
-    max_examples=SEQUENCES,
+    max_examples=examples(SEQUENCES),
     deadline=None,
     derandomize=True,
     suppress_health_check=list(HealthCheck),
