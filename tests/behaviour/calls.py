@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-import pyarrow as pa
 from attrs import define
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from lance_namespace_client.model import Model
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls.conformance.model import (
     DATA_OPERATIONS,
@@ -27,12 +24,9 @@ from .subject import PROPERTIES, STORAGE_OPTIONS, Identifier, Subject
 
 __all__ = [
     "GENERATED",
-    "REQUEST_FORMS",
-    "ROWS_FORMS",
     "World",
     "calls",
-    "request_in_form",
-    "rows_in_form",
+    "weighted",
 ]
 
 NOTE, OPTION = STORAGE_OPTIONS
@@ -63,7 +57,7 @@ class World:
         self.namespace = tuple(identifier[:-1] if is_table else identifier)
 
 
-def _weighted(**weights: int) -> SearchStrategy[str]:
+def weighted(**weights: int) -> SearchStrategy[str]:
     return st.sampled_from([choice for choice, weight in weights.items() for _ in range(weight)])
 
 
@@ -94,7 +88,7 @@ def calls(draw: Draw, world: World, operation: str) -> Call:
 
 
 def _name(draw: Draw, world: World) -> str:
-    kind = draw(_weighted(usual=18, refused=1, empty=1))
+    kind = draw(weighted(usual=18, refused=1, empty=1))
     if kind == "refused" and world.refused_names:
         return str(draw(st.sampled_from(world.refused_names)))
     return "" if kind == "empty" else str(draw(st.sampled_from(world.names)))
@@ -117,9 +111,9 @@ def _existing(draw: Draw, namespaces: Iterable[Identifier]) -> Identifier | None
 def _namespace(draw: Draw, world: World, *, there: int = 12, fresh: int = 3) -> Identifier:
     """Draw the identifier of a namespace operation; `there` and `fresh` say how often which."""
     deepest = world.subject.deepest
-    if world.namespace and draw(_weighted(elsewhere=2, again=1)) == "again":
+    if world.namespace and draw(weighted(elsewhere=2, again=1)) == "again":
         return world.namespace
-    kind = draw(_weighted(there=there, fresh=fresh, deep=1))
+    kind = draw(weighted(there=there, fresh=fresh, deep=1))
     if kind == "there":
         found = list(world.tree.namespaces)
         if draw(st.booleans()):
@@ -139,7 +133,7 @@ def _table_namespace(draw: Draw, world: World) -> Identifier:
     """Draw a namespace that can hold tables."""
     subject = world.subject
     again = world.namespace
-    if again and subject.holds_tables(len(again)) and draw(_weighted(other=2, again=1)) == "again":
+    if again and subject.holds_tables(len(again)) and draw(weighted(other=2, again=1)) == "again":
         return again
     fit = [ns for ns in [(), *world.tree.namespaces] if subject.holds_tables(len(ns))]
     if fit and not _rarely(draw, 12):
@@ -150,10 +144,10 @@ def _table_namespace(draw: Draw, world: World) -> Identifier:
 
 def _table(draw: Draw, world: World, *, new: bool = False) -> list[str]:
     """Draw the identifier of a table operation."""
-    if world.table and draw(_weighted(elsewhere=2, again=1)) == "again":
+    if world.table and draw(weighted(elsewhere=2, again=1)) == "again":
         return list(world.table)
     there, gone = (3, 2) if new else (14, 2)
-    kind = draw(_weighted(there=there, gone=gone, fresh=12 if new else 3, wrong=1))
+    kind = draw(weighted(there=there, gone=gone, fresh=12 if new else 3, wrong=1))
     tree = world.tree
     if kind == "there" and (found := _existing(draw, tree.tables)):
         return list(found)
@@ -223,7 +217,7 @@ def _page_fields(
     draw: Draw, world: World, request: dict[str, Any], operation: str
 ) -> dict[str, Any]:
     _optional(draw, request, limit=LIMITS)
-    kind = draw(_weighted(none=9, own=8, other=1, garbage=1))
+    kind = draw(weighted(none=9, own=8, other=1, garbage=1))
     tokens = world.tree.tokens
     if kind == "garbage":
         request["page_token"] = draw(GARBAGE_TOKENS)
@@ -357,7 +351,7 @@ def _rows(draw: Draw, world: World, *, fits: tuple[str, ...] = ()) -> Rows:
     columns = fits if fits and not _rarely(draw, 5) else (draw(st.sampled_from(("x", "x", "z"))),)
     values = draw(st.lists(st.integers(0, 9), max_size=3))
     held = {name: tuple(value_of(name, value) for value in values) for name in columns}
-    fault = draw(_weighted(none=14, truncated=2, not_arrow=1)).replace("_", " ")
+    fault = draw(weighted(none=14, truncated=2, not_arrow=1)).replace("_", " ")
     if fault == "none" or (fault == "truncated" and not world.subject.cuts_streams):
         return Rows(held)
     return Rows(held, fault)
@@ -403,7 +397,7 @@ def remove_table_and_data(draw: Draw, world: World) -> Call:
 
 def move_table(draw: Draw, world: World) -> Call:
     request: dict[str, Any] = {"id": _table(draw, world), "new_table_name": _name(draw, world)}
-    kind = draw(_weighted(absent=4, same=1, other=3, wrong=1))
+    kind = draw(weighted(absent=4, same=1, other=3, wrong=1))
     if kind == "same":
         request["new_namespace_id"] = request["id"][:-1]
     elif kind == "other":
@@ -497,61 +491,3 @@ def _malformed(draw: Draw, world: World, operation: str) -> Call:
     key = draw(st.sampled_from(keys))
     request = {**call.request, key: wrong[key]}
     return Call(call.operation, request, call.rows, malformed=True)
-
-
-# --- forms: a request and its rows can be handed over in several
-
-
-class _Dumps:
-    """Something with ``model_dump()``, as pylance hands its requests over, of a later release."""
-
-    def __init__(self, request: dict[str, Any]) -> None:
-        self._request = request
-
-    def model_dump(self) -> dict[str, Any]:
-        return {**self._request, "a_field_of_later_days": {"and": ["its", "value"]}}
-
-
-REQUEST_FORMS = _weighted(dict=4, model=3, dumps=1)
-ROWS_FORMS = st.sampled_from(("table", "reader", "bytes", "file"))
-
-
-def request_in_form(call: Call, form: str) -> Any:
-    """Give a request as a dict, as the operation's model, or as an object that dumps itself."""
-    if form == "dict" or call.malformed or call.request.get("id") == "":
-        return call.request
-    if form == "dumps":
-        return _Dumps(call.request)
-    model: type[Model] = OPERATIONS[call.operation].request_type
-    return model.from_dict(call.request)
-
-
-def rows_in_form(rows: Rows, form: str) -> Any:
-    """Give rows as a table, a reader, or an Arrow IPC stream."""
-    if rows.fault == "not arrow":
-        return b"x,y\n1,2\n"
-    table = rows.arrow()
-    if rows.fault == "truncated":
-        return _truncated(table)
-    if form == "table":
-        return table
-    if form == "reader":
-        return table.to_reader()
-    stream = _stream(table, batches=1)
-    return stream if form == "bytes" else io.BytesIO(stream)
-
-
-def _stream(table: pa.Table, batches: int) -> bytes:
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        for _ in range(batches):
-            writer.write_table(table)
-    return sink.getvalue()
-
-
-def _truncated(table: pa.Table) -> bytes:
-    """Give a stream that breaks off in the middle of its second batch."""
-    full = pa.table({name: pa.concat_arrays([pa.array(["1"] * 50).cast(column.type)])
-                     for name, column in zip(table.column_names, table.columns, strict=True)})  # fmt: skip
-    whole, one = _stream(full, batches=2), _stream(full, batches=1)
-    return whole[: (len(whole) + len(one)) // 2 - 16]

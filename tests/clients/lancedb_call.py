@@ -1,0 +1,98 @@
+"""What a call of lancedb is given, and the rows that it works on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["CALLS", "DIMENSION", "ROWS", "Call", "Lance", "call_all", "rows"]
+
+ROWS, DIMENSION = 512, 8
+WORDS = ("apple pie", "banana bread", "cherry cake", "apple juice from the apple tree")
+LONG = timedelta(minutes=5)
+
+Call = Callable[["Lance"], None]
+CALLS: dict[str, Call] = {}
+
+
+def call(function: Call) -> Call:
+    """Make a function one of the calls, under its name."""
+    CALLS[function.__name__] = function
+    return function
+
+
+class Lance:
+    """A connection, and the table that one call works on."""
+
+    def __init__(self, db: Any, name: str) -> None:
+        self.db = db
+        self.name = name
+        self._table: Any = None
+
+    @property
+    def table(self) -> Any:
+        """The table, made where it is first asked for."""
+        if self._table is None:
+            self._table = self.db.create_table(self.name, rows())
+        return self._table
+
+    def close(self) -> None:
+        """Remove what the call has left."""
+        for name in self.db.table_names(limit=1000):
+            self.db.drop_table(name)
+
+
+def call_all(db: Any) -> dict[str, str | None]:
+    """Return each call with its failure on a connection, or None."""
+    found: dict[str, str | None] = {}
+    for name, function in CALLS.items():
+        it = Lance(db, "t")
+        try:
+            function(it)
+            found[name] = None
+        except Exception as error:  # noqa: BLE001 - an outcome to compare
+            found[name] = f"{type(error).__name__}: {error}"[:300]
+        finally:
+            it.close()
+    return found
+
+
+def rows(start: int = 0, count: int = ROWS) -> pa.Table:
+    """Return rows with a key, a vector that tells its key, two texts, a label list and a number."""
+    keys = np.arange(start, start + count)
+    spread = np.random.default_rng(7).normal(0, 0.01, (start + count, DIMENSION))[start:]
+    vectors = (keys[:, None] + spread).astype(np.float32)
+    return pa.table(
+        {
+            "id": pa.array(keys, pa.int64()),
+            "vector": pa.FixedSizeListArray.from_arrays(vectors.ravel(), DIMENSION),
+            "text": [WORDS[key % len(WORDS)] for key in keys],
+            "title": [f"title {key}" for key in keys],
+            "labels": pa.array([[f"l{key % 3}"] for key in keys], pa.list_(pa.string())),
+            "price": pa.array(keys / 2, pa.float64()),
+        }
+    )
+
+
+def near(key: float) -> list[float]:
+    """Return a vector to search the row of a key with."""
+    return [float(key)] * DIMENSION
+
+
+def ids(found: Any) -> list[int]:
+    """Return the keys of found rows."""
+    return [row["id"] for row in found.to_list()]
+
+
+def failing(action: Callable[[], Any], *texts: str, kind: type[Exception] = Exception) -> None:
+    """Check that something fails, with a message that has one of these texts in it."""
+    try:
+        action()
+    except kind as error:
+        assert not texts or any(text in str(error) for text in texts), f"{error!r}"
+        return
+    raise AssertionError("it did not fail")

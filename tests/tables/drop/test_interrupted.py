@@ -1,0 +1,231 @@
+"""A drop that was interrupted is resumed, or has changed nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.tables.drop import DROP_MARKER, TableFolder
+from tests.behaviour.memory import MemoryNamespace, Mixed, catalog
+
+from .conftest import ROWS, UNFINISHED, Lake, T, code_of, files_below, killed, put_file
+
+pytestmark = pytest.mark.s3
+
+
+# --- broken off before the catalog
+
+
+def test_a_drop_that_never_came_to_the_catalog_changes_nothing(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(monkeypatch, ns, Mixed, "remove_table")
+    assert f"ns/t/{DROP_MARKER}" in lake.names()
+    assert ns.count_table_rows(T).count == 10
+    assert code_of(ns.create_table, T, ROWS) == 5
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+def _deregister(ns: MemoryNamespace) -> None:
+    ns.deregister_table(T)
+
+
+def _rename(ns: MemoryNamespace) -> None:
+    ns.rename_table({**T, "new_table_name": "kept"})
+
+
+def _move(ns: MemoryNamespace) -> None:
+    ns.create_namespace({"id": ["other"]})
+    ns.rename_table({**T, "new_namespace_id": ["other"], "new_table_name": "t"})
+
+
+def _taken_out_by_other_tools(ns: MemoryNamespace) -> None:
+    ns.insert_into_table(T, ROWS)
+    del catalog(ns.config.root).tables["ns", "t"]
+
+
+def _made_anew_by_other_tools(ns: MemoryNamespace) -> None:
+    location = str(ns.describe_table(T).location)
+    options = dict(ns.config.storage)
+    marker = TableFolder(ns.storage_of(ns.load_table(("ns", "t"))))._read_drop_marker()
+    assert marker is not None
+    lance.LanceDataset.drop(location, options)
+    lance.write_dataset(ROWS, location, storage_options=options)
+    content = json.dumps({"id": ["ns", "t"], "version": 9, "written": marker[1].written})
+    put_file(Lake("", options, set), location, DROP_MARKER, content)
+    del catalog(ns.config.root).tables["ns", "t"]
+
+
+def _written_with_a_clock_behind(ns: MemoryNamespace) -> None:
+    content = json.dumps({"id": ["ns", "t"], "version": 1, "written": 2**60})
+    put_file(
+        Lake("", dict(ns.config.storage), set),
+        str(ns.describe_table(T).location),
+        DROP_MARKER,
+        content,
+    )
+    _taken_out_by_other_tools(ns)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        _deregister,
+        _rename,
+        _move,
+        _taken_out_by_other_tools,
+        _made_anew_by_other_tools,
+        _written_with_a_clock_behind,
+    ],
+)
+def test_data_that_is_kept_afterwards_is_never_taken(
+    lake: Lake,
+    ns: MemoryNamespace,
+    monkeypatch: pytest.MonkeyPatch,
+    keep: Callable[[MemoryNamespace], None],
+) -> None:
+    killed(monkeypatch, ns, Mixed, "remove_table")
+    location = str(ns.describe_table(T).location)
+    keep(ns)
+    before = lake.names()
+    assert code_of(ns.drop_table, T) == 4
+    assert ns.create_table(T, ROWS).location != location
+    assert lake.names() >= before
+    assert lance.dataset(location, storage_options=lake.storage).count_rows() >= 10
+
+
+def test_a_mark_of_another_table_or_of_nobody_is_none(lake: Lake, ns: MemoryNamespace) -> None:
+    location = str(ns.deregister_table(T).location)
+    for content in ('{"id": ["ns", "u"], "version": 9, "written": 9999999999999999}', "[]", "?"):
+        put_file(lake, location, DROP_MARKER, content)
+        assert code_of(ns.drop_table, T) == 4
+        assert ns.create_table(T, ROWS).location != location
+        ns.deregister_table(T)
+    assert lance.dataset(location, storage_options=lake.storage).count_rows() == 10
+
+
+class Stubborn(Mixed):
+    """Fails to take a table out; `after` says whether it is out all the same."""
+
+    after = False
+
+    def remove_table(self, entry: TableEntry) -> None:
+        if self.after:
+            super().remove_table(entry)
+        raise ConnectionError("the catalog hung up")
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_a_catalog_that_fails(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    with lake.connect(Stubborn) as stubborn, monkeypatch.context() as patched:
+        patched.setattr(Stubborn, "after", after)
+        assert code_of(stubborn.drop_table, T) == 17
+    # The marker stays where the table is out after all, and the next run needs it.
+    assert (f"ns/t/{DROP_MARKER}" in lake.names()) is after
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+# --- broken off after the catalog
+
+
+def test_the_next_drop_goes_on(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = ns.describe_table(T).location
+    killed(monkeypatch, ns, TableFolder, "delete")
+    assert list(ns.iter_tables(["ns"])) == []
+    answer = ns.drop_table(T)
+    assert (answer.id, answer.location) == (["ns", "t"], location)
+    assert lake.names() == set()
+    assert code_of(ns.drop_table, T) == 4
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk", "Overwrite"])
+def test_creating_it_anew_goes_on(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch, mode: str
+) -> None:
+    old = lake.names()
+    killed(monkeypatch, ns, TableFolder, "delete")
+    assert ns.create_table({**T, "mode": mode}, pa.table({"y": [1]})).version == 1
+    assert ns.open_table(["ns", "t"]).to_table() == pa.table({"y": [1]})
+    # A manifest's name is its version; all else has names of its own.
+    assert {name for name in lake.names() & old if "_versions" not in name} == set()
+    assert f"ns/t/{DROP_MARKER}" not in lake.names()
+
+
+def test_manifests_go_first_and_the_mark_last(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    delete_folder = TableFolder._delete_folder
+    seen: list[set[str]] = []
+
+    def delete_and_look(self: TableFolder, name: str, paths: Sequence[str]) -> None:
+        delete_folder(self, name, paths)
+        seen.append({path.split("/")[2] for path in lake.names()})
+
+    monkeypatch.setattr(TableFolder, "_delete_folder", delete_and_look)
+    ns.drop_table(T)
+    assert "data" in seen[0]
+    assert all(DROP_MARKER in names and "_versions" not in names for names in seen)
+    assert lake.names() == set()
+
+
+def test_manifests_that_are_half_gone_are_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = Lake(str(tmp_path), {}, lambda: files_below(tmp_path))
+    with lake.connect() as ns:
+        ns.create_namespace({"id": ["ns"]})
+        ns.create_table(T, ROWS)
+        ns.insert_into_table(T, ROWS)
+        killed(monkeypatch, ns, TableFolder, "delete")
+        latest, _ = sorted((tmp_path / "ns/t/_versions").glob("*.manifest"))
+        latest.unlink()
+        assert lance.dataset(str(tmp_path / "ns/t")).count_rows() == 10
+        ns.drop_table(T)
+        assert lake.names() == set()
+
+
+def test_the_mark_outlives_every_other_file(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    put_file(lake, location, ".lance-deregistered", "")
+    killed(monkeypatch, ns, TableFolder, "remove_drop_marker")
+    assert lake.names() == {f"ns/t/{DROP_MARKER}"}
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+def test_half_deleted_data_is_no_table(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    killed(monkeypatch, ns, TableFolder, "remove_drop_marker")
+    put_file(lake, f"{location}/data", UNFINISHED, "what was left")
+    ns.declare_table(T)
+    assert ns.describe_table({**T, "check_declared": True}).is_only_declared
+    assert list(ns.iter_tables(["ns"], include_declared=False)) == []
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+def test_data_that_was_rescued_stays(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    killed(monkeypatch, ns, TableFolder, "delete")
+    ns.register_table({"id": ["ns", "rescued"], "location": location})
+    assert code_of(ns.drop_table, T) == 4
+    assert ns.create_table(T, ROWS).location != location
+    assert ns.count_table_rows({"id": ["ns", "rescued"]}).count == 10

@@ -1,0 +1,127 @@
+"""Places in which several create the same table at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.arrow import RowStream
+from lance_namespace_client.errors import (
+    LanceNamespaceError,
+)
+from lance_namespace_impls import connect
+from tests.behaviour.home import make_home
+from tests.behaviour.memory import MemoryConfig, Mixed
+from tests.behaviour.subject import Subject
+from tests.iceberg.subject import iceberg_subject
+from tests.servers.s3 import GuardedS3
+
+WRITERS = 6
+ROUNDS = 3
+WAIT_SECONDS = 30
+SCHEMA = pa.schema([("writer", pa.int64())])
+
+
+def rows_of(writer: int) -> pa.Table:
+    return pa.table({"writer": [writer]})
+
+
+def stream_of(rows: pa.Table) -> RowStream:
+    return RowStream(rows.schema, rows.to_batches())
+
+
+@attrs.frozen
+class Place:
+    """A namespace to make tables in, and how to connect to it once more."""
+
+    parent: list[str]
+    connect: Callable[[], Any]
+    storage: Mapping[str, str] = attrs.Factory(dict)
+
+    def request(self, name: str, **more: Any) -> dict[str, Any]:
+        return {"id": [*self.parent, name], **more}
+
+
+def _in_memory(root: str, storage: Mapping[str, str]) -> Place:
+    def connected() -> Mixed:
+        return Mixed(MemoryConfig(root=root, storage=dict(storage)))
+
+    with connected() as namespace:
+        namespace.create_namespace({"id": ["ns"]})
+    return Place(["ns"], connected, storage)
+
+
+def _directory(path: str, storage: Mapping[str, str]) -> Place:
+    properties = {f"storage.{key}": value for key, value in storage.items()}
+    return Place([], lambda: connect("dir", {"path": path, **properties}), storage)
+
+
+@pytest.fixture(scope="module")
+def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
+    with iceberg_subject(tmp_path_factory.mktemp("iceberg")) as running:
+        yield running
+
+
+@pytest.fixture(params=["dir", "dir on S3", "memory", "memory on S3", "iceberg"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    if request.param == "iceberg":
+        subject: Subject = request.getfixturevalue("iceberg")
+        with subject.connect() as namespace:
+            return Place(list(make_home(subject, namespace)), subject.connect)
+    make = _in_memory if request.param.startswith("memory") else _directory
+    if not request.param.endswith("S3"):
+        return make(str(tmp_path / "lake"), {})
+    s3: GuardedS3 = request.getfixturevalue("s3")
+    return make(f"s3://{s3.bucket}/{tmp_path.name}", s3.options())
+
+
+@pytest.fixture(params=[_directory, _in_memory], ids=["dir", "memory"])
+def local(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    found: Place = request.param(str(tmp_path / "lake"), {})
+    return found
+
+
+def at_once(calls: list[Callable[[], Any]]) -> list[Any]:
+    """Make calls in threads of their own, and give what they returned or raised."""
+    outcomes: list[Any] = [None] * len(calls)
+    start = threading.Barrier(len(calls), timeout=WAIT_SECONDS)
+
+    def run(number: int) -> None:
+        start.wait()
+        try:
+            outcomes[number] = calls[number]()
+        except LanceNamespaceError as error:
+            outcomes[number] = error
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(calls))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(WAIT_SECONDS)
+        assert not thread.is_alive()
+    return outcomes
+
+
+def create_at_once(namespace: Any, request: dict[str, Any]) -> list[Any]:
+    """Let every writer create the table with its own rows."""
+    return at_once(
+        [partial(namespace.create_table, request, rows_of(writer)) for writer in range(WRITERS)]
+    )
+
+
+def winner_of(outcomes: list[Any]) -> int:
+    """Give the one writer that succeeded."""
+    winners = [n for n, each in enumerate(outcomes) if not isinstance(each, Exception)]
+    assert len(winners) == 1, outcomes
+    return winners[0]
+
+
+def failures_of(outcomes: list[Any]) -> list[LanceNamespaceError]:
+    return [each for each in outcomes if isinstance(each, LanceNamespaceError)]

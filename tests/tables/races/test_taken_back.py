@@ -1,0 +1,184 @@
+"""What a create that fails takes back, and what it leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    TableAlreadyExistsError,
+)
+from lance_namespace_impls.catalog.catalog import CatalogNamespace
+from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.tables import write
+from tests.servers.s3 import GuardedS3
+
+from .conftest import Place, _directory, rows_of
+
+pytestmark = pytest.mark.s3
+
+
+# --- what is taken back, and what is not
+
+
+def interrupted(rows: pa.Table, meanwhile: Callable[[], Any], end: str = "") -> Any:
+    """Give the rows as a stream in whose middle something happens; it breaks off with `end`."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from rows.to_batches()
+        meanwhile()
+        if end:
+            raise OSError(end)
+
+    return pa.RecordBatchReader.from_batches(rows.schema, batches())
+
+
+def test_rows_that_others_committed_outlive_a_create_that_breaks_off(place: Place) -> None:
+    request = place.request("t")
+    with place.connect() as namespace:
+
+        def fill() -> None:
+            location = namespace.describe_table(request).location
+            lance.write_dataset(rows_of(7), location, storage_options=dict(place.storage) or None)
+
+        with pytest.raises(InvalidInputError, match="went away"):
+            namespace.create_table(request, interrupted(rows_of(1), fill, "the client went away"))
+        assert namespace.open_table(request["id"]).to_table() == rows_of(7)
+
+
+def test_rows_that_others_are_writing_outlive_a_create_that_breaks_off(
+    s3: GuardedS3, tmp_path: Path
+) -> None:
+    """An object store keeps nobody out, so files may be those of a commit that is yet to come."""
+    place = _directory(f"s3://{s3.bucket}/{tmp_path.name}", s3.options())
+    request, options = place.request("t"), s3.options()
+    with place.connect() as namespace:
+        transactions = []
+
+        def fill() -> None:
+            from lance.fragment import write_fragments
+
+            location = namespace.describe_table(request).location
+            transactions.append(
+                write_fragments(
+                    rows_of(7),
+                    location,
+                    mode="create",
+                    return_transaction=True,
+                    storage_options=options,
+                )
+            )
+
+        with (
+            pytest.warns(UserWarning, match="table t stays without data"),
+            pytest.raises(InvalidInputError, match="went away"),
+        ):
+            namespace.create_table(request, interrupted(rows_of(1), fill, "the client went away"))
+        location = namespace.describe_table(request).location
+        lance.LanceDataset.commit(location, transactions[0], storage_options=options)
+        assert namespace.open_table(["t"]).to_table() == rows_of(7)
+
+
+def test_a_create_that_breaks_off_alone_leaves_nothing(place: Place) -> None:
+    request = place.request("t")
+    with place.connect() as namespace:
+        with pytest.raises(InvalidInputError, match="went away"):
+            namespace.create_table(
+                request, interrupted(rows_of(1), lambda: None, "the client went away")
+            )
+        assert list(namespace.iter_tables(place.parent)) == []
+
+
+def after_adding(
+    monkeypatch: pytest.MonkeyPatch, namespace: CatalogNamespace, then: Callable[[], Any]
+) -> None:
+    """Let something happen when the namespace has added a table and not looked at it yet."""
+    add = namespace.add_table_for
+
+    def add_and_pause(*args: Any) -> TableEntry:
+        entry = add(*args)
+        then()
+        return entry
+
+    monkeypatch.setattr(namespace, "add_table_for", add_and_pause)
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [("Create", rows_of(7)), ("ExistOk", rows_of(7)), ("Overwrite", rows_of(1))],
+)
+def test_who_fills_a_table_that_was_just_added_keeps_it(
+    place: Place, monkeypatch: pytest.MonkeyPatch, mode: str, expected: pa.Table
+) -> None:
+    with place.connect() as namespace, place.connect() as other:
+        request = place.request("t", mode=mode)
+
+        def fill() -> None:
+            other.create_table(place.request("t"), rows_of(7))
+
+        after_adding(monkeypatch, namespace, fill)
+        if mode == "Create":
+            with pytest.raises(TableAlreadyExistsError, match="another writer"):
+                namespace.create_table(request, rows_of(1))
+        else:
+            namespace.create_table(request, rows_of(1))
+        assert other.open_table(request["id"]).to_table() == expected
+        assert list(other.iter_tables(place.parent, include_declared=False)) == ["t"]
+
+
+def test_a_table_that_is_dropped_before_its_first_rows_is_said(
+    local: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with local.connect() as namespace, local.connect() as other:
+        request = local.request("t")
+
+        def lose(*args: Any) -> int:
+            other.drop_table(request)
+            raise OSError("the data has gone")
+
+        if local.parent:
+            monkeypatch.setattr(write, "commit_onto", lose)
+        else:
+            after_adding(monkeypatch, namespace, lambda: other.drop_table(request))
+        with pytest.raises(ConcurrentModificationError, match=r"table (ns\$)?t was dropped"):
+            namespace.create_table(request, rows_of(1))
+        assert list(other.iter_tables(local.parent)) == []
+        monkeypatch.undo()
+
+
+def test_a_slip_while_taking_back_is_not_swallowed(
+    local: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slip(*_: Any) -> None:
+        raise AttributeError("no such thing")
+
+    with local.connect() as namespace:
+        monkeypatch.setattr(namespace, "withdraw_table", slip)
+        broken = interrupted(rows_of(1), lambda: None, "the client went away")
+        with pytest.raises(InternalError, match="no such thing") as caught:
+            namespace.create_table(local.request("t"), broken)
+    assert isinstance(caught.value.__cause__, AttributeError)
+
+
+def test_a_failure_to_take_back_does_not_hide_the_first(
+    local: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise OSError("the catalog hung up")
+
+    with local.connect() as namespace:
+        monkeypatch.setattr(namespace, "withdraw_table", refuse)
+        broken = interrupted(rows_of(1), lambda: None, "the client went away")
+        with (
+            pytest.warns(UserWarning, match=r"t stays without data; drop it: .*hung up"),
+            pytest.raises(InvalidInputError, match="went away"),
+        ):
+            namespace.create_table(local.request("t"), broken)
