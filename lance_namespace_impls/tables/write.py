@@ -116,9 +116,12 @@ def commit_onto(storage: TableStorage, transaction: Any) -> int:
 
 
 def is_overtaken(error: OSError) -> bool:
-    """Return whether a first write or commit failed since another writer was faster."""
+    """Return whether a first write or commit failed since another writer was faster.
+
+    Of a managed table pylance asks the namespace for version 0, which is not there.
+    """
     return bool(_OVERTAKEN.search(str(error))) or isinstance(
-        from_lance(error, ""), ConcurrentModificationError
+        from_lance(error, ""), (ConcurrentModificationError, TableVersionNotFoundError)
     )
 
 

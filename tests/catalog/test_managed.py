@@ -16,6 +16,7 @@ from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     InvalidTableStateError,
+    TableAlreadyExistsError,
     TableNotFoundError,
     TableVersionNotFoundError,
     TransactionNotFoundError,
@@ -23,6 +24,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.tables import write
 
 from .staging import stage
 
@@ -287,6 +289,25 @@ def test_many_writers_lose_nothing(managed: Namespace) -> None:
     assert failures == []
     assert count(managed, "t") == 63
     assert numbers(managed, "t") == list(range(1, 22))
+
+
+def test_of_writers_of_the_first_rows_one_wins(
+    managed: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows of one writer are in storage when another one has committed."""
+    managed.declare_table({"id": ["t"]})
+    commit = write.commit_onto
+
+    def overtaken(*args: Any) -> int:
+        managed.create_table_version(stage(managed, "t"))
+        return commit(*args)
+
+    monkeypatch.setattr(write, "commit_onto", overtaken)
+    with pytest.raises(TableAlreadyExistsError, match="another writer made the table first"):
+        managed.create_table({"id": ["t"]}, pa.table({"a": [9]}))
+    assert count(managed, "t") == 3 and numbers(managed, "t") == [1]
+    place = location(managed, "t")
+    assert len(list((place / "data").iterdir())) == 1, "the loser's rows are still there"
 
 
 # --- several tables at once

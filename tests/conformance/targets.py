@@ -16,7 +16,7 @@ from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.server import serving
 from tests.behaviour.memory import LEVELS, MemoryConfig
 
-SQL = ("sql-postgresql",)
+SQL = ("sql-postgresql", "sql-managed")
 CORRECT = ("dir", "dir-manifest", "rest", *LEVELS, *SQL, "rest-mixed", "rest-three-levels")
 UNDER = {"one-catalog": ("main",), "any-depth": ("main",)}
 """Where catalogs that are configured with a namespace let anything be made."""
