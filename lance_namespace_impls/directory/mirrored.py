@@ -97,13 +97,28 @@ class RootTables(FlatTables):
         row = snapshot and snapshot.row(folder.removesuffix(SUFFIX))
         return dict(row.properties) if row and row.type == TABLE else {}
 
-    def refuse_table(self, identifier: Identifier) -> None:
+    def _refuse_table(self, identifier: Identifier) -> None:
         """Raise where a namespace would have the name of a table (code 2)."""
         try:
             self.load_table(identifier)
         except TableNotFoundError:
             return
         raise namespace_exists(identifier)
+
+    def add_namespace(
+        self, identifier: Identifier, properties: Mapping[str, str]
+    ) -> Mapping[str, str]:
+        """Add a namespace in the root, unless a table has its name (code 2).
+
+        Clients that only list the root drop a table by its directory, and leave its row.
+        """
+        self._refuse_table(identifier)
+
+        def is_stale(row: Row) -> bool:
+            self._refuse_table(identifier)
+            return row.type == TABLE
+
+        return self._nested.add_namespace(identifier, properties, is_stale)
 
     def _refuse_namespace(self, identifier: Identifier) -> None:
         snapshot = self._manifest.snapshot()

@@ -198,7 +198,7 @@ class DirectoryNamespace(CatalogNamespace):
     ) -> Mapping[str, str]:
         self._directory.require_directory()
         if len(identifier) == 1 and isinstance(self._root, RootTables):
-            self._root.refuse_table(identifier)
+            return self._root.add_namespace(identifier, properties)
         return self._nested.add_namespace(identifier, properties)
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -95,16 +95,28 @@ class NestedTables(TableFolders):
         return {} if row is None else row.properties
 
     def add_namespace(
-        self, identifier: Identifier, properties: Mapping[str, str]
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        is_stale: Callable[[Row], bool] = lambda row: False,
     ) -> Mapping[str, str]:
-        """Add a namespace; see `CatalogBase`."""
+        """Add a namespace; see `CatalogBase`.
+
+        Args:
+            identifier: the namespace.
+            properties: its properties.
+            is_stale: whether a row of that name stands for nothing any more.
+        """
 
         def decide(snapshot: Snapshot) -> Change:
             require_namespace(snapshot, identifier[:-1])
-            if snapshot.type_of(object_id(identifier)) is not None:
+            name = object_id(identifier)
+            found = snapshot.row(name)
+            if found is not None and not is_stale(found):
                 raise namespace_exists(identifier)
-            row = Row(id=object_id(identifier), type=NAMESPACE, properties=properties)
-            return Change(put=[row])
+            stale = [] if found is None else snapshot.below(name)
+            row = Row(id=name, type=NAMESPACE, properties=properties)
+            return Change(remove=stale, put=[row])
 
         self.manifest.change(decide)
         return properties

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
+    NamespaceAlreadyExistsError,
     NamespaceNotEmptyError,
     NamespaceNotFoundError,
     TableNotFoundError,
@@ -313,6 +315,20 @@ def test_a_namespace_and_a_table_have_different_names(lake: Namespace) -> None:
         with pytest.raises(LanceNamespaceError) as caught:
             method({"id": identifier})
         assert caught.value.code == code
+
+
+def test_a_row_whose_directory_has_gone_takes_no_name(
+    lake: Namespace, peer: Peer, tmp_path: Path
+) -> None:
+    """As lancedb leaves one, which drops a table of the root by its directory."""
+    lake.create_table({"id": ["a"]}, ROWS)
+    shutil.rmtree(tmp_path / "a.lance")
+    assert "a" in manifest_rows(tmp_path)
+    lake.create_namespace({"id": ["a"], "properties": {"k": "v"}})
+    assert lake.list_tables({}).tables == peer.tables([]) == []
+    assert lake.list_namespaces({}).namespaces == peer.namespaces([]) == ["a"]
+    with pytest.raises(NamespaceAlreadyExistsError):
+        lake.create_namespace({"id": ["a"]})
 
 
 def test_a_directory_made_anew_is_not_taken_for_the_old_one(
