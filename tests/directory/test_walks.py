@@ -179,8 +179,7 @@ class Walk:
         client = self.clients[who]
         if what == "create namespace" and not taken:
             properties = {"k": str(number)} if number % 2 else {}
-            client.create_namespace(new, properties)
-            self.namespaces[new] = properties
+            self._create_namespace(client, new, properties)
         elif what == "create table" and not taken:
             client.create_table(new, pa.table({"x": [number]}))
             self.tables[new] = [number]
@@ -232,6 +231,16 @@ class Walk:
             assert sorted(lance.dataset(location).to_table()["x"].to_pylist()) == self.tables[table]
             self.compare_without(table)
             mine.register_table({**request, "location": location})
+
+    def _create_namespace(self, client: Client, new: Id, properties: dict[str, str]) -> None:
+        try:
+            client.create_namespace(new, properties)
+        except Exception as error:
+            # pylance goes by the row that lancedb leaves of a table of the root that it drops.
+            if client is self.ours or len(new) > 1 or "already exists" not in str(error).lower():
+                raise
+            self.ours.create_namespace(new, properties)
+        self.namespaces[new] = properties
 
     def _drop(self, client: Client, table: Id) -> None:
         try:
