@@ -52,6 +52,10 @@ class SqlConfig(Config):
         default=10, doc="most connections to the database that are open at the same time"
     )
 
+    transaction_days: int = option(
+        default=30, unit="days", doc="how long DescribeTransaction knows a transaction"
+    )
+
     def __attrs_post_init__(self) -> None:
         """Refuse what cannot work, before anything is asked of a database."""
         scheme = urlsplit(self.uri).scheme if "://" in self.uri else ""
@@ -64,6 +68,10 @@ class SqlConfig(Config):
             raise InvalidInputError("sql: property 'uri' is empty")
         if self.pool_size < 2:
             raise InvalidInputError(f"sql: pool_size must be 2 or more, not {self.pool_size}")
+        if self.transaction_days < 1:
+            raise InvalidInputError(
+                f"sql: transaction_days must be 1 or more, not {self.transaction_days}"
+            )
         for name in ("connect_timeout", "lock_timeout"):
             if getattr(self, name) <= 0:
                 raise InvalidInputError(f"sql: {name} must be more than 0 seconds")

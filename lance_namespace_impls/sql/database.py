@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -25,6 +25,7 @@ __all__ = ["Database"]
 
 T = TypeVar("T")
 TRIES = 10
+OWNER_ALONE = 0o600
 _WRITES = {"lance_writes": True}
 
 
@@ -89,9 +90,12 @@ class Database:
         return create_engine(url, pool_pre_ping=True, connect_args=arguments, **common)
 
     def _open_file(self) -> sqlite3.Connection:
-        mode = "rwc" if self._create else "rw"
+        if self._create:
+            # Properties may hold credentials. What SQLite keeps beside the file gets its rights.
+            with suppress(OSError):  # it is there, or SQLite says what is in its way
+                os.close(os.open(self._config.file, os.O_CREAT | os.O_EXCL, OWNER_ALONE))
         connection = sqlite3.connect(
-            f"file:{quote(str(self._config.file))}?mode={mode}",
+            f"file:{quote(str(self._config.file))}?mode=rw",
             uri=True,
             timeout=self._config.lock_timeout,
             isolation_level=None,

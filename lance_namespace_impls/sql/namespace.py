@@ -56,7 +56,9 @@ class SqlNamespace(CatalogNamespace):
     def __init__(self, config: SqlConfig) -> None:
         super().__init__(config)
         self._database = Database(config)
-        self.version_store = SqlVersions(self._database, self._insert_table, self.entry_to_add)
+        self.version_store = SqlVersions(
+            self._database, self._insert_table, self.entry_to_add, config.transaction_days
+        )
 
     def close(self) -> None:
         self._database.close()

@@ -19,7 +19,7 @@ from sqlalchemy import (
 
 __all__ = ["NAMESPACE", "REVISIONS", "ROOT_ID", "TABLE", "objects", "transactions", "versions"]
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """The migrations, oldest first; the last is what this code reads and writes."""
 
 ROOT_ID = 1
@@ -70,5 +70,6 @@ transactions = Table(
     Column("status", String(20), nullable=False),
     Column("created_millis", BigInteger, nullable=False),
     Column("properties", Text, nullable=False),
+    Index("transactions_created", "created_millis"),
 )
-"""What was committed to managed tables."""
+"""What was committed to managed tables in the last `SqlConfig.transaction_days`."""

@@ -49,6 +49,7 @@ class SqlVersions(VersionStore):
         database: the database.
         add: adds a table within a transaction.
         entry: the entry of a table that is to be added.
+        keep_days: how long transactions are known, in days.
     """
 
     def __init__(
@@ -56,10 +57,12 @@ class SqlVersions(VersionStore):
         database: Database,
         add: Callable[[Connection, TableEntry], None],
         entry: Callable[..., TableEntry],
+        keep_days: int,
     ) -> None:
         self._database = database
         self._add = add
         self._entry = entry
+        self._keep_millis = keep_days * 86_400_000
 
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
         """Return the latest version; None where there is none."""
@@ -107,14 +110,13 @@ class SqlVersions(VersionStore):
             self._lock(connection, changes)
             for change in changes:
                 self._apply(connection, change)
+            now = time.time_ns() // 1_000_000
             connection.execute(
                 insert(transactions).values(
-                    id=name,
-                    status=_SUCCEEDED,
-                    created_millis=time.time_ns() // 1_000_000,
-                    properties="{}",
+                    id=name, status=_SUCCEEDED, created_millis=now, properties="{}"
                 )
             )
+            _forget(connection, now - self._keep_millis)
 
         try:
             self._database.write(work)
@@ -257,6 +259,18 @@ def _gone(table: TableEntry) -> ConcurrentModificationError:
         f"table {format_identifier(table.id)} was dropped or renamed meanwhile; look for it and try "
         "again"
     )
+
+
+def _forget(connection: Connection, before: int) -> None:
+    """Delete some transactions that are older; what another commit deletes is passed over."""
+    old = (
+        select(transactions.c.id)
+        .where(transactions.c.created_millis < before)
+        .order_by(transactions.c.created_millis)
+        .limit(_PAGE)
+        .with_for_update(skip_locked=True)
+    )
+    connection.execute(delete(transactions).where(transactions.c.id.in_(old)))
 
 
 def _record(connection: Connection, identifier: str, *, lock: bool = False) -> TransactionRecord:

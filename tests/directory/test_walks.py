@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -24,6 +25,8 @@ from .lakes import Peer, ipc, ours
 FEW, MANY = 6, 200
 STEPS = 14
 NAMES = ("a", "b", "c")
+MEMORY = "/dev/shm"
+"""Every commit waits for the disk, for minutes in all where others use it."""
 Id = tuple[str, ...]
 
 
@@ -286,7 +289,7 @@ class Walk:
 
 
 def walk(data: st.DataObject) -> None:
-    root = Path(tempfile.mkdtemp())
+    root = Path(tempfile.mkdtemp(prefix="lns-walk-", dir=MEMORY if os.path.isdir(MEMORY) else None))
     try:
         one = Walk.at(root)
         for _ in range(STEPS):

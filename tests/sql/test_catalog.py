@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from sqlalchemy import update
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -15,8 +18,12 @@ from lance_namespace_client.errors import (
     NamespaceNotEmptyError,
     NamespaceNotFoundError,
     TableNotFoundError,
+    TransactionNotFoundError,
 )
-from lance_namespace_impls.sql import SqlNamespace
+from lance_namespace_impls.sql import SqlNamespace, initialize
+from lance_namespace_impls.sql.schema import transactions
+
+from ..catalog.staging import stage
 
 ROWS = pa.table({"a": [1]})
 
@@ -191,6 +198,36 @@ def test_a_managed_table_shares_its_location_with_none(properties: dict[str, str
         catalog.rename_table({"id": ["t"], "new_table_name": "u"})
         catalog.insert_into_table({"id": ["u"]}, ROWS)
         assert catalog.count_table_rows({"id": ["u"]}).count == 2
+
+
+def test_old_transactions_are_forgotten(properties: dict[str, str]) -> None:
+    with SqlNamespace.from_properties({**properties, "managed": "true"}) as catalog:
+        catalog.create_table({"id": ["t"]}, ROWS)
+        old = catalog.create_table_version(stage(catalog, "t")).transaction_id
+        young = catalog.create_table_version(stage(catalog, "t")).transaction_id
+        month = 30 * 86_400_000
+        for transaction, days in ((old, month + 60_000), (young, month - 600_000)):
+            change = update(transactions).where(transactions.c.id == transaction)
+            values = {"created_millis": transactions.c.created_millis - days}
+            with catalog._database.writing() as connection:
+                connection.execute(change.values(values))
+        assert catalog.describe_transaction({"id": [old]}).status == "Succeeded"
+        catalog.insert_into_table({"id": ["t"]}, ROWS)
+        assert catalog.describe_transaction({"id": [young]}).status == "Succeeded"
+        with pytest.raises(TransactionNotFoundError):
+            catalog.describe_transaction({"id": [old]})
+
+
+def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        initialize({"uri": str(tmp_path / "catalog.db")})
+        with SqlNamespace.from_properties({"uri": str(tmp_path / "catalog.db")}) as catalog:
+            catalog.create_namespace({"id": ["ns"]})
+            modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(["catalog.db", "catalog.db-shm", "catalog.db-wal"], 0o600)
 
 
 def test_tables_need_a_place(properties: dict[str, str]) -> None:

@@ -44,6 +44,7 @@ def own_server() -> Iterator[PostgreSQL]:
         ({"uri": "mysql://host/db"}, "the kind 'mysql' is not supported"),
         ({"uri": ""}, "'uri' is empty"),
         ({"pool_size": "1"}, "pool_size must be 2 or more"),
+        ({"transaction_days": "0"}, "transaction_days must be 1 or more"),
         ({"lock_timeout": "0"}, "lock_timeout must be more than 0"),
         ({"url": "x.db"}, "did you mean 'uri'"),
     ],
@@ -191,7 +192,9 @@ def at_revision(uri: str, revision: str) -> None:
 
     database = Database(SqlConfig(uri=uri))
     with database.writing() as connection:
-        if revision == "0001":
+        if revision < "0003":
+            connection.execute(text("drop index transactions_created"))
+        if revision < "0002":
             connection.execute(text("drop table table_versions"))
             connection.execute(text("drop table transactions"))
             connection.execute(text("alter table objects drop column managed"))
@@ -199,11 +202,14 @@ def at_revision(uri: str, revision: str) -> None:
     database.close()
 
 
-def test_a_catalog_of_an_older_release_is_upgraded(properties: dict[str, str]) -> None:
+@pytest.mark.parametrize("revision", REVISIONS[:-1])
+def test_a_catalog_of_an_older_release_is_upgraded(
+    properties: dict[str, str], revision: str
+) -> None:
     with SqlNamespace.from_properties(properties) as catalog:
         catalog.create_namespace({"id": ["ns"]})
         catalog.declare_table({"id": ["ns", "t"]})
-    at_revision(properties["uri"], "0001")
+    at_revision(properties["uri"], revision)
     with (
         SqlNamespace.from_properties(properties) as catalog,
         pytest.raises(InvalidInputError, match=r"older release .*run 'lance-ns upgrade sql'"),

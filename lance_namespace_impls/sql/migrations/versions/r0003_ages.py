@@ -1,0 +1,13 @@
+"""Transactions by their age."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """Add the index by which old transactions are found."""
+    op.create_index("transactions_created", "transactions", ["created_millis"])
