@@ -49,9 +49,9 @@ from .session import make_client
 
 __all__ = ["GlueNamespace"]
 
-NO_CONDITION = (
-    "UpdateTable of Glue has no condition on the version that it replaces, so that of two commits at once "
-    "one would be lost"
+NOT_SHOWN_ATOMIC = (
+    "AWS does not promise that UpdateTable of Glue checks a version and replaces it in one step; where it "
+    "does not, one of two commits at once would be lost"
 )
 PAGE = 100  # the most entries that Glue puts on a page of databases, tables or functions
 
@@ -79,7 +79,7 @@ class GlueNamespace(CatalogNamespace):
         lowercase_names=True,
         rename_across=True,
         location_properties=(LOCATION,),
-        unsupported=dict.fromkeys(MANAGED_OPERATIONS, NO_CONDITION),
+        unsupported=dict.fromkeys(MANAGED_OPERATIONS, NOT_SHOWN_ATOMIC),
     )
 
     def __init__(self, config: GlueConfig) -> None:
