@@ -1,8 +1,9 @@
 """Hooks of mkdocs: adds the generated pages, and fills the marks that pages have for tables.
 
 A mark is a comment of its own line: ``<!-- properties glue -->`` is the table of a backend's
-properties, ``<!-- error-codes -->`` the table of codes. In the page of troubleshooting, what the
-protocol says of a code goes below the heading of that code.
+properties, ``<!-- error-codes -->`` the table of codes, ``<!-- spark-types -->`` that of Arrow's types
+in Spark. In the page of troubleshooting, what the protocol says of a code goes below the heading of
+that code.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from mkdocs.structure.files import File
 
 from docs._generate.public import backends
 from docs._generate.reference import pages as make_pages
-from docs._generate.tables import error_block, error_name, error_table, properties
+from docs._generate.tables import error_block, error_name, error_table, properties, spark_types
 from lance_namespace_client.errors import ErrorCode
 
 pages = cache(make_pages)
 
-MARK = re.compile(r"^<!-- (properties|error-codes)(?: (\w+))? -->$", re.MULTILINE)
+MARK = re.compile(r"^<!-- (properties|error-codes|spark-types)(?: (\w+))? -->$", re.MULTILINE)
 TROUBLESHOOTING = "troubleshooting.md"
 
 
@@ -57,6 +58,8 @@ def _filled(mark: re.Match[str]) -> str:
     kind, name = mark.groups()
     if kind == "error-codes":
         return error_table()
+    if kind == "spark-types":
+        return spark_types()
     if name not in backends():
         raise PluginError(f"{mark.group()}: there is no backend of that name")
     return properties(backends()[name].config_type)

@@ -10,7 +10,7 @@ from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
 from lance_namespace_impls.cli.failures import status_of
 from lance_namespace_impls.core.config import Config
 
-__all__ = ["cell", "error_block", "error_table", "properties", "table"]
+__all__ = ["cell", "error_block", "error_table", "properties", "spark_types", "table"]
 
 
 def cell(text: str) -> str:
@@ -33,6 +33,28 @@ def properties(config: type[Config]) -> str:
         ("Property", "Type", "Default", "What it is"),
         ((f"`{row['key']}`", _type(row), _default(row), _doc(row)) for row in rows),
     )
+
+
+def spark_types() -> str:
+    """Return the table of Arrow's types, in Lance and in Spark."""
+    from lance_namespace_impls.spark.typerules import type_rules
+
+    return table(
+        ("Arrow", "Lance", "Spark", "Rule"),
+        (
+            (
+                f"`{cell(row.arrow)}`",
+                "yes" if row.lance else "no",
+                _spark_type(row.spark),
+                row.rule.value,
+            )
+            for row in type_rules()
+        ),
+    )
+
+
+def _spark_type(name: str | None) -> str:
+    return "" if name is None else f"`{cell(name)}`"
 
 
 def _type(row: dict[str, Any]) -> str:

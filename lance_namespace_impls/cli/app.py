@@ -226,6 +226,13 @@ _add(
     name="import",
 )
 _add(
+    catalogs.import_tables,
+    with_session,
+    "lance-ns import-tables tables.toml --dry-run --impl dir -p path=/data/lance",
+    "lance-ns import-tables tables.toml --profile prod",
+    name="import-tables",
+)
+_add(
     catalogs.inventory,
     with_session,
     "lance-ns inventory --impl dir -p path=/data/lance",

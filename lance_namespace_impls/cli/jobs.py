@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from .failures import needs
-from .output import progress
+from .output import Progress, progress
 from .session import Session, key_values
 
 if TYPE_CHECKING:
@@ -21,7 +21,20 @@ if TYPE_CHECKING:
 
     from ..spark.ingest import ImportPreview
 
-__all__ = ["import_files"]
+__all__ = ["Cores", "UseSpark", "import_files", "spark_when_asked"]
+
+Cores = Annotated[
+    int | None,
+    typer.Option("--cores", metavar="NUMBER", min=1, help="Cores to use; all unless given."),
+]
+UseSpark = Annotated[
+    bool | None,
+    typer.Option(
+        "--spark/--no-spark",
+        help="Whether to start Spark for files; for 256 MiB and less it is not worth it.",
+        show_default=False,
+    ),
+]
 
 
 def import_files(
@@ -59,23 +72,8 @@ def import_files(
             "types='zip: string'; give it again for each.",
         ),
     ] = None,
-    cores: Annotated[
-        int | None,
-        typer.Option(
-            "--cores",
-            metavar="NUMBER",
-            min=1,
-            help="Cores to use; all unless given.",
-        ),
-    ] = None,
-    use_spark: Annotated[
-        bool | None,
-        typer.Option(
-            "--spark/--no-spark",
-            help="Whether to start Spark; for 256 MiB and less it is not worth it.",
-            show_default=False,
-        ),
-    ] = None,
+    cores: Cores = None,
+    use_spark: UseSpark = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -107,18 +105,10 @@ def import_files(
             )
         _show_preview(session, name, found)
         return
-    with progress(f"import {name}") as bar, ExitStack() as running:
-
-        def start() -> SparkSession:
-            bar.update(0, None, "starting Spark")
-            with needs("import", "spark"):
-                import pyspark  # noqa: F401 - the module below reports its absence in its own way
-
-                from ..spark.session import local_session
-            return running.enter_context(
-                _stopped_at_the_end(local_session, f"lance-ns import {name}", cores)
-            )
-
+    with (
+        progress(f"import {name}") as bar,
+        spark_when_asked(bar, f"lance-ns import {name}", cores) as start,
+    ):
         result = run_import(
             None if use_spark is False else start,
             impl=session.impl,
@@ -183,6 +173,30 @@ def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
             **{f"column {column}": kind for column, kind in columns.items()},
         }
     )
+
+
+@contextmanager
+def spark_when_asked(
+    bar: Progress, name: str, cores: int | None
+) -> Iterator[Callable[[], SparkSession]]:
+    """Give what starts Spark, which is stopped at the end if it was started.
+
+    Args:
+        bar: shows that Spark starts.
+        name: of the application.
+        cores: cores to use; all unless given.
+    """
+    with ExitStack() as running:
+
+        def start() -> SparkSession:
+            bar.update(0, None, "starting Spark")
+            with needs("import", "spark"):
+                import pyspark  # noqa: F401 - the module below reports its absence in its own way
+
+                from ..spark.session import local_session
+            return running.enter_context(_stopped_at_the_end(local_session, name, cores))
+
+        yield start
 
 
 @contextmanager

@@ -22,6 +22,8 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
     DataSourceReader,
+    DataSourceStreamArrowWriter,
+    DataSourceStreamReader,
     InputPartition,
     WriterCommitMessage,
 )
@@ -33,11 +35,12 @@ from ..registry import connect_config, secrets_among
 from .failures import coded
 from .options import (
     choice,
-    known_options,
     moment,
     name_list,
     option,
+    option_name,
     read_options,
+    version_or_latest,
     whole_number,
     yes_no,
 )
@@ -104,6 +107,26 @@ class TableOptions:
         doc="what a floating-point number too large for its column is: refuse (code 20) or infinity",
     )
     rows_per_file: int = option(1 << 20, read=whole_number(1), doc="most rows in one data file")
+    starting_version: int | str | None = option(
+        read=version_or_latest,
+        doc="first version whose added rows a stream reads; latest is what comes after now; else all "
+        "rows there are, then what is added",
+    )
+    starting_timestamp: datetime | None = option(
+        read=moment, doc="a stream reads what is added after that time, in UTC without a zone"
+    )
+    max_rows_per_trigger: int | None = option(
+        read=whole_number(1), doc="most rows in a batch of a stream"
+    )
+    max_versions_per_trigger: int | None = option(
+        read=whole_number(1), doc="most versions that add rows in a batch of a stream"
+    )
+    on_change: str = option(
+        "refuse",
+        read=choice("refuse", "skip"),
+        doc="what a stream does at a version that changes or deletes rows: refuse (code 0) or skip",
+    )
+    checkpoint_location: str | None = option(doc="Spark's own, of streams")
 
 
 def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
@@ -150,9 +173,10 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
             )
     if any(key.startswith("option.") for key in given):  # as CREATE TABLE names them
         raise InvalidInputError(f"{FORMAT}: Spark's catalog does not keep such tables: {_INSTEAD}")
-    known = known_options(TableOptions)
-    own = {key: value for key, value in given.items() if key in known}
-    properties = {key: value for key, value in given.items() if key not in known}
+    own: dict[str, str] = {}
+    properties: dict[str, str] = {}
+    for key, value in given.items():
+        (own if option_name(TableOptions, key) else properties)[key] = value
     if "table" not in own and "path" in properties:
         own["table"] = properties.pop("path")
     options = read_options(TableOptions, own, FORMAT)
@@ -218,30 +242,65 @@ class LanceNamespaceDataSource(DataSource):
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
+        with self._coded("writing"):
+            plan = self._plan(schema, overwrite)
+            return LanceWriter(plan, overflow=self._options.overflow == "infinity")
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """Return what reads the rows that versions add to the table.
+
+        Raises:
+            InvalidInputError: code 13, a bad option, or one that pins a version.
+            TableColumnNotFoundError: code 12, the table has no such column.
+        """
+        from .streams import LanceStreamReader
+
+        with self._coded("reading"):
+            pinned = self._pinned or self._pin()
+            return LanceStreamReader(pinned.of_columns(schema), schema, self._options)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
+        """Plan the write of a batch; with the output mode ``complete`` each replaces the rows.
+
+        Raises:
+            InvalidInputError: code 13, a bad option or property.
+            NamespaceNotFoundError: code 1.
+            TableSchemaValidationError: code 20, the rows do not fit the table.
+        """
+        from .sink import LanceStreamWriter
+
+        with self._coded("writing"):
+            plan = self._plan(schema, overwrite, starts=False)
+            return LanceStreamWriter(plan, overflow=self._options.overflow == "infinity")
+
+    def _plan(self, schema: StructType, overwrite: bool, *, starts: bool = True) -> WritePlan:
         from .casts import tell_losses
         from .columns import lance_schema
         from .writing import Mode, plan_write
 
-        with self._coded("writing"):
-            rows = lance_schema(schema)
-            plan = plan_write(
-                self._target(),
-                lance_schema(schema, self._options.types),
-                Mode.OVERWRITE if overwrite else Mode.APPEND,
-                makes_table=True,
-                rows_per_file=self._options.rows_per_file,
-            )
-            assert plan is not None  # only EXIST_OK has nothing to do
-            tell_losses(rows, plan.schema, plan.target.name)
-            return LanceWriter(plan, overflow=self._options.overflow == "infinity")
+        rows = lance_schema(schema)
+        plan = plan_write(
+            self._target(),
+            lance_schema(schema, self._options.types),
+            Mode.OVERWRITE if overwrite else Mode.APPEND,
+            makes_table=True,
+            rows_per_file=self._options.rows_per_file,
+            starts=starts,
+        )
+        assert plan is not None  # only EXIST_OK has nothing to do
+        tell_losses(rows, plan.schema, plan.target.name)
+        return plan
 
     @property
     def _options(self) -> TableOptions:
         return split_options(self.options)[0]
 
     def _coded(self, doing: str) -> AbstractContextManager[None]:
-        reader = {*known_options(TableOptions), "impl"}
-        properties = {k: v for k, v in self.options.items() if k.lower() not in reader}
+        properties = {
+            key: value
+            for key, value in self.options.items()
+            if key.lower() != "impl" and option_name(TableOptions, key) is None
+        }
         secrets = secrets_among(self.options.get("impl", ""), properties)
         return coded(f"{doing} {self.options.get('table') or self.options.get('path')}", secrets)
 

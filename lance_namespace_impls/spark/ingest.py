@@ -36,7 +36,17 @@ from .writing import Mode, Target, WritePlan, abort, commit, plan_write, write_r
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["ImportPreview", "ImportResult", "Progress", "import_files", "preview_files"]
+    from ..catalog.namespace import Namespace
+
+__all__ = [
+    "ImportPreview",
+    "ImportResult",
+    "Progress",
+    "import_files",
+    "import_into",
+    "preview_files",
+    "preview_into",
+]
 
 Progress = Callable[[int, int, int], None]
 """Called with the tasks done, the tasks in all (as far as known) and the rows written so far."""
@@ -137,33 +147,79 @@ def import_files(
         TableSchemaValidationError: code 20, a file does not fit; the message names file and
             column.
     """
+    with connect(impl, properties) as namespace:
+        return import_into(
+            _target(namespace, table),
+            spark,
+            sources=sources,
+            format=format,
+            mode=mode,
+            options=options,
+            progress=progress,
+            cores=cores,
+            small_bytes=small_bytes,
+        )
+
+
+def import_into(
+    target: Target,
+    spark: SparkSession | Callable[[], SparkSession] | None,
+    *,
+    sources: Sequence[str],
+    format: str | None = None,
+    mode: str = "create",
+    options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    cores: int | None = None,
+    small_bytes: int = SMALL_BYTES,
+    commit_properties: Mapping[str, str] | None = None,
+) -> ImportResult:
+    """Import files into a table, as `import_files` does.
+
+    Args:
+        target: the table.
+        spark: as in `import_files`, as all others but the last.
+        sources: files, folders and patterns.
+        format: of the files.
+        mode: what to do about a table that is there.
+        options: of the format.
+        progress: called from this thread.
+        cores: threads of this process.
+        small_bytes: size of the files up to which Spark is not started.
+        commit_properties: properties of the transaction of the commit.
+
+    Raises:
+        LanceNamespaceError: as in `import_files`.
+    """
     started = time.monotonic()
     chosen = parse_mode(mode, Mode.CREATE)
+    present = _present(target, chosen)
+    if present is not None and chosen is Mode.EXIST_OK:
+        return _kept(target, started)
+    inputs = _Inputs.find(sources, format, options)
+    runner = _runner(spark, inputs.files, cores, small_bytes)
+    job = _Import(runner, target, inputs.reader, progress)
+    infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+    plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
+    if plan is None:
+        return _kept(target, started)
+    fragments, version = job.write(plan, infos, commit_properties)
+    return ImportResult(
+        table=target.table,
+        location=plan.location,
+        version=version,
+        rows=sum(fragment["physical_rows"] for fragment in fragments),
+        files=len(inputs.files),
+        fragments=len(fragments),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _target(namespace: Namespace, table: Sequence[str]) -> Target:
     identifier = parse_identifier(table)
     if not identifier:
         raise InvalidInputError("import: the identifier of the table is empty")
-    with connect(impl, properties) as namespace:
-        target = Target(namespace=namespace, table=identifier)
-        present = _present(target, chosen)
-        if present is not None and chosen is Mode.EXIST_OK:
-            return _kept(target, started)
-        inputs = _Inputs.find(sources, format, options)
-        runner = _runner(spark, inputs.files, cores, small_bytes)
-        job = _Import(runner, target, inputs.reader, progress)
-        infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
-        plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
-        if plan is None:
-            return _kept(target, started)
-        fragments, version = job.write(plan, infos)
-        return ImportResult(
-            table=identifier,
-            location=plan.location,
-            version=version,
-            rows=sum(fragment["physical_rows"] for fragment in fragments),
-            files=len(inputs.files),
-            fragments=len(fragments),
-            seconds=time.monotonic() - started,
-        )
+    return Target(namespace=namespace, table=identifier)
 
 
 def preview_files(
@@ -182,18 +238,36 @@ def preview_files(
 
     Arguments and errors are those of `import_files`.
     """
-    chosen = parse_mode(mode, Mode.CREATE)
-    identifier = parse_identifier(table)
-    if not identifier:
-        raise InvalidInputError("import: the identifier of the table is empty")
     with connect(impl, properties) as namespace:
-        target = Target(namespace=namespace, table=identifier)
-        present = _present(target, chosen)
-        inputs = _Inputs.find(sources, format, options)
-        job = _Import(ThreadRunner(cores), target, inputs.reader, progress)
-        _, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+        return preview_into(
+            _target(namespace, table),
+            sources=sources,
+            format=format,
+            mode=mode,
+            options=options,
+            progress=progress,
+            cores=cores,
+        )
+
+
+def preview_into(
+    target: Target,
+    *,
+    sources: Sequence[str],
+    format: str | None = None,
+    mode: str = "create",
+    options: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    cores: int | None = None,
+) -> ImportPreview:
+    """Return what `import_into` would do, and change nothing."""
+    chosen = parse_mode(mode, Mode.CREATE)
+    present = _present(target, chosen)
+    inputs = _Inputs.find(sources, format, options)
+    job = _Import(ThreadRunner(cores), target, inputs.reader, progress)
+    _, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
     return ImportPreview(
-        table=identifier,
+        table=target.table,
         format=inputs.format,
         read_with=inputs.reader.described(inputs.files),
         files=len(inputs.files),
@@ -329,7 +403,10 @@ class _Import:
         return infos, agree(infos, self.format, appended, self._target.name)
 
     def write(
-        self, plan: WritePlan, infos: Sequence[FileInfo]
+        self,
+        plan: WritePlan,
+        infos: Sequence[FileInfo],
+        properties: Mapping[str, str] | None = None,
     ) -> tuple[list[Mapping[str, Any]], int]:
         """Write all rows and commit them; return the fragments and the new version.
 
@@ -346,7 +423,7 @@ class _Import:
             written = [fragment for answer in answers for fragment in answer.get("fragments", ())]
             for answer in answers:
                 raise_failure(answer)
-            return written, commit(plan, written)
+            return written, commit(plan, written, properties=properties)
         except BaseException as error:
             try:
                 abort(plan, written)

@@ -16,7 +16,9 @@ __all__ = [
     "known_options",
     "moment",
     "name_list",
+    "option_name",
     "read_options",
+    "version_or_latest",
     "whole_number",
     "yes_no",
 ]
@@ -33,9 +35,9 @@ def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
     known = known_options(cls)
     values: dict[str, Any] = {}
     for key, value in given.items():
-        name = key.lower()
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        name = option_name(cls, key)
+        if name is None:
+            close = difflib.get_close_matches(key.lower(), known, n=1, cutoff=0.5)
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
             raise InvalidInputError(f"{what}: option {key!r} is not known; {hint}")
         try:
@@ -50,6 +52,16 @@ def read_options(cls: type[T], given: Mapping[str, str], what: str) -> T:
 def known_options(cls: type[Any]) -> dict[str, Callable[[str], Any]]:
     """Return the options of an attrs class: how each is read from text."""
     return {field.name: field.metadata.get("read", str) for field in attrs.fields(cls)}
+
+
+def option_name(cls: type[Any], key: str) -> str | None:
+    """Return the attribute that an option is, in any case and with or without underscores.
+
+    >>> option_name(TableOptions, "maxRowsPerTrigger")  # doctest: +SKIP
+    'max_rows_per_trigger'
+    """
+    bare = key.lower().replace("_", "")
+    return next((name for name in known_options(cls) if name.replace("_", "") == bare), None)
 
 
 def option(default: Any = None, *, read: Callable[[str], Any] = str, doc: str, **more: Any) -> Any:
@@ -76,6 +88,16 @@ def whole_number(minimum: int) -> Callable[[str], int]:
         return number
 
     return read
+
+
+def version_or_latest(text: str) -> int | str:
+    """Read the number of a version, or ``latest``."""
+    if text.lower() == "latest":
+        return "latest"
+    try:
+        return whole_number(1)(text)
+    except ValueError:
+        raise ValueError("a version, or latest") from None
 
 
 def yes_no(text: str) -> bool:

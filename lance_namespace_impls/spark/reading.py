@@ -31,7 +31,18 @@ from .target import Target
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-__all__ = ["ROW_ADDRESS", "Piece", "Pinned", "group_by_size", "pin", "plan_tasks", "read_pieces"]
+__all__ = [
+    "ROW_ADDRESS",
+    "Piece",
+    "Pinned",
+    "cut_evenly",
+    "group_by_size",
+    "pin",
+    "plan_tasks",
+    "read_pieces",
+    "size_of",
+    "version_at",
+]
 
 ROW_ID = "_rowid"
 ROW_ADDRESS = "_rowaddr"
@@ -146,7 +157,7 @@ def pin(
     dataset = target.open(storage, version, branch)
     try:
         if timestamp is not None:
-            dataset = target.open(storage, _version_at(dataset, timestamp), branch)
+            dataset = target.open(storage, version_at(dataset, timestamp), branch)
         scanner = dataset.scanner(
             columns=list(columns) if columns else None,
             filter=filter,
@@ -176,7 +187,12 @@ def _typed(found: pa.Field, table: pa.Schema) -> pa.Field:
     return found if index < 0 else table.field(index).with_nullable(found.nullable)
 
 
-def _version_at(dataset: Any, moment: datetime) -> int:
+def version_at(dataset: Any, moment: datetime) -> int:
+    """Return the latest version at a time; without a zone it is in UTC.
+
+    Raises:
+        TableVersionNotFoundError: code 11, there was none yet.
+    """
     wanted = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     # pylance gives the time of this machine's zone.
     fitting = [
@@ -201,7 +217,7 @@ def plan_tasks(
         whole: whether a fragment is never parted among tasks, as with a filter.
     """
     fragments = pinned.open().get_fragments()
-    sizes = [_size(fragment) for fragment in fragments]
+    sizes = [size_of(fragment) for fragment in fragments]
     if tasks is None:
         tasks = _tasks(sum(sizes), cores)
     if (
@@ -265,7 +281,7 @@ def read_pieces(
             yield from batches_of_bounded_size(cast_batch(batch, target, cut_fractions=True))
 
 
-def _size(fragment: Any) -> int:
+def size_of(fragment: Any) -> int:
     """Return the bytes of a fragment's files, or a guess where they are not on record."""
     known = [file.file_size_bytes for file in fragment.data_files()]
     return sum(known) if all(known) else fragment.metadata.physical_rows * 64

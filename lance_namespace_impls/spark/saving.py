@@ -49,6 +49,7 @@ def write_table(
     properties: Mapping[str, str] | None = None,
     types: str | None = None,
     rows_per_file: int = writing.ROWS_PER_FILE,
+    commit_properties: Mapping[str, str] | None = None,
 ) -> Written:
     """Write the rows of a DataFrame and return how many there were.
 
@@ -64,6 +65,7 @@ def write_table(
         properties: what a table that is made is declared with.
         types: Arrow types of columns of a new table, such as ``vector:float32[768]``.
         rows_per_file: most rows in one data file.
+        commit_properties: properties of the transaction of the commit.
 
     Raises:
         NamespaceNotFoundError: code 1.
@@ -100,7 +102,7 @@ def write_table(
         with decoded():
             found = frame.mapInArrow(_writer(plan), "fragments string").collect()
         fragments = [fragment for row in found for fragment in json.loads(row.fragments)]
-        version = writing.commit(plan, fragments)
+        version = writing.commit(plan, fragments, properties=commit_properties)
     except BaseException:
         writing.abort(plan, [])
         raise

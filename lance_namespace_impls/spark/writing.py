@@ -44,6 +44,7 @@ __all__ = [
     "commit",
     "delete_rest",
     "plan_write",
+    "start",
     "write_rows",
 ]
 
@@ -96,6 +97,7 @@ def plan_write(
     makes_table: bool = False,
     rows_per_file: int = ROWS_PER_FILE,
     properties: Mapping[str, str] | None = None,
+    starts: bool = True,
 ) -> WritePlan | None:
     """Look at the table, put it into the catalog where it is new, and say what is to be done.
 
@@ -106,6 +108,7 @@ def plan_write(
         makes_table: whether APPEND makes a table that is not there.
         rows_per_file: most rows in one data file.
         properties: what a table that is made is declared with.
+        starts: whether the write starts now, else with `start`.
 
     Returns:
         the plan; None where the mode is EXIST_OK and the table has data.
@@ -136,12 +139,7 @@ def plan_write(
         if mode is not Mode.OVERWRITE:
             check_fits(schema, dataset.schema, target.name)
             written = dataset.schema
-    job = uuid.uuid4().hex
-    try:
-        Attempts(storage, job).start()
-    except Exception as error:
-        raise target.failure(error, "starting to write") from error
-    return WritePlan(
+    plan = WritePlan(
         target=target,
         location=storage.location,
         read_version=version,
@@ -150,8 +148,19 @@ def plan_write(
         declared=declared,
         schema=written,
         rows_per_file=rows_per_file,
-        job=job,
+        job=uuid.uuid4().hex,
     )
+    if starts:
+        start(plan)
+    return plan
+
+
+def start(plan: WritePlan) -> None:
+    """Let tasks write; to do so again changes nothing."""
+    try:
+        Attempts(plan.target.storage_at(plan.location), plan.job).start()
+    except Exception as error:
+        raise plan.target.failure(error, "starting to write") from error
 
 
 def _declare(target: Target, mode: Mode, properties: Mapping[str, str] | None) -> bool:
@@ -266,6 +275,7 @@ def commit(
     *,
     operation: Callable[[list[Any]], Any] | None = None,
     alone: bool = False,
+    properties: Mapping[str, str] | None = None,
 ) -> int:
     """Commit the rows that were written to the table; return its new version.
 
@@ -276,6 +286,7 @@ def commit(
         plan: the plan.
         fragments: what was written.
         operation: makes pylance's operation of the new fragments, else as the plan says.
+        properties: of the transaction, for rows that are added or replaced.
         alone: whether an operation fails if anything was committed since the plan. It is looked for
             right before the commit; pylance commits an update on top of rows added after that.
 
@@ -289,7 +300,7 @@ def commit(
     storage = plan.target.storage_at(plan.location)
     try:
         if operation is None:
-            version = _commit(plan, storage, found)
+            version = _commit(plan, storage, found, dict(properties or {}))
         elif alone and int(plan.target.open(storage).version) != plan.read_version:
             raise _overtaken(plan)
         else:
@@ -304,29 +315,38 @@ def commit(
     return version
 
 
-def _commit(plan: WritePlan, storage: TableStorage, fragments: list[Any]) -> int:
+def _commit(
+    plan: WritePlan, storage: TableStorage, fragments: list[Any], properties: dict[str, str]
+) -> int:
     import lance
 
     if plan.appends:
         if not fragments:
             return plan.read_version
-        return _add(plan, storage, fragments, plan.read_version)
+        return _add(plan, storage, fragments, plan.read_version, properties)
     operation = lance.LanceOperation.Overwrite(plan.schema, fragments)
     try:
-        return commit_onto(storage, lance.Transaction(plan.read_version, operation))
+        change = lance.Transaction(plan.read_version, operation, transaction_properties=properties)
+        return commit_onto(storage, change)
     except OSError as error:
         if plan.adds and is_overtaken(error):
-            return _add_to_new(plan, storage, fragments)
+            return _add_to_new(plan, storage, fragments, properties)
         raise
 
 
-def _add(plan: WritePlan, storage: TableStorage, fragments: list[Any], version: int) -> int:
+def _add(
+    plan: WritePlan,
+    storage: TableStorage,
+    fragments: list[Any],
+    version: int,
+    properties: dict[str, str],
+) -> int:
     import lance
 
+    append = lance.LanceOperation.Append(fragments)
     dataset = lance.LanceDataset.commit(
         plan.location,
-        lance.LanceOperation.Append(fragments),
-        read_version=version,
+        lance.Transaction(version, append, transaction_properties=properties),
         storage_options=dict(storage.options) or None,
         max_retries=COMMIT_RETRIES,
         **storage.of_namespace(),
@@ -334,7 +354,9 @@ def _add(plan: WritePlan, storage: TableStorage, fragments: list[Any], version: 
     return int(dataset.version)
 
 
-def _add_to_new(plan: WritePlan, storage: TableStorage, fragments: list[Any]) -> int:
+def _add_to_new(
+    plan: WritePlan, storage: TableStorage, fragments: list[Any], properties: dict[str, str]
+) -> int:
     """Add files that were written for a new dataset to one that another has made meanwhile.
 
     Raises:
@@ -354,7 +376,7 @@ def _add_to_new(plan: WritePlan, storage: TableStorage, fragments: list[Any]) ->
     if not same:
         raise _overtaken(plan)
     version = int(dataset.version)
-    return _add(plan, storage, fragments, version) if fragments else version
+    return _add(plan, storage, fragments, version, properties) if fragments else version
 
 
 def _are_numbered_anew(schema: Any) -> bool:

@@ -48,6 +48,30 @@ def check_columns(schema: pa.Schema) -> None:
         if name in seen:
             raise TableSchemaValidationError(f"two columns are named {name!r}; rename one of them")
         seen.add(name)
+    for field in schema:
+        _check_type(field.type, field.name)
+
+
+def _check_type(kind: pa.DataType, column: str) -> None:
+    """Refuse a type that Lance does not store, at any depth (code 20)."""
+    from pyarrow import types as is_
+
+    lacking = (
+        is_.is_decimal32,
+        is_.is_decimal64,
+        is_.is_interval,
+        is_.is_list_view,
+        is_.is_large_list_view,
+        is_.is_run_end_encoded,
+        is_.is_union,
+    )
+    if any(check(kind) for check in lacking):
+        raise TableSchemaValidationError(
+            f"column {column!r}: Lance has no type {kind}; cast the column"
+        )
+    for number in range(kind.num_fields):
+        child = kind.field(number)
+        _check_type(child.type, f"{column}.{child.name}")
 
 
 def check_column_name(name: str) -> None:

@@ -17,7 +17,7 @@ from ..columns import cast_batch
 from .base import FileInfo, Format, Piece, named_once, refused
 from .sources import SourceFile
 
-__all__ = ["ParquetFormat"]
+__all__ = ["ParquetFormat", "rows_of"]
 
 BATCH_ROWS = 64 << 10
 WRITTEN_BY_SPARK = b"org.apache.spark.version"
@@ -59,6 +59,12 @@ class ParquetFormat(Format):
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
         """Parquet files say themselves what type their values are read in."""
         return kind
+
+
+def rows_of(file: SourceFile) -> int:
+    """Return the number of rows that a file's footer tells."""
+    with refused(file), file.open() as source:
+        return int(parquet.read_metadata(source).num_rows)
 
 
 def _int96_unit(source: Any, metadata: parquet.FileMetaData) -> str | None:

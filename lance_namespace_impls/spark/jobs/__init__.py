@@ -9,6 +9,7 @@ They need no Spark: tables are looked at by threads of this process, which hand 
 
 from __future__ import annotations
 
+from .imports import ImportRow, import_tables
 from .inventory import IndexRow, TableRow, inventory
 from .maintain import IndexWish, Upkeep, UpkeepRow, maintain
 from .results import Rows
@@ -16,6 +17,7 @@ from .selection import Selection
 from .sync import Mirror, SyncRow, sync
 
 __all__ = [
+    "ImportRow",
     "IndexRow",
     "IndexWish",
     "Mirror",
@@ -25,6 +27,7 @@ __all__ = [
     "TableRow",
     "Upkeep",
     "UpkeepRow",
+    "import_tables",
     "inventory",
     "maintain",
     "sync",

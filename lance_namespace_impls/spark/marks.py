@@ -1,0 +1,34 @@
+"""Commits that are found again by the properties of their transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["marked"]
+
+
+def marked(
+    dataset: Any, key: str, value: str, *, after: int = 0, until: int | None = None
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the versions whose transaction has a property, the latest first, and all properties.
+
+    Args:
+        dataset: a ``lance.LanceDataset`` at its latest version.
+        key: the property.
+        value: its value.
+        after: look at later versions than this one alone.
+        until: look at versions up to this one alone.
+    """
+    there = {int(each["version"]) for each in dataset.versions()}
+    last = int(dataset.version) if until is None else until
+    for version in range(last, after, -1):
+        if version not in there:
+            continue  # it was cleaned up
+        try:
+            found = dataset.read_transaction(version)
+        except TypeError:
+            continue  # a compaction of an indexed table, which pylance cannot show
+        properties = (found.transaction_properties or {}) if found is not None else {}
+        if properties.get(key) == value:
+            yield version, properties

@@ -1,0 +1,265 @@
+"""Streams out of tables and into them, in one Spark session."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    TableVersionNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import merge_into, protocol_error_in, sink, writing
+from lance_namespace_impls.spark.positions import History, Position
+from lance_namespace_impls.spark.reading import pin
+from lance_namespace_impls.spark.writing import Mode, Target
+from tests.spark.conftest import Lake
+
+
+def ids(start: int, count: int) -> pa.Table:
+    return pa.table({"id": range(start, start + count)})
+
+
+def history(lake: Lake, *, skips: bool = False, filter: str | None = None) -> History:
+    target = Target(namespace=connect("dir", lake.properties), table=("t",))
+    return History(pin(target, filter=filter), skips)
+
+
+def batches(read: History, start: Position, **limits: int) -> list[list[int]]:
+    """Return the ids of each batch from a position to the end."""
+    found = []
+    while (end := read.after(start, read.latest(), **limits)) != start:
+        rows: list[int] = []
+        for each in read.between(start, end):
+            dataset = read.pinned.target.open(read.pinned.target.storage(), each.version)
+            fragment = dataset.get_fragment(each.fragment)
+            rows += (
+                fragment.scanner(offset=each.offset, limit=each.rows).to_table()["id"].to_pylist()
+            )
+        found.append(rows)
+        start = end
+    return found
+
+
+@pytest.fixture
+def versions(quiet_lake: Lake) -> Lake:
+    """A table to which versions add 10, nothing, 5, nothing, 20 and 1 rows."""
+    quiet_lake.put("t", ids(0, 10), max_rows_per_file=4)
+    quiet_lake.dataset("t").update_config({"a": "b"})
+    quiet_lake.put("t", ids(10, 5), mode="append")
+    quiet_lake.dataset("t").add_columns({"b": "id + 1"})
+    more = ids(15, 20).append_column("b", pa.array(range(20)))
+    quiet_lake.put("t", more, mode="append", max_rows_per_file=7)
+    quiet_lake.dataset("t").create_scalar_index("id", "BTREE")
+    quiet_lake.dataset("t").optimize.compact_files()
+    quiet_lake.put("t", ids(35, 1).append_column("b", pa.array([0])), mode="append")
+    return quiet_lake
+
+
+@pytest.mark.parametrize(
+    ("limits", "sizes"),
+    [
+        ({}, [36]),
+        ({"versions": 1}, [10, 5, 20, 1]),
+        ({"versions": 3}, [35, 1]),
+        ({"rows": 6}, [6] * 6),
+        ({"rows": 7}, [7] * 5 + [1]),
+        ({"rows": 15, "versions": 1}, [10, 5, 15, 5, 1]),
+    ],
+)
+def test_batches_are_as_large_as_their_limits_allow(
+    versions: Lake, limits: dict[str, int], sizes: list[int]
+) -> None:
+    found = batches(history(versions), Position(version=1), **limits)
+    assert [len(each) for each in found if each] == sizes
+    assert [n for each in found for n in each] == list(range(36))
+
+
+def test_a_stream_begins_with_all_rows_of_a_version_or_after_it(versions: Lake) -> None:
+    read = history(versions)
+    assert sorted(batches(read, Position(version=3, whole=True))[0]) == list(range(36))
+    assert batches(read, Position(version=4)) == [list(range(15, 36))]
+    assert batches(read, Position(version=read.latest() + 1)) == []
+
+
+def test_with_a_filter_fragments_are_not_parted(versions: Lake) -> None:
+    found = batches(history(versions, filter="id > 2"), Position(version=1), rows=6)
+    assert [len(each) for each in found if each] == [4, 6, 5, 7, 7, 6, 1]
+    with pytest.raises(InvalidInputError, match="within a fragment"):
+        history(versions, filter="id > 2").between(Position(version=1, rows=1), Position(version=2))
+
+
+CHANGES: list[tuple[str, Callable[[Any], object]]] = [
+    ("Delete", lambda dataset: dataset.delete("id = 3")),
+    ("Update", lambda dataset: dataset.update({"id": "id + 100"}, where="id = 3")),
+    ("Overwrite", lambda dataset: dataset.insert(ids(50, 2), mode="overwrite")),
+]
+
+
+@pytest.mark.parametrize(("operation", "act"), CHANGES, ids=[name for name, _ in CHANGES])
+def test_what_changes_rows_stops_a_stream_or_is_passed_over(
+    quiet_lake: Lake, operation: str, act: Callable[[Any], object]
+) -> None:
+    quiet_lake.put("t", ids(0, 10))
+    act(quiet_lake.dataset("t"))
+    quiet_lake.put("t", ids(10, 5), mode="append")
+    with pytest.raises(UnsupportedError, match=rf"version 2 \({operation}\).*startingVersion=3"):
+        batches(history(quiet_lake), Position(version=1))
+    found = batches(history(quiet_lake, skips=True), Position(version=1))
+    assert found == [list(range(15))]
+
+
+def test_versions_that_went_are_told(versions: Lake) -> None:
+    from datetime import timedelta
+
+    latest = versions.dataset("t").version
+    versions.dataset("t").cleanup_old_versions(older_than=timedelta(0))
+    with pytest.raises(TableVersionNotFoundError, match="version 3 was deleted before"):
+        batches(history(versions), Position(version=3))
+    # What the version before would tell, the append itself does.
+    assert batches(history(versions), Position(version=latest)) == [[35]]
+
+
+class Streams:
+    """Queries from a table ``t`` to a table ``out``, each run to its end."""
+
+    def __init__(self, lake: Lake, spark: Any, folder: Path) -> None:
+        self.lake = lake
+        self._spark = spark
+        self.checkpoint = str(folder / "checkpoint")
+
+    def source(self, **options: Any) -> Any:
+        reader = self._spark.readStream.format("lance_namespace")
+        return reader.options(impl="dir", root=str(self.lake.root), **options).load("t")
+
+    def run(self, frame: Any, mode: str = "append", **options: Any) -> Any:
+        writer = frame.writeStream.format("lance_namespace").outputMode(mode)
+        options = {"checkpointLocation": self.checkpoint, **options}
+        writer.options(impl="dir", root=str(self.lake.root), table="out", **options)
+        query = writer.trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+        finally:
+            query.stop()
+        return query
+
+    def out(self) -> list[int]:
+        return sorted(self.lake.dataset("out").to_table()["id"].to_pylist())
+
+
+@pytest.fixture
+def streams(lake: Lake, spark: Any, tmp_path: Path) -> Streams:
+    lake.put("t", ids(0, 10), max_rows_per_file=4)
+    return Streams(lake, spark, tmp_path)
+
+
+def test_a_stream_goes_on_where_it_stopped(streams: Streams) -> None:
+    query = streams.run(streams.source(maxRowsPerTrigger=4))
+    sizes = [each["numInputRows"] for each in query.recentProgress if each["numInputRows"]]
+    assert (sizes, streams.out()) == ([4, 4, 2], list(range(10)))
+    streams.lake.put("t", ids(10, 7), mode="append")
+    streams.run(streams.source())
+    assert streams.out() == list(range(17))
+    transaction = streams.lake.dataset("out").read_transaction(4)
+    assert transaction.transaction_properties == {sink.QUERY: query.id, sink.BATCH: "3"}
+    assert not list(Path(streams.lake.path("out"), "_transactions").glob("*/"))
+
+
+def test_a_batch_that_is_run_again_is_not_committed_again(streams: Streams) -> None:
+    """Spark's note that a batch is done is lost, as in a crash right after the commit."""
+    streams.run(streams.source())
+    shutil.rmtree(Path(streams.checkpoint, "commits"))
+    sink._seen.clear()
+    files = streams.lake.data_files("out")
+    streams.run(streams.source())
+    assert (streams.out(), streams.lake.dataset("out").version) == (list(range(10)), 1)
+    assert streams.lake.data_files("out") == files
+
+
+def test_the_mode_complete_replaces_the_rows(streams: Streams) -> None:
+    counted = streams.source(maxRowsPerTrigger=4).groupBy().count().selectExpr("count AS id")
+    streams.run(counted, "complete")
+    assert streams.out() == [10]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"startingVersion": "1"}, range(12)),
+        ({"startingVersion": "2"}, range(10, 12)),
+        ({"startingVersion": "latest"}, []),
+        ({"startingTimestamp": "2001-01-01"}, range(12)),
+        ({"startingTimestamp": "2201-01-01"}, []),
+        ({"columns": "id", "filter": "id % 2 = 0"}, range(0, 12, 2)),
+    ],
+)
+def test_where_a_stream_begins(streams: Streams, options: dict[str, str], expected: Any) -> None:
+    streams.lake.put("t", ids(10, 2), mode="append")
+    frame = streams.source(**options)
+    query = frame.writeStream.format("memory").queryName(f"q{time.monotonic_ns()}")
+    running = query.trigger(availableNow=True).start()
+    running.awaitTermination()
+    rows = streams._spark.table(running.name).collect()
+    assert sorted(row.id for row in rows) == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"version": "1"}, InvalidInputError),
+        ({"startingVersion": "soon"}, InvalidInputError),
+        ({"startingVersion": "9"}, TableVersionNotFoundError),
+        ({"maxRowsPerTrigger": "0"}, InvalidInputError),
+        ({"maxRowPerTrigger": "5"}, InvalidInputError),
+    ],
+)
+def test_what_a_stream_does_not_take(
+    streams: Streams, options: dict[str, str], error: type[LanceNamespaceError]
+) -> None:
+    with pytest.raises(Exception) as caught:
+        streams.run(streams.source(**options))
+    assert isinstance(protocol_error_in(caught.value), error), caught.value
+
+
+def test_two_runs_that_commit_one_batch_at_once_leave_it_once(
+    quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver that was taken for dead commits between the look and the commit of the next one."""
+    quiet_lake.put("t", ids(0, 3))
+    target = Target(namespace=connect("dir", quiet_lake.properties), table=("t",))
+    real = writing.commit
+
+    def batch() -> tuple[sink.LanceStreamWriter, sink.WrittenBatch]:
+        plan = writing.plan_write(target, ids(0, 1).schema, Mode.APPEND)
+        assert plan is not None
+        rows = writing.write_rows(plan, ids(3, 2).to_batches())
+        return sink.LanceStreamWriter(plan), sink.WrittenBatch(plan, "query", rows)
+
+    writer, ours = batch()
+    _, theirs = batch()
+
+    def late(*args: Any, **more: Any) -> int:
+        monkeypatch.setattr(writing, "commit", real)
+        real(theirs.plan, theirs.fragments, properties=more["properties"])
+        return real(*args, **more)
+
+    monkeypatch.setattr(writing, "commit", late)
+    writer.commit([ours], 0)
+    assert quiet_lake.dataset("t").to_table()["id"].to_pylist() == list(range(5))
+
+
+def test_what_upserts_insert_alone_a_stream_shows(streams: Streams) -> None:
+    source = streams._spark.range(8, 12)
+    namespace = connect("dir", streams.lake.properties)
+    merge_into(source, namespace, "t", "id", when_matched="keep")
+    streams.run(streams.source(startingVersion="1"))
+    assert streams.out() == list(range(12))
