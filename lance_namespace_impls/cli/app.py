@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import alter, browse, catalogs, change, databases, generate, jobs, look, serving
+from . import alter, browse, catalogs, change, databases, generate, imports, jobs, look, serving
 from .conformance import conformance
 from .failures import Report, Status, one_line
 from .migrate import migrate
@@ -226,7 +226,7 @@ _add(
     name="import",
 )
 _add(
-    catalogs.import_tables,
+    imports.import_tables,
     with_session,
     "lance-ns import-tables tables.toml --dry-run --impl dir -p path=/data/lance",
     "lance-ns import-tables tables.toml --profile prod",

@@ -1,4 +1,4 @@
-"""The commands that go over many tables: import-tables, inventory, sync and maintain."""
+"""The commands that go over whole catalogs: inventory, sync and maintain."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .failures import Status, UsageError
-from .jobs import Cores, UseSpark, spark_when_asked
 from .output import Cell, Styled, progress
 from .session import Session, key_values, other_session
 
 if TYPE_CHECKING:
-    from ..spark.jobs import ImportRow, Rows, Selection, SyncRow, TableRow, UpkeepRow
+    from ..spark.jobs import Rows, Selection, SyncRow, TableRow, UpkeepRow
 
-__all__ = ["import_tables", "inventory", "maintain", "sync"]
+__all__ = ["Saved", "State", "check_output", "inventory", "maintain", "save", "sync"]
 
 Under = Annotated[
     str | None,
@@ -54,82 +53,6 @@ Saved = Annotated[
 ]
 
 
-def import_tables(
-    session: Session,
-    mapping: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="A TOML file that says which tables, and where their rows are."
-        ),
-    ],
-    cores: Cores = None,
-    use_spark: UseSpark = None,
-    output: Saved = None,
-    state: State = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Read the sources, show the separators, nulls and types found, and change nothing.",
-        ),
-    ] = False,
-) -> None:
-    """Import many tables, each in one commit: files, Spark tables, queries and databases (JDBC).
-
-    Rows and types are checked at the end. A table that fails is reported and the others go on.
-    """
-    from ..spark.ingest import SMALL_BYTES
-    from ..spark.jobs import import_tables as run_import
-    from ..spark.jobs.imports import import_name
-    from ..spark.jobs.mapping import read_mapping
-    from ..spark.jobs.state import usual_state_file
-
-    sources = read_mapping(mapping, session.delimiter)
-    _check_output(output)
-    with (
-        session.connect() as namespace,
-        progress("import") as bar,
-        spark_when_asked(bar, f"lance-ns import-tables {mapping.name}", cores) as start,
-    ):
-        path = state or usual_state_file("import", import_name(namespace, sources))
-        rows = run_import(
-            namespace,
-            sources,
-            spark=None if use_spark is False else start,
-            dry_run=dry_run,
-            state=path,
-            cores=cores,
-            small_bytes=-1 if use_spark else SMALL_BYTES,
-            progress=lambda done, total, name: bar.update(done, total, name),
-        )
-    _save(output, rows)
-    problems = sum(row.problem is not None for row in rows)
-    summary = {
-        "tables": len(rows),
-        "imported": 0 if dry_run else len(rows) - problems,
-        "rows": sum(row.rows or 0 for row in rows),
-        "problems": problems,
-    }
-    if session.output.as_json:
-        session.output.listing(tables=iter(rows.to_dicts()), summary=summary)
-    else:
-        headers = ["TABLE", "SOURCE", "ROWS", "VERSION", "READ WITH", "COLUMNS", "RESULT"]
-        session.output.table(headers, [_import_cells(session, row, dry_run) for row in rows])
-        text = ", ".join(f"{count:,} {name}" for name, count in summary.items())
-        session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)
-    if problems:
-        raise typer.Exit(Status.NOT_DONE)
-
-
-def _import_cells(session: Session, row: ImportRow, dry_run: bool) -> list[Cell]:
-    result: Cell = "-" if dry_run else Styled("checked" if row.checked else "kept", "green")
-    if row.problem is not None:
-        result = Styled(f"{row.code}: {row.problem}", "red")
-    numbers = ["" if number is None else f"{number:,}" for number in (row.rows, row.version)]
-    name = session.written(row.table)
-    return [name, row.source, *numbers, row.read_with or "", ", ".join(row.columns), result]
-
-
 def inventory(
     session: Session,
     id: Under = None,
@@ -154,7 +77,7 @@ def inventory(
     from ..spark.jobs.state import usual_state_file
 
     selection = _selection(session, id, tables)
-    _check_output(output)
+    check_output(output)
     with session.connect() as namespace:
         if dry_run:
             _show_selected(session, [list(table) for table in selection.find(namespace)])
@@ -168,7 +91,7 @@ def inventory(
                 state=path,
                 progress=lambda done, total: bar.update(done, total, f"{done:,} of {total:,}"),
             )
-    _save(output, rows)
+    save(output, rows)
     summary = _inventory_summary(rows)
     if session.output.as_json:
         session.output.listing(tables=iter(rows.to_dicts()), summary=summary)
@@ -295,7 +218,7 @@ def sync(
         copy_data=copy_data,
         prune=prune,
     )
-    _check_output(output)
+    check_output(output)
     with session.connect() as source, other.connect() as target, progress("sync") as bar:
         rows = run_sync(
             source,
@@ -305,7 +228,7 @@ def sync(
             dry_run=dry_run,
             progress=lambda done, total: bar.update(done, total, f"{done:,} of {total:,} steps"),
         )
-    _save(output, rows)
+    save(output, rows)
     _show_sync(session, rows, dry_run)
     if any(row.problem is not None for row in rows):
         raise typer.Exit(Status.NOT_DONE)
@@ -428,7 +351,7 @@ def maintain(
         max_hours=max_hours,
         max_bytes=max_bytes,
     )
-    _check_output(output)
+    check_output(output)
     with session.connect() as namespace, progress("maintain") as bar:
         path = state or usual_state_file("maintain", maintenance_name(namespace, selection))
         rows = run_maintain(
@@ -439,7 +362,7 @@ def maintain(
             dry_run=dry_run,
             progress=lambda done, total: bar.update(done, total, f"{done:,} of {total:,}"),
         )
-    _save(output, rows)
+    save(output, rows)
     _show_upkeep(session, rows, dry_run)
     if any(row.problem is not None for row in rows):
         raise typer.Exit(Status.NOT_DONE)
@@ -508,13 +431,14 @@ def _show_selected(session: Session, tables: list[list[str]]) -> None:
     session.output.line(f"{len(tables):,} tables; nothing was done (--dry-run)")
 
 
-def _check_output(path: Path | None) -> None:
+def check_output(path: Path | None) -> None:
     """Refuse a file whose ending names no format, before there is anything to lose."""
     if path is not None and path.suffix not in (".parquet", ".csv", ".arrow"):
         raise UsageError(f"--output: {path.name} must end in .parquet, .csv or .arrow")
 
 
-def _save(path: Path | None, rows: Rows[Any]) -> None:
+def save(path: Path | None, rows: Rows[Any]) -> None:
+    """Write rows to the file of ``--output``, in the format that its ending names."""
     if path is None:
         return
     import pyarrow as pa

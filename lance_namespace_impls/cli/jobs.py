@@ -179,7 +179,7 @@ def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
 def spark_when_asked(
     bar: Progress, name: str, cores: int | None
 ) -> Iterator[Callable[[], SparkSession]]:
-    """Give what starts Spark, which is stopped at the end if it was started.
+    """Yield what starts Spark, which is stopped at the end if it was started.
 
     Args:
         bar: shows that Spark starts.

@@ -174,18 +174,10 @@ def import_into(
     small_bytes: int = SMALL_BYTES,
     commit_properties: Mapping[str, str] | None = None,
 ) -> ImportResult:
-    """Import files into a table, as `import_files` does.
+    """Import files into a table, as `import_files` does; other arguments are as there.
 
     Args:
         target: the table.
-        spark: as in `import_files`, as all others but the last.
-        sources: files, folders and patterns.
-        format: of the files.
-        mode: what to do about a table that is there.
-        options: of the format.
-        progress: called from this thread.
-        cores: threads of this process.
-        small_bytes: size of the files up to which Spark is not started.
         commit_properties: properties of the transaction of the commit.
 
     Raises:

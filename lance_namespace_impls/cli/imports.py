@@ -1,0 +1,95 @@
+"""The command that imports many tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .catalogs import Saved, State, check_output, save
+from .failures import Status
+from .jobs import Cores, UseSpark, spark_when_asked
+from .output import Cell, Styled, progress
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..spark.jobs import ImportRow
+
+__all__ = ["import_tables"]
+
+
+def import_tables(
+    session: Session,
+    mapping: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A TOML file that says which tables, and where their rows are."
+        ),
+    ],
+    cores: Cores = None,
+    use_spark: UseSpark = None,
+    output: Saved = None,
+    state: State = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Read the sources, show the separators, nulls and types found, and change nothing.",
+        ),
+    ] = False,
+) -> None:
+    """Import many tables, each in one commit: files, Spark tables, queries and databases (JDBC).
+
+    Rows and types are checked at the end. A table that fails is reported and the others go on.
+    """
+    from ..spark.ingest import SMALL_BYTES
+    from ..spark.jobs import import_tables as run_import
+    from ..spark.jobs.imports import import_name
+    from ..spark.jobs.mapping import read_mapping
+    from ..spark.jobs.state import usual_state_file
+
+    sources = read_mapping(mapping, session.delimiter)
+    check_output(output)
+    with (
+        session.connect() as namespace,
+        progress("import") as bar,
+        spark_when_asked(bar, f"lance-ns import-tables {mapping.name}", cores) as start,
+    ):
+        path = state or usual_state_file("import", import_name(namespace, sources))
+        rows = run_import(
+            namespace,
+            sources,
+            spark=None if use_spark is False else start,
+            dry_run=dry_run,
+            state=path,
+            cores=cores,
+            small_bytes=-1 if use_spark else SMALL_BYTES,
+            progress=lambda done, total, name: bar.update(done, total, name),
+        )
+    save(output, rows)
+    problems = sum(row.problem is not None for row in rows)
+    summary = {
+        "tables": len(rows),
+        "imported": 0 if dry_run else len(rows) - problems,
+        "rows": sum(row.rows or 0 for row in rows),
+        "problems": problems,
+    }
+    if session.output.as_json:
+        session.output.listing(tables=iter(rows.to_dicts()), summary=summary)
+    else:
+        headers = ["TABLE", "SOURCE", "ROWS", "VERSION", "READ WITH", "COLUMNS", "RESULT"]
+        session.output.table(headers, [_import_cells(session, row, dry_run) for row in rows])
+        text = ", ".join(f"{count:,} {name}" for name, count in summary.items())
+        session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)
+    if problems:
+        raise typer.Exit(Status.NOT_DONE)
+
+
+def _import_cells(session: Session, row: ImportRow, dry_run: bool) -> list[Cell]:
+    result: Cell = "-" if dry_run else Styled("checked" if row.checked else "kept", "green")
+    if row.problem is not None:
+        result = Styled(f"{row.code}: {row.problem}", "red")
+    numbers = ["" if number is None else f"{number:,}" for number in (row.rows, row.version)]
+    name = session.written(row.table)
+    return [name, row.source, *numbers, row.read_with or "", ", ".join(row.columns), result]
