@@ -376,6 +376,7 @@ def test_storage_secrets_leave_only_where_the_server_vends_them(vends, asks, sec
         ]
     assert options["aws_region"] == "eu"
     assert ("aws_secret_access_key" in options) is secret
+    assert ("expires_at_millis" in options) is secret  # pylance 1 asks for it
 
 
 # --- as a part of another application
