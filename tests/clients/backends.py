@@ -27,6 +27,8 @@ class Home(NamedTuple):
     """A namespace that holds tables, in a catalog."""
 
     namespace: Namespace
+    name: str
+    """The catalog's name in the documentation."""
     impl: str
     properties: dict[str, str]
     """What the namespace was connected with."""
@@ -41,7 +43,11 @@ Backend: TypeAlias = Callable[[Path], AbstractContextManager[Home]]
 
 @contextmanager
 def _home(
-    impl: str, properties: dict[str, str], identifier: tuple[str, ...], given: int = 0
+    impl: str,
+    properties: dict[str, str],
+    identifier: tuple[str, ...],
+    given: int = 0,
+    name: str | None = None,
 ) -> Iterator[Home]:
     with connect(impl, properties) as namespace:
         for depth in range(given, len(identifier)):
@@ -49,12 +55,19 @@ def _home(
         nests = namespace.capabilities.namespace_depth
         # What holds tables in Glue is a database, and holds nothing else.
         deeper = impl != "glue" and (nests is None or nests > len(identifier))
-        yield Home(namespace, impl, properties, identifier, deeper)
+        yield Home(namespace, name or impl, impl, properties, identifier, deeper)
 
 
 @contextmanager
 def _directory(folder: Path) -> Iterator[Home]:
     with _home("dir", {"path": str(folder)}, ()) as home:
+        yield home
+
+
+@contextmanager
+def _manifest(folder: Path) -> Iterator[Home]:
+    properties = {"path": str(folder), "manifest": "true"}
+    with _home("dir", properties, ("db",), name="dir, manifest") as home:
         yield home
 
 
@@ -122,6 +135,7 @@ def _polaris(folder: Path) -> Iterator[Home]:
 
 BACKENDS: dict[str, Backend] = {
     "dir": _directory,
+    "manifest": _manifest,
     "hive": _hive,
     "glue": _glue,
     "unity": _unity,

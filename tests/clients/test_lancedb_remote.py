@@ -42,7 +42,10 @@ def _embedded_node() -> dict[str, str | None]:
 @pytest.fixture(
     params=[
         *("dir", "hive", "glue"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("unity", "iceberg", "polaris")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("manifest", "unity", "iceberg", "polaris")
+        ),
     ]
 )
 def home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
@@ -63,7 +66,7 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
     )
     ours = call_all(db)
     not_ours = CLIENTS_OWN | (set() if home.nests else NEED_NAMESPACES)
-    compare("lancedb (Python)", home.impl, _embedded(), ours, not_ours)
+    compare("lancedb (Python)", home.name, _embedded(), ours, not_ours)
     # 77 of 86 are asked for: as large a share of these calls.
     assert sum(each is None for each in ours.values()) >= len(ours) * 77 / 86
 
@@ -71,7 +74,7 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
 @pytest.mark.skipif(not has_node(), reason="Node and npm are not installed")
 def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
     ours = node_calls(f"db://{DATABASE}", address)
-    compare("@lancedb/lancedb (Node)", home.impl, _embedded_node(), ours, set())
+    compare("@lancedb/lancedb (Node)", home.name, _embedded_node(), ours, set())
 
 
 def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -> None:
