@@ -9,10 +9,10 @@ from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.operations import OPERATIONS
 
 from ..core.errors import about
-from ..core.identifiers import format_identifier, parse_identifier, subject_of
+from ..core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
 from .capabilities import Capabilities
 
-__all__ = ["check_identifier"]
+__all__ = ["check_identifier", "parent_after"]
 
 _NOT_ON_CONFIGURED = frozenset({"CreateNamespace", "DropNamespace", "AlterNamespace"})
 
@@ -52,6 +52,18 @@ def check_identifier(allowed: Capabilities, operation: str, request: Any) -> Non
             "it is there by configuration and is neither created, changed nor dropped",
             subject=subject_of(operation, identifier),
         )
+
+
+def parent_after(allowed: Capabilities, request: Any) -> Identifier:
+    """Return the namespace that a table is in after RenameTable.
+
+    The Java clients send an empty list where none is given: it is the root only where that can hold
+    tables.
+    """
+    given = request.new_namespace_id
+    if given is None or (not given and not allowed.holds_tables(0)):
+        return parse_identifier(request.id)[:-1]
+    return parse_identifier(given)
 
 
 def _table_levels(allowed: Capabilities) -> str:

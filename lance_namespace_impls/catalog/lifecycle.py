@@ -26,6 +26,7 @@ from .entry import (
     TableEntry,
     plain_properties,
 )
+from .identifiers import parent_after
 from .managed import ManagedTables
 from .operation import operation
 from .places import NewPlace, TablePlaces
@@ -150,9 +151,7 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
         """Rename a table, and move it to another namespace where the catalog can."""
         identifier = parse_identifier(request.id)
         subject = subject_of("RenameTable", identifier)
-        parent = identifier[:-1]
-        if request.new_namespace_id is not None:
-            parent = parse_identifier(request.new_namespace_id)
+        parent = parent_after(self.capabilities, request)
         new = parse_identifier([*parent, request.new_table_name])
         if not self.capabilities.holds_tables(len(parent)):
             raise InvalidInputError(

@@ -37,6 +37,7 @@ from ..catalog.errors import (
     table_exists,
     table_not_found,
 )
+from ..catalog.identifiers import parent_after
 from ..core.identifiers import Identifier, format_identifier, parse_identifier
 from ..core.location import default_location
 from ..core.locks import object_lock
@@ -113,9 +114,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         super().check_identifier(operation, request)
         identifiers = [parse_identifier(getattr(request, "id", None))]
         if operation == "RenameTable":
-            parent = parse_identifier(request.new_namespace_id)
-            if request.new_namespace_id is None:
-                parent = identifiers[0][:-1]
+            parent = parent_after(self.capabilities, request)
             identifiers.append((*parent, request.new_table_name))
         lengths = NAME_LENGTHS if self.with_catalogs else NAME_LENGTHS[1:]
         for identifier in identifiers:

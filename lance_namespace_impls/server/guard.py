@@ -17,6 +17,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Operation
 
 from ..catalog.catalog import CatalogNamespace
+from ..catalog.identifiers import parent_after
 from ..core.identifiers import (
     DEFAULT_DELIMITER,
     ROOT,
@@ -198,8 +199,7 @@ class Guard:
     ) -> None:
         """Refuse to move a table to or from where the caller may not, or to where it may do more."""
         source = parse_identifier(request.id)
-        given = request.new_namespace_id
-        above = source[:-1] if given is None else parse_identifier(given)
+        above = self._parent_after(request)
         target = (*above, request.new_table_name or "")
         allows = self._policy.allows
         gained = any(
@@ -208,6 +208,12 @@ class Guard:
         )
         if gained or not allows(caller, operation.action, target):
             raise _denied(operation, caller)
+
+    def _parent_after(self, request: Any) -> Identifier:
+        if isinstance(self._namespace, CatalogNamespace):
+            return parent_after(self._namespace.capabilities, request)
+        given = request.new_namespace_id
+        return parse_identifier(request.id)[:-1] if given is None else parse_identifier(given)
 
     def _names_place(self, request: Model) -> bool:
         keys = (

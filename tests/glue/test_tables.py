@@ -396,11 +396,18 @@ def test_renaming_to_what_cannot_be(
         ({"new_table_name": "t"}, TableAlreadyExistsError),
         ({"new_table_name": "new", "new_namespace_id": ["none"]}, NamespaceNotFoundError),
         ({"new_table_name": "new", "new_namespace_id": ["cat"]}, InvalidInputError),
-        ({"new_table_name": "new", "new_namespace_id": []}, InvalidInputError),
     ):
         with pytest.raises(error):
             namespace.rename_table({"id": ["db", "t"], **new})
     assert namespace.list_tables({"id": ["db"]}).tables == ["t", "taken"]
+
+
+def test_no_namespace_is_the_same_one_where_the_root_holds_no_tables(
+    namespace: GlueNamespace, database: str
+) -> None:
+    namespace.declare_table({"id": ["db", "t"]})
+    namespace.rename_table({"id": ["db", "t"], "new_table_name": "new", "new_namespace_id": []})
+    assert namespace.list_tables({"id": ["db"]}).tables == ["new"]
 
 
 def test_a_table_that_changes_while_it_is_renamed_keeps_its_name(

@@ -33,7 +33,8 @@ class RenameTableRequest(Model):
 
     new_namespace_id: list[str] | None = None
     """Identifier of the namespace to move the table to, one entry a level; the table stays
-    where it is if left out. A namespace that is not there is NamespaceNotFound (1).
+    where it is if left out, or if empty where the root cannot hold tables. A namespace that
+    is not there is NamespaceNotFound (1).
     """
 
     identity: Identity | None = None

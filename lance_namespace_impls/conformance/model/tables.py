@@ -332,8 +332,9 @@ class TableRules(NamespaceRules):
         """RenameTable."""
         identifier = names_of(request["id"])
         parent = identifier[:-1]
-        if request.get("new_namespace_id") is not None:
-            parent = names_of(request["new_namespace_id"])
+        given = request.get("new_namespace_id")
+        if given or (given is not None and self._holds_tables(0)):
+            parent = names_of(given)
         new = (*parent, request["new_table_name"])
         faults = self._without_table(identifier)
         if NO_TABLE in faults:
