@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tests.servers.maven import cache_folder
 
-__all__ = ["packages"]
+__all__ = ["packages", "run_module"]
 
 TIMEOUT = 900
+PROJECT = Path(__file__).parents[2]
 
 
 @cache
@@ -28,6 +32,29 @@ def packages(*wanted: str) -> Path:
             _install(made, wanted)
             made.rename(folder)
     return folder
+
+
+def run_module(module: str, wanted: Sequence[str], *arguments: str, given: str = "") -> Any:
+    """Return the JSON in the last line that a module of this folder prints.
+
+    Args:
+        module: its name.
+        wanted: packages of those versions that it has before the installed ones.
+        arguments: its arguments.
+        given: its standard input.
+    """
+    paths = [*([packages(*wanted)] if wanted else []), PROJECT, PROJECT / "generated"]
+    done = subprocess.run(
+        [sys.executable, "-m", f"{__package__}.{module}", *arguments],
+        input=given,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def _install(folder: Path, wanted: Sequence[str]) -> None:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any
 
-from .packages import packages
+from .packages import run_module
 
 __all__ = ["OWN", "run_sql"]
 
 PYSPARK = "pyspark==3.5.7"
-TIMEOUT = 900
 OWN = "own"
 """In the place of an implementation: lance-spark's own directory catalog."""
 
@@ -29,19 +26,9 @@ def run_sql(
     impl: str, properties: dict[str, str], statements: Sequence[str]
 ) -> list[tuple[list[list[Any]] | None, str | None]]:
     """Return what each statement gives: its rows, or its failure; one session for all."""
-    project = Path(__file__).parents[2]
-    paths = [str(packages(PYSPARK)), str(project), str(project / "generated")]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.clients.spark_sql"],
-        input=json.dumps({"impl": impl, "properties": properties, "statements": statements}),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return [tuple(each) for each in json.loads(done.stdout.splitlines()[-1])]
+    given = {"impl": impl, "properties": properties, "statements": statements}
+    found = run_module("spark_sql", (PYSPARK,), given=json.dumps(given))
+    return [tuple(each) for each in found]
 
 
 def _catalog(builder: Any, impl: str, properties: dict[str, str]) -> AbstractContextManager[Any]:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -20,10 +17,8 @@ from tests.servers.pylance import pylance_server
 from .backends import BACKENDS, Home
 from .java import java_calls
 from .outcomes import compare
-from .packages import packages
+from .packages import run_module
 
-PROJECT = Path(__file__).parents[2]
-TIMEOUT = 900
 NEED_NAMESPACES = {"create_and_drop_namespace"}
 
 Calls: TypeAlias = Callable[[str, tuple[str, ...]], dict[str, str | None]]
@@ -32,18 +27,7 @@ Calls: TypeAlias = Callable[[str, tuple[str, ...]], dict[str, str | None]]
 def _python(
     module: str, wanted: tuple[str, ...], uri: str, levels: tuple[str, ...]
 ) -> dict[str, str | None]:
-    """Return the calls of a module, run with packages of those versions before the installed ones."""
-    paths = [*([str(packages(*wanted))] if wanted else []), str(PROJECT)]
-    done = subprocess.run(
-        [sys.executable, "-m", f"tests.clients.{module}", uri, json.dumps(levels)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: dict[str, str | None] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, str | None] = run_module(module, wanted, uri, json.dumps(levels))
     return found
 
 
