@@ -30,6 +30,7 @@ from lance_namespace_client.operations import OPERATIONS
 
 from ..core.errors import from_system_failure, scrub
 from ..core.identifiers import Identifier, format_identifier
+from ..core.locks import exclusive_lock
 from .asked import asked_once
 from .entry import ListedTables, TableEntry
 from .identifiers import check_identifier
@@ -332,6 +333,14 @@ class CatalogBase(Namespace):
         them, readers and writers describe the table again before they expire.
         """
         return {}
+
+    @final
+    def sole_removal(self, identifier: Identifier) -> AbstractContextManager[None]:
+        """Return what keeps the other threads of this process from removing the same object.
+
+        Of several that remove or rename one object at once, many catalogs let more than one succeed.
+        """
+        return exclusive_lock((self.namespace_id(), "removal", identifier))
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
         """Return what keeps others from writing a table's first rows at the same time.

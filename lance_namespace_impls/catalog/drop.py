@@ -19,7 +19,6 @@ from ..core.identifiers import (
     format_identifier,
     parse_identifier,
 )
-from ..core.locks import exclusive_lock
 from .entry import (
     TableEntry,
     plain_properties,
@@ -51,7 +50,7 @@ class TableDrops(TableStorages, abstract=True):
         """
         identifier = parse_identifier(request.id)
         # A drop under way looks like one that was interrupted.
-        with exclusive_lock((self.namespace_id(), "DropTable", identifier)):
+        with self.sole_removal(identifier):
             entry = self._drop(identifier)
         return models.DropTableResponse(
             id=list(identifier),

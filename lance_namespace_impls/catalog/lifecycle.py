@@ -137,9 +137,10 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
     def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
         """Take a table out of the catalog; its data stays."""
         identifier = parse_identifier(request.id)
-        entry = self.find_table(identifier)
-        self._remove_drop_marker(entry)
-        self.remove_table(entry)
+        with self.sole_removal(identifier):
+            entry = self.find_table(identifier)
+            self._remove_drop_marker(entry)
+            self.remove_table(entry)
         return models.DeregisterTableResponse(
             id=list(identifier),
             location=entry.location,
@@ -168,12 +169,15 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
                 f"register it in {format_identifier(parent)}, then deregister it",
                 subject=subject,
             )
-        entry = self.find_table(identifier)
-        if new == identifier:
-            raise TableAlreadyExistsError(f"table {format_identifier(new)} has that name already")
-        self._remove_drop_marker(entry)
-        self.keep_place(entry)
-        self.move_table(entry, new)
+        with self.sole_removal(identifier):
+            entry = self.find_table(identifier)
+            if new == identifier:
+                raise TableAlreadyExistsError(
+                    f"table {format_identifier(new)} has that name already"
+                )
+            self._remove_drop_marker(entry)
+            self.keep_place(entry)
+            self.move_table(entry, new)
         return models.RenameTableResponse()
 
     @operation

@@ -129,7 +129,8 @@ class NamespaceOperations(TableStorages, abstract=True):
             )
         self._require_removable(identifier)
         try:
-            properties = self.remove_namespace(identifier, behavior is DropBehavior.CASCADE)
+            with self.sole_removal(identifier):
+                properties = self.remove_namespace(identifier, behavior is DropBehavior.CASCADE)
         except NamespaceNotFoundError:
             if mode is DropMode.FAIL and not self.capabilities.idempotent_drop:
                 raise

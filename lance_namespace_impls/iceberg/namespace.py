@@ -130,9 +130,9 @@ class IcebergNamespace(IcebergRestCatalog):
         updates: list[dict[str, Any]] = []
         if changed:
             updates.append({"action": "set-properties", "updates": dict(changed)})
-        present = [key for key in removed if key in entry.properties]
-        if present:
-            updates.append({"action": "remove-properties", "removals": present})
+        if removed:
+            # Also what the entry did not have when it was read: another may have set it since.
+            updates.append({"action": "remove-properties", "removals": list(removed)})
         return self._commit(entry, updates).properties if updates else entry.properties
 
     def replace_table(

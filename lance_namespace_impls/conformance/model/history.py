@@ -211,8 +211,9 @@ class HistoryRules(RowRules):
             return Refused(frozenset(faults))
 
         def settle(answer: Any) -> None:
-            if head.indices is not None:
-                self._indexed(line, {**head.indices, request["name"]: request["column"]})
+            held = head.indices
+            named = {request["name"]: request["column"]}
+            self._indexed(line, None if held is None else {**held, **named})
 
         # An index of no rows, or beside indices that nothing is known of.
         unclear = not head.records or head.indices is None
@@ -239,7 +240,7 @@ class HistoryRules(RowRules):
             return line
         name, indices = request["index_name"], line.head.indices
         if indices is None:
-            return Granted(lambda answer: None, frozenset({NO_INDEX}))
+            return Granted(lambda answer: self._indexed(line, None), frozenset({NO_INDEX}))
         if name not in indices:
             return Refused(frozenset({NO_INDEX}))
 
@@ -248,8 +249,8 @@ class HistoryRules(RowRules):
 
         return Granted(settle)
 
-    def _indexed(self, line: Line, indices: Mapping[str, str]) -> None:
-        """Take over other indices; whether a version is made of it is left open."""
+    def _indexed(self, line: Line, indices: Mapping[str, str] | None) -> None:
+        """Take over other indices, None if unknown; whether that makes a version is left open."""
         line.write(evolve(line.head, indices=indices), None, sure=False)
 
     # --- columns

@@ -14,15 +14,23 @@ from attrs import evolve
 from lance_namespace_impls.conformance.exchange import Reply, Step
 
 from .python import Act, WrongTarget, answer, body_instead, some_rows, with_field, without
+from .wire import Change
 
-__all__ = ["FRESH"]
+__all__ = ["FRESH", "FRESH_WIRE"]
 
 FRESH: dict[str, Act] = {}
+FRESH_WIRE: dict[str, Change] = {}
+"""Wrong servers: what is sent and what comes back is changed on its way."""
 
 
 def add(name: str, act: Act) -> None:
     assert name not in FRESH, name
     FRESH[name] = act
+
+
+def add_wire(name: str, change: Change) -> None:
+    assert name not in FRESH_WIRE, name
+    FRESH_WIRE[name] = change
 
 
 def fresh(name: str) -> Callable[[Act], Act]:
