@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,6 +24,7 @@ from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
     UnsupportedError,
 )
 
@@ -171,7 +172,9 @@ class HiveBase(CatalogNamespace, abstract=True):
             if self._database_exists(identifier):
                 raise namespace_exists(identifier) from error
             raise
-        return database_properties(self._database(identifier))
+        with suppress(NamespaceNotFoundError):  # it was made, and has been dropped since
+            database = self._database(identifier)
+        return database_properties(database)
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         database = self._database(identifier)

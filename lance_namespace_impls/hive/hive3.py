@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from pymetastore.hive_metastore.ttypes import (
     AlreadyExistsException,
@@ -108,7 +109,9 @@ class Hive3Namespace(HiveBase):
             if self._catalog_exists(identifier):
                 raise namespace_exists(identifier) from error
             raise
-        return catalog_properties(self._catalog(identifier))
+        with suppress(NamespaceNotFoundError):  # it was made, and has been dropped since
+            catalog = self._catalog(identifier)
+        return catalog_properties(catalog)
 
     def change_namespace(
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]

@@ -10,6 +10,8 @@ from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import quote
 
+from attrs import evolve
+
 from lance_namespace_client.errors import (
     InvalidInputError,
     LanceNamespaceError,
@@ -59,6 +61,11 @@ FIRST_PAGE = {"pageToken": ""}
 LOCATION = "location"
 NO_PREFIX = "; if the server has no prefix in its paths, set the property 'prefix' to nothing"
 
+NO_LIST = (
+    "the API of an Iceberg REST catalog does not list warehouses; name them in the property "
+    "'warehouses'"
+)
+
 
 class IcebergRestCatalog(CatalogNamespace, abstract=True):
     """The namespaces of a catalog with the Iceberg REST API, and what all its tables have in common.
@@ -81,6 +88,9 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         self._credentials = _credentials(config)
         self.api = JsonApi(config, config.endpoint, read_failure, self._credentials, headers)
         self.warehouses = Warehouses(config, self.api)
+        if config.warehouses is None:
+            unsupported = {**self.capabilities.unsupported, "ListAllTables": NO_LIST}
+            self.capabilities = evolve(self.capabilities, unsupported=unsupported)
 
     def close(self) -> None:
         """Close the connections; a call after it is refused (code 13)."""
@@ -146,10 +156,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     def _listed_warehouses(self) -> Sequence[str]:
         if self.config.warehouses is None:
-            raise UnsupportedError(
-                "the API of an Iceberg REST catalog does not list warehouses; name them in the "
-                "property 'warehouses'"
-            )
+            raise UnsupportedError(NO_LIST)
         return self.config.warehouses
 
     def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
@@ -175,6 +182,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         body = {"namespace": list(levels), "properties": dict(properties)}
         taken = location_taken("namespace", properties.get(LOCATION))
         with (
+            # Some servers look first and insert later: the loser of two gets a failure of the database.
+            object_lock(self.config.endpoint, identifier),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
             raising(taken, identifier, when=is_location_taken),
@@ -186,7 +195,10 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
         warehouse, levels = self.warehouse(identifier)
         properties = self.namespace_properties(identifier)
         try:
-            with raising(namespace_not_found, identifier, when=is_missing):
+            with (
+                object_lock(self.config.endpoint, identifier),
+                raising(namespace_not_found, identifier, when=is_missing),
+            ):
                 self.api.delete(warehouse.namespace(levels))
         except HttpFailure as failure:
             if not is_not_empty(failure):

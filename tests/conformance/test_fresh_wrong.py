@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from lance_namespace_impls.conformance.http_target import HttpTarget
+from lance_namespace_impls.conformance.lab import Target
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Finding, Options, run
+from lance_namespace_impls.server import serving
 
 from .targets import memory
-from .wrong import fresh_answers  # noqa: F401 - adds its own
-from .wrong.fresh import FRESH
+from .wrong import batch_1, fresh_answers  # noqa: F401 - each adds its own
+from .wrong.fresh import FRESH, FRESH_WIRE
 from .wrong.python import WrongTarget
+from .wrong.wire import WrongTransport
 
 
 class Caught(Exception):
@@ -23,9 +29,28 @@ def stop_at_first(finding: Finding) -> None:
         raise Caught(finding.check.id)
 
 
+def assert_caught(target: Target) -> None:
+    with pytest.raises(Caught):
+        run(target, Options(seed=3, max_seconds=120), stop_at_first)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FRESH)
 def test_a_wrong_namespace_is_caught(name, tmp_path):
-    target = WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), FRESH[name])
-    with pytest.raises(Caught):
-        run(target, Options(seed=3, max_seconds=120), stop_at_first)
+    assert_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), FRESH[name]))
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(memory(tmp_path_factory.mktemp("served"), "mixed")) as address:
+        yield address
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FRESH_WIRE)
+def test_a_wrong_server_is_caught(name, uri):
+    target = HttpTarget(uri, transport=WrongTransport(FRESH_WIRE[name]))
+    try:
+        assert_caught(target)
+    finally:
+        target.close()

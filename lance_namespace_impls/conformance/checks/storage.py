@@ -82,3 +82,49 @@ def committed_past_the_namespace(lab: Lab) -> None:
     keeper = "the namespace" if managed else "storage"
     due = 3 if managed else 5
     lab.same(lab.count(table), due, f"the number of rows, whose versions {keeper} keeps,")
+
+
+@check("LN-STORAGE-003", "What is told of a table is what the dataset at its location holds.",
+       f"{_MANAGED}; rest.yaml, TableBasicStats, GetTableStatsResponse and TableVersion",
+       "CreateTable", "DescribeTable", "DeleteFromTable",
+       capabilities=["tables"])  # fmt: skip
+def told_of_storage(lab: Lab) -> None:
+    import lance
+
+    table = lab.new_table()
+    lab.given("DeleteFromTable", id=table, predicate="id = 3")
+    described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
+    dataset = lance.dataset(local_path(described))
+    fragments = dataset.get_fragments()
+    deleted = sum(fragment.num_deletions for fragment in fragments)
+    lab.same(described.get("version"), dataset.version, "the version")
+    stats = described.get("stats") or {}
+    for key, due in (("num_deleted_rows", deleted), ("num_fragments", len(fragments))):
+        if stats.get(key) is not None:
+            lab.same(stats[key], due, key)
+    whole = lab.call("GetTableStats", id=table)
+    if whole.succeeded:
+        held = (whole.answer or {}).get("fragment_stats") or {}
+        lab.same((whole.answer or {}).get("num_rows"), dataset.count_rows(), "num_rows")
+        lab.same(held.get("num_fragments"), len(fragments), "num_fragments")
+    listed = lab.call("ListTableVersions", id=table)
+    if listed.succeeded:
+        versions = (listed.answer or {}).get("versions") or ()
+        due_versions = sorted(entry["version"] for entry in dataset.versions())
+        lab.same(sorted(entry["version"] for entry in versions), due_versions, "the versions")
+
+
+@check("LN-STORAGE-004", "DropTable deletes the data, DeregisterTable and a rename keep it.",
+       "rest.yaml, DropTable, DeregisterTable and RenameTable", "CreateTable", "DescribeTable",
+       "DropTable", "DeregisterTable", capabilities=["tables"])  # fmt: skip
+def data_on_storage(lab: Lab) -> None:
+    import lance
+
+    dropped, deregistered = lab.new_table(1, 2), lab.new_table(3, 4)
+    gone = local_path(lab.ok("DescribeTable", id=dropped))
+    kept = local_path(lab.ok("DescribeTable", id=deregistered))
+    lab.ok("DropTable", id=dropped)
+    left = [name for _, _, files in os.walk(gone) for name in files if name.endswith(".lance")]
+    lab.same(left, [], f"data files at {gone}")
+    lab.maybe("DeregisterTable", id=deregistered)
+    lab.same(lance.dataset(kept).count_rows(), 2, f"the rows at {kept}")

@@ -1,0 +1,152 @@
+"""What a request names beside the table and is not there: the code of each field, and no effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..lab import Lab
+from ..requirement import check
+from ..rows import people, stream
+
+_FIELDS = "rest.yaml, the fields branch and version of the requests; protocol semantics, Errors"
+_TABLES = ["tables"]
+_QUERY = {"vector": {"single_vector": [1.0, 0.0]}, "k": 1}
+NEW = {"new_columns": [{"name": "twice", "expression": "id * 2"}]}
+NO_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
+    "InsertIntoTable": (stream(people(11)), {}),
+    "MergeInsertIntoTable": (stream(people(11)), {"on": "id", "when_not_matched_insert_all": True}),
+    "UpdateTable": (None, {"updates": [["name", "'x'"]]}),
+    "DeleteFromTable": (None, {"predicate": "id > 3"}),
+    "CountTableRows": (None, {}),
+    "QueryTable": (None, _QUERY),
+    "AlterTableAddColumns": (None, NEW),
+    "AlterTableDropColumns": (None, {"columns": ["score"]}),
+    "AlterTableAlterColumns": (None, {"alterations": [{"path": "name", "rename": "label"}]}),
+    "CreateTableScalarIndex": (None, {"column": "id", "index_type": "BTREE"}),
+    "ListTableVersions": (None, {}),
+    "DescribeTableVersion": (None, {}),
+    "GetTableStats": (None, {}),
+    "RestoreTable": (None, {"version": 1}),
+    "UpdateTableSchemaMetadata": (None, {"metadata": {"a": "b"}}),
+    "UpdateFieldMetadata": (None, {"updates": [{"path": "id", "metadata": {"a": "b"}}]}),
+    "CreateTableTag": (None, {"tag": "t", "version": 1}),
+}
+"""What each operation that takes a branch is sent."""
+
+
+@check("LN-REFERENCE-001", "A branch that is missing is code 4, 11 or 22, and nothing is changed.",
+       _FIELDS, "CreateTable", "CountTableRows", capabilities=_TABLES)  # fmt: skip
+def missing_branches(lab: Lab) -> None:
+    table = lab.new_table()
+    versions = lab.call("ListTableVersions", id=table)
+    for operation, (data, request) in NO_BRANCH.items():
+        if lab.claimed is not None and operation not in lab.claimed:
+            continue
+        reply = lab.call(operation, data, id=table, branch="nowhere", **request)
+        if reply.code == 0:
+            continue
+        lab.must_fail(reply, [4, 11, 13, 22])
+    lab.same(lab.count(table), 10, "the number of rows")
+    if versions.succeeded:
+        again = lab.ok("ListTableVersions", id=table).get("versions") or ()
+        before = (versions.answer or {}).get("versions") or ()
+        lab.same(len(again), len(before), "the number of versions")
+
+
+@check("LN-REFERENCE-002", "A branch made of a branch or version that is missing is refused.",
+       "rest.yaml, CreateTableBranchRequest", "CreateTableBranch", "ListTableBranches",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_of_nothing(lab: Lab) -> None:
+    table = lab.new_table()
+    for more in ({"from_version": 99}, {"from_branch": "nowhere"}):
+        lab.refused("CreateTableBranch", [0, 4, 11, 13, 22], id=table, name="side", **more)
+    found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    lab.that("side" not in found, "no branch", found)
+
+
+@check("LN-REFERENCE-003", "Tags of a branch name the branch and its version.",
+       "rest.yaml, CreateTableTagRequest, TagContents and GetTableTagVersionResponse",
+       "CreateTableTag", "GetTableTagVersion", "ListTableTags", "CreateTableBranch",
+       "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_tags(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableBranch", id=table, name="side")
+    lab.maybe("InsertIntoTable", stream(people(11)), id=table, branch="side")
+    version = lab.maybe("DescribeTableVersion", id=table, branch="side")["version"]["version"]
+    lab.maybe("CreateTableTag", id=table, tag="t", version=version, branch="side")
+    found = lab.ok("GetTableTagVersion", id=table, tag="t")
+    lab.same((found.get("version"), found.get("branch")), (version, "side"), "the tag")
+    listed = (lab.ok("ListTableTags", id=table).get("tags") or {}).get("t") or {}
+    lab.same((listed.get("version"), listed.get("branch")), (version, "side"), "the listed tag")
+    lab.ok("CreateTableTag", id=table, tag="m", version=1)
+    found = lab.ok("GetTableTagVersion", id=table, tag="m")
+    lab.that(found.get("branch") in (None, "main"), "no branch for a tag of the main line", found)
+    lab.maybe("UpdateTableTag", id=table, tag="m", version=version, branch="side")
+    found = lab.ok("GetTableTagVersion", id=table, tag="m")
+    lab.same((found.get("version"), found.get("branch")), (version, "side"), "the tag that moved")
+
+
+@check("LN-REFERENCE-004", "Stats of an index are of the branch and version asked for.",
+       "rest.yaml, DescribeTableIndexStatsRequest", "DescribeTableIndexStats",
+       "CreateTableScalarIndex", "CreateTableBranch", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def index_stats(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
+    lab.given("CreateTableBranch", id=table, name="side")
+    lab.maybe("InsertIntoTable", stream(people(11, 12)), id=table, branch="side")
+
+    def rows(**more: Any) -> int:
+        found = lab.maybe("DescribeTableIndexStats", id=table, index_name="by_id", **more)
+        return (found.get("num_indexed_rows") or 0) + (found.get("num_unindexed_rows") or 0)
+
+    lab.same((rows(), rows(branch="side")), (10, 12), "the rows of the main line and the branch")
+    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    newest = max(v["version"] for v in lab.ok("ListTableVersions", id=table)["versions"])
+    lab.same((rows(), rows(version=newest - 1)), (11, 10), "the rows of two versions")
+
+
+@check("LN-REFERENCE-005", "ListTableIndices of an earlier version lists its indices.",
+       "rest.yaml, ListTableIndicesRequest", "ListTableIndices", "CreateTableScalarIndex",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def indices_of_version(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
+    found = lab.maybe("ListTableIndices", id=table, version=1).get("indexes")
+    lab.same(list(found or ()), [], "the indices of version 1")
+    found = lab.ok("ListTableIndices", id=table).get("indexes") or ()
+    lab.same([entry["index_name"] for entry in found], ["by_id"], "the indices of the newest")
+
+
+@check("LN-REFERENCE-006", "The main branch cannot be dropped, and a name cannot be both.",
+       "rest.yaml, DeleteTableBranchRequest and CreateTableBranchRequest", "DeleteTableBranch",
+       "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def main_branch(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("DeleteTableBranch", [13, 22], id=table, name="main")
+    lab.same(lab.count(table), 10, "the number of rows")
+
+
+@check("LN-REFERENCE-007", "ListTableBranches tells where each branch starts.",
+       "rest.yaml, BranchContents", "ListTableBranches", "CreateTableBranch", "InsertIntoTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_contents(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    lab.given("CreateTableBranch", id=table, name="new")
+    lab.maybe("CreateTableBranch", id=table, name="old", from_version=1)
+    found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    starts = {name: found[name].get("parentVersion") for name in ("new", "old") if name in found}
+    lab.same(starts, {"new": 2, "old": 1}, "where the branches start")
+    lab.that(found["new"].get("parentBranch") in (None, "main"), "no parent branch", found["new"])
+    lab.that((found["new"].get("createAt") or 0) > 1_600_000_000, "a time in seconds", found["new"])
+    lab.that((found["new"].get("manifestSize") or 0) > 0, "a size in bytes", found["new"])
+
+
+@check("LN-REFERENCE-008", "The manifest of a tag has a size.", "rest.yaml, TagContents",
+       "ListTableTags", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_contents(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.ok("CreateTableTag", id=table, tag="t", version=1)
+    entry = (lab.ok("ListTableTags", id=table).get("tags") or {}).get("t") or {}
+    lab.that((entry.get("manifestSize") or 0) > 0, "a size in bytes", entry)

@@ -1,0 +1,245 @@
+"""Searches of QueryTable: by vector and by words, with and without an index, and plans."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from ..lab import Lab, Skipped
+from ..requirement import check
+from ..rows import people, stream
+
+_QUERY = "rest.yaml, QueryTableRequest"
+_INDEX = "rest.yaml, CreateTableIndexRequest"
+_TABLES = ["tables"]
+_MANY = tuple(range(1, 41))
+
+
+def search(lab: Lab, table: list[str], *, at: float = 7.2, **more: Any) -> list[int]:
+    """Return the ids that a search near a point gives, in their order."""
+    return list(search_rows(lab, table, at=at, **more).column("id").to_pylist())
+
+
+def search_rows(lab: Lab, table: list[str], *, at: float = 7.2, **more: Any) -> Any:
+    """Return the rows that a search near a point gives."""
+    request = {"vector": {"single_vector": [at, 0.0]}, "k": 3, "vector_column": "vec", **more}
+    reply = lab.call("QueryTable", id=table, **request)
+    if reply.code == 0:
+        raise Skipped(f"QueryTable: {reply.outcome()}")
+    lab.must_succeed(reply)
+    return reply.rows
+
+
+@check("LN-SEARCH-001", "A search gives at most k rows, skips offset of them, nearest first.",
+       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def k_and_offset(lab: Lab) -> None:
+    table = lab.shared_table()
+    lab.same(search(lab, table, k=1), [7], "the nearest")
+    lab.same(search(lab, table, k=5), [7, 8, 6, 9, 5], "the five nearest")
+    lab.same(search(lab, table, k=100), [7, 8, 6, 9, 5, 10, 4, 3, 2, 1], "all, nearest first")
+    lab.same(search(lab, table, k=2, offset=2), [6, 9], "two after two")
+
+
+@check("LN-SEARCH-002", "Without prefilter the filter is applied to the rows that were found.",
+       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def postfilter(lab: Lab) -> None:
+    table = lab.shared_table()
+    lab.same(search(lab, table, k=3, prefilter=False, filter="id <> 7"), [8, 6], "the ids")
+    lab.same(search(lab, table, k=3, prefilter=True, filter="id <> 7"), [8, 6, 9], "the ids")
+
+
+@check("LN-SEARCH-003", "A search works on the version and gives the columns asked for.", _QUERY,
+       "QueryTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def version_and_columns(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3)
+    lab.given("InsertIntoTable", stream(people(7)), id=table)
+    lab.same(search(lab, table, k=1), [7], "the nearest")
+    lab.same(search(lab, table, k=1, version=1), [3], "the nearest in version 1")
+    found = search_rows(lab, table, columns={"column_names": ["name"]}).column_names
+    lab.that("name" in found and "score" not in found, "the column name alone", found)
+
+
+@check("LN-SEARCH-004", "dot and cosine order rows by their own distance.", _QUERY, "QueryTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def distances(lab: Lab) -> None:
+    table = lab.table_id()
+    vectors = pa.array([[10.0, 0.0], [0.9, 0.0], [5.0, 5.0]], pa.list_(pa.float32(), 2))
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), "vec": vectors})
+    lab.given("CreateTable", stream(rows), id=table)
+    for kind, due in (("l2", [2, 3, 1]), ("dot", [1, 3, 2])):
+        lab.same(search(lab, table, at=1.0, distance_type=kind), due, f"the ids by {kind}")
+    found = search_rows(lab, table, at=1.0, distance_type="cosine")
+    lab.same(found.column("id").to_pylist()[-1], 3, "the farthest by cosine")
+    last = found.column("_distance").to_pylist()[-1]
+    lab.that(abs(last - (1 - 0.5**0.5)) < 1e-3, "a cosine distance of 0.293", last)
+
+
+@check("LN-SEARCH-005", "lower_bound belongs to what is found, and upper_bound does not.", _QUERY,
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def bounds(lab: Lab) -> None:
+    table = lab.shared_table()  # distances from 7: 0, 1, 1, 4, 4, 9, 9, 16, ...
+    found = search(lab, table, at=7.0, k=100, lower_bound=1.0, upper_bound=9.0)
+    lab.same(sorted(found), [5, 6, 8, 9], "the ids from 1 to below 9")
+
+
+@check("LN-SEARCH-006", "A search of a missing column is code 12, k of 0 in a search code 13.",
+       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def wrong(lab: Lab) -> None:
+    table = lab.shared_table()
+    vector = {"single_vector": [1.0, 0.0]}
+    search(lab, table)
+    lab.refused("QueryTable", [12, 13], id=table, vector=vector, k=1, vector_column="nothing")
+    lab.refused("QueryTable", [13], id=table, vector=vector, k=0, vector_column="vec")
+    lab.refused("QueryTable", [13], id=table, vector=vector, k=1, vector_column="vec",
+                distance_type="by feeling")  # fmt: skip
+
+
+@check("LN-SEARCH-007", "k of 0 is no limit where nothing is searched.", _QUERY, "QueryTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def no_limit(lab: Lab) -> None:
+    lab.same(lab.query(lab.shared_table(), k=0).num_rows, 10, "the number of rows")
+
+
+@check("LN-SEARCH-008", "_rowid comes with the rows that are asked for it, the same each time.",
+       _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def row_ids(lab: Lab) -> None:
+    table = lab.shared_table()
+    whole = lab.query(table, with_row_id=True)
+    pairs = dict(
+        zip(whole.column("id").to_pylist(), whole.column("_rowid").to_pylist(), strict=True)
+    )
+    some = lab.query(table, with_row_id=True, filter="id > 8", columns={"column_names": ["id"]})
+    lab.same(sorted(some.column_names), ["_rowid", "id"], "the columns")
+    for row in some.to_pylist():
+        lab.same(row["_rowid"], pairs[row["id"]], f"the row id of {row['id']}")
+    lab.that("_rowid" not in lab.query(table).column_names, "no _rowid unless asked for", "one")
+
+
+@check("LN-SEARCH-009", "A search that uses a vector index finds the same nearest row.",
+       f"{_INDEX}; {_QUERY}", "CreateTableIndex", "ListTableIndices", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def with_index(lab: Lab) -> None:
+    table = lab.new_table(*_MANY)
+    lab.maybe("CreateTableIndex", id=table, column="vec", index_type="IVF_FLAT", num_partitions=1,
+              distance_type="l2", name="near")  # fmt: skip
+    (entry,) = lab.ok("ListTableIndices", id=table)["indexes"]
+    lab.same((entry["index_name"], list(entry["columns"])), ("near", ["vec"]), "the index")
+    stats = lab.call("DescribeTableIndexStats", id=table, index_name="near")
+    if stats.succeeded and (stats.answer or {}).get("distance_type") is not None:
+        lab.same(stats.answer["distance_type"].lower(), "l2", "distance_type")  # type: ignore[index]
+    lab.same(search(lab, table, k=3), [7, 8, 6], "the nearest")
+    lab.same(search(lab, table, k=3, bypass_vector_index=True), [7, 8, 6], "without the index")
+    lab.given("InsertIntoTable", stream(people(41)), id=table)
+    lab.same(search(lab, table, at=41.0, k=1), [41], "a row that came after the index")
+    lab.same(search(lab, table, at=41.0, k=1, fast_search=True), [40], "with fast_search")
+
+
+TEXTS = {1: "red fox", 2: "green fox", 3: "red hen", 4: "blue whale", 5: None}
+
+
+def table_of_texts(lab: Lab) -> list[str]:
+    """Return a table of texts with a full-text index."""
+    table = lab.table_id()
+    rows = pa.table({"id": pa.array(list(TEXTS), pa.int64()), "text": list(TEXTS.values()),
+                     "other": ["whale"] * len(TEXTS)})  # fmt: skip
+    lab.given("CreateTable", stream(rows), id=table)
+    reply = lab.call("CreateTableScalarIndex", id=table, column="text", index_type="FTS")
+    if reply.code in (0, 13):
+        raise Skipped(f"CreateTableScalarIndex: {reply.outcome()}")
+    lab.must_succeed(reply)
+    return table
+
+
+def words(lab: Lab, table: list[str], query: dict[str, Any], **more: Any) -> list[int]:
+    """Return the ids that a full-text search gives, sorted."""
+    request: dict[str, Any] = {"vector": lab.no_vector(), "k": 10, "full_text_query": query, **more}
+    reply = lab.call("QueryTable", id=table, **request)
+    if reply.code == 0:
+        raise Skipped(f"QueryTable: {reply.outcome()}")
+    lab.must_succeed(reply)
+    return sorted(reply.rows.column("id").to_pylist())
+
+
+def text(query: str, **more: Any) -> dict[str, Any]:
+    """Return a full-text query of plain words."""
+    return {"string_query": {"query": query, **more}}
+
+
+def match(terms: str, **more: Any) -> dict[str, Any]:
+    """Return a structured full-text query of words in one column."""
+    return {"structured_query": {"query": {"match": {"terms": terms, "column": "text", **more}}}}
+
+
+@check("LN-SEARCH-010", "A full-text query gives the rows that hold its words.",
+       "rest.yaml, StringFtsQuery and StructuredFtsQuery", "CreateTableScalarIndex", "QueryTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def full_text(lab: Lab) -> None:
+    table = table_of_texts(lab)
+    for query, due in (
+        (text("fox"), [1, 2]), (text("whale"), [4]), (text("red fox"), [1, 2, 3]),
+        (text("nothing"), []), (match("red"), [1, 3]),
+        (match("red fox", operator="And"), [1]), (match("red fox", operator="Or"), [1, 2, 3]),
+    ):  # fmt: skip
+        lab.same(words(lab, table, query), due, f"the ids for {query}")
+    lab.same(len(words(lab, table, text("red fox"), k=1)), 1, "the number of rows for k of 1")
+    lab.same(
+        words(lab, table, text("fox"), filter="id > 1", prefilter=True), [2], "the filtered ids"
+    )
+
+
+@check("LN-SEARCH-011", "Structured full-text queries are joined as they say.",
+       "rest.yaml, FtsQuery", "CreateTableScalarIndex", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def structured(lab: Lab) -> None:
+    table = table_of_texts(lab)
+    red, fox = ({"match": {"terms": word, "column": "text"}} for word in ("red", "fox"))
+    boolean = {"must": [red], "must_not": [fox], "should": []}
+    for query, due in (
+        ({"boolean": boolean}, [3]),
+        ({"boolean": {"must": [red, fox], "must_not": [], "should": []}}, [1]),
+        ({"boost": {"positive": red, "negative": fox}}, [1, 3]),
+    ):
+        found = words(lab, table, {"structured_query": {"query": query}})
+        lab.same(found, due, f"the ids for {query}")
+
+
+@check("LN-PLAN-004", "A plan is of the table, the branch and the query that are asked for.",
+       "rest.yaml, ExplainTableQueryPlanRequest", "ExplainTableQueryPlan", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def plans(lab: Lab) -> None:
+    table = lab.new_table()
+    query = {"vector": lab.no_vector(), "k": 3}
+
+    def plan(**more: Any) -> str:
+        answer = lab.ok("ExplainTableQueryPlan", id=table, query={**query, **more})
+        return str(answer.get("plan"))
+
+    lab.that(plan() != plan(filter="score > 1.25"), "another plan with a filter", "the same")
+    lab.that("score" in plan(filter="score > 1.25"), "the filter in the plan", plan())
+    lab.refused("ExplainTableQueryPlan", [13, 12], id=table, query={**query, "filter": "no = 1"})
+    branch = lab.call("CreateTableBranch", id=table, name="side")
+    added = {"new_columns": [{"name": "twice", "expression": "id * 2"}]}
+    if (
+        branch.succeeded
+        and lab.call("AlterTableAddColumns", id=table, branch="side", **added).succeeded
+    ):
+        lab.ok(
+            "ExplainTableQueryPlan", id=table, branch="side", query={**query, "filter": "twice > 2"}
+        )
+        lab.refused(
+            "ExplainTableQueryPlan", [12, 13], id=table, query={**query, "filter": "twice > 2"}
+        )
+
+
+@check("LN-PLAN-005", "AnalyzeTableQueryPlan runs the query that is asked for.",
+       "rest.yaml, AnalyzeTableQueryPlanRequest", "AnalyzeTableQueryPlan", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def analysis(lab: Lab) -> None:
+    table = lab.new_table()
+    request = {"id": table, "vector": lab.no_vector(), "k": 3}
+    plain = str(lab.ok("AnalyzeTableQueryPlan", **request).get("analysis"))
+    other = str(lab.ok("AnalyzeTableQueryPlan", **request, filter="score > 1.25").get("analysis"))
+    lab.that("score" in other and "1.25" in other, "the filter in the analysis", other[:300])
+    lab.that("1.25" not in plain, "no filter in the analysis of none", plain[:300])
+    lab.refused("AnalyzeTableQueryPlan", [12, 13], **request, filter="nothing = 1")

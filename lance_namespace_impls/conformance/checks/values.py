@@ -1,0 +1,218 @@
+"""Values of every type: as they were after each way to write them."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from ..exchange import Reply
+from ..lab import Failed, Lab
+from ..requirement import check
+from ..rows import people, stream
+
+_ARROW = 'protocol semantics, "Bodies that are not JSON objects"; Arrow columnar format'
+_SCHEMA = "rest.yaml, JsonArrowSchema and DescribeTableResponse"
+_TABLES = ["tables"]
+_DAY = datetime.date(2024, 2, 29)
+TYPES: dict[str, pa.Array] = {
+    "i8": pa.array([-128, 127, None], pa.int8()),
+    "i16": pa.array([-(2**15), 2**15 - 1, None], pa.int16()),
+    "i32": pa.array([-(2**31), 2**31 - 1, None], pa.int32()),
+    "i64": pa.array([-(2**63), 2**63 - 1, 2**53 + 1], pa.int64()),
+    "u8": pa.array([0, 255, None], pa.uint8()),
+    "u32": pa.array([0, 2**32 - 1, None], pa.uint32()),
+    "u64": pa.array([0, 2**64 - 1, 2**63], pa.uint64()),
+    "f32": pa.array([0.5, float("inf"), None], pa.float32()),
+    "f64": pa.array([0.1, -1e308, 5e-324], pa.float64()),
+    "text": pa.array(["", " a\n\tb ", "ünï 日本 🙂"]),
+    "long_text": pa.array(["x" * 100_000, None, "y"], pa.large_string()),
+    "bytes": pa.array([b"", b"\x00\xff\x00", None], pa.binary()),
+    "flag": pa.array([True, False, None]),
+    "day": pa.array([_DAY, datetime.date(1, 1, 1), None], pa.date32()),
+    "micros": pa.array([0, -1, 2**50], pa.timestamp("us")),
+    "utc": pa.array([0, -1, 2**50], pa.timestamp("us", tz="UTC")),
+    "millis": pa.array([0, -1, 2**40], pa.timestamp("ms")),
+    "money": pa.array([Decimal("12345678901234567.89"), Decimal("-0.01"), None], pa.decimal128(20, 2)),
+    "list": pa.array([[1, None, 3], [], [2**31 - 1]], pa.list_(pa.int32())),
+    "texts": pa.array([["a", ""], [None], []], pa.list_(pa.string())),
+    "vector": pa.array([[0.5, -1.5], [0.0, 0.0], [1e30, 1.0]], pa.list_(pa.float32(), 2)),
+    "struct": pa.array([{"a": 1, "b": "x"}, {"a": None, "b": ""}, {"a": -1, "b": None}]),
+    "nested": pa.array([{"l": [{"z": 1}]}, {"l": []}, {"l": [{"z": None}]}]),
+}  # fmt: skip
+ALWAYS = ("i32", "i64", "f32", "f64", "text", "bytes", "flag", "vector", "struct", "list")
+"""Types that any Lance table has; what else a target does not take, it refuses."""
+
+
+def _kind(type: pa.DataType) -> str:
+    return str(type).replace("large_", "").replace("dictionary<values=string", "string")
+
+
+def _compare(lab: Lab, found: Any, column: str, due: list[Any]) -> None:
+    lab.that(column in found.column_names, f"a column {column}", found.column_names)
+    lab.same(found.column(column).to_pylist(), due, f"column {column}")
+    kept, given = found.schema.field(column).type, TYPES[column].type
+    lab.same(_kind(kept), _kind(given), f"the type of {column}")
+
+
+def _refused(column: str, reply: Reply) -> bool:
+    return column not in ALWAYS and reply.code in (0, 13, 20)
+
+
+@check("LN-VALUE-001", "CreateTable keeps the values and the type of each column.", _ARROW,
+       "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def created(lab: Lab) -> None:
+    for column, given in TYPES.items():
+        table = lab.table_id()
+        reply = lab.call("CreateTable", stream(pa.table({column: given})), id=table)
+        if _refused(column, reply):
+            continue
+        lab.must_succeed(reply)
+        _compare(lab, lab.query(table), column, given.to_pylist())
+
+
+@check("LN-VALUE-002", "InsertIntoTable and MergeInsertIntoTable keep the values of each column.",
+       _ARROW, "CreateTable", "InsertIntoTable", "MergeInsertIntoTable", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
+def inserted(lab: Lab) -> None:
+    names = [name for name in TYPES if name in (*ALWAYS, "day", "utc", "texts")]
+    given = pa.table({"key": pa.array([1, 2, 3], pa.int64()), **{n: TYPES[n] for n in names}})
+    for operation, more in (
+        ("InsertIntoTable", {}),
+        ("MergeInsertIntoTable", {"on": "key", "when_not_matched_insert_all": True}),
+    ):
+        table = lab.table_id()
+        lab.ok("CreateTable", stream(given.slice(0, 0)), id=table)
+        lab.ok(operation, stream(given), id=table, **more)
+        found = lab.query(table).sort_by("key")
+        for name in names:
+            _compare(lab, found, name, TYPES[name].to_pylist())
+
+
+@check("LN-VALUE-003", "A number that is not one, and zero below zero, stay what they are.",
+       _ARROW, "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def odd_numbers(lab: Lab) -> None:
+    table = lab.table_id()
+    values = [float("nan"), -0.0, float("inf"), float("-inf")]
+    lab.ok("CreateTable", stream(pa.table({"v": pa.array(values, pa.float64())})), id=table)
+    found = lab.query(table).column("v").to_pylist()
+    lab.that(found[0] is not None and math.isnan(found[0]), "no number, and not null", found)
+    lab.same(found[1:], values[1:], "the values")
+    lab.same(math.copysign(1, found[1]), -1.0, "the sign of zero")
+
+
+@check("LN-VALUE-004", "Rows come in the order in which they were written.",
+       "Lance table format: rows are scanned in order", "CreateTable", "InsertIntoTable",
+       "QueryTable", capabilities=_TABLES)  # fmt: skip
+def order(lab: Lab) -> None:
+    table = lab.new_table(5, 3, 9)
+    lab.given("InsertIntoTable", stream(people(2, 8)), id=table)
+    found = lab.query(table).column("id").to_pylist()
+    lab.same(found, [5, 3, 9, 2, 8], "the ids")
+
+
+@check("LN-VALUE-005", "Rows that are the same are all kept.", _ARROW, "CreateTable",
+       "InsertIntoTable", "CountTableRows", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def duplicates(lab: Lab) -> None:
+    table = lab.new_table(1, 1, 2)
+    lab.given("InsertIntoTable", stream(people(1, 2)), id=table)
+    lab.same(lab.ids(table), [1, 1, 1, 2, 2], "the ids")
+    lab.same(lab.count(table), 5, "the number of rows")
+
+
+STREAMS = {
+    "empty batches between": [people(), people(1), people(), people(2)],
+    "a slice of a longer batch": [people(9, 1, 2, 9).slice(1, 2)],
+    "a batch a row": [people(1), people(2)],
+}  # fmt: skip
+
+
+@check("LN-VALUE-006", "Empty batches, slices and batches of one row are read as they are.", _ARROW,
+       "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def batches(lab: Lab) -> None:
+    empty = pa.RecordBatch.from_pylist([], schema=people().schema)
+    for what, parts in STREAMS.items():
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, people().schema) as writer:
+            for part in parts:
+                writer.write_batch(part.combine_chunks().to_batches()[0] if part else empty)
+        data = sink.getvalue().to_pybytes()
+        table = lab.table_id()
+        lab.ok("CreateTable", data, id=table)
+        lab.same(lab.ids(table), [1, 2], f"the ids of {what}")
+        lab.ok("InsertIntoTable", data, id=table)
+        lab.same(lab.ids(table), [1, 1, 2, 2], f"the ids of {what}, added")
+
+
+@check("LN-VALUE-007", "Columns are matched by name when rows are added.",
+       "rest.yaml, InsertIntoTable; Lance table format: fields have names", "CreateTable",
+       "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def by_name(lab: Lab) -> None:
+    table = lab.new_table(1)
+    shuffled = people(2).select(["vec", "name", "id", "score"])
+    reply = lab.call("InsertIntoTable", stream(shuffled), id=table)
+    if reply.code in (13, 20):
+        lab.same(lab.ids(table), [1], "the ids after rows that were refused")
+        return
+    lab.must_succeed(reply)
+    found = {row["id"]: row["name"] for row in lab.query(table).to_pylist()}
+    lab.same(found, {1: "n1", 2: "n2"}, "the names")
+
+
+@check("LN-VALUE-008", "The schema keeps nullability, field metadata and schema metadata.",
+       _SCHEMA, "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def schema(lab: Lab) -> None:
+    table = lab.table_id()
+    fields = [
+        pa.field("must", pa.int64(), nullable=False, metadata={"unit": "m"}),
+        pa.field("may", pa.string()),
+    ]
+    given = pa.table({"must": [1, 2], "may": ["a", None]},
+                     schema=pa.schema(fields, metadata={"origin": "kit"}))  # fmt: skip
+    lab.ok("CreateTable", stream(given), id=table)
+    shown = (lab.maybe("DescribeTable", id=table, load_detailed_metadata=True).get("schema")) or {}
+    found = {f["name"]: f for f in shown.get("fields") or ()}
+    lab.same(list(found), ["must", "may"], "the columns")
+    lab.same([found[n]["nullable"] for n in ("must", "may")], [False, True], "which are nullable")
+    lab.has(found["must"].get("metadata"), {"unit": "m"}, "the metadata of the column")
+
+
+DESCRIBED = {
+    "i64": "int64", "i32": "int32", "f32": "float32", "f64": "float64", "flag": "bool",
+    "bytes": "binary",
+}  # fmt: skip
+
+
+@check("LN-VALUE-009", "DescribeTable names the type of each column.", _SCHEMA, "CreateTable",
+       "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def described(lab: Lab) -> None:
+    table = lab.table_id()
+    given = pa.table(
+        {name: TYPES[name] for name in (*DESCRIBED, "text", "list", "struct", "vector")}
+    )
+    lab.ok("CreateTable", stream(given), id=table)
+    shown = (lab.maybe("DescribeTable", id=table, load_detailed_metadata=True).get("schema")) or {}
+    found = {f["name"]: f["type"] for f in shown.get("fields") or ()}
+    lab.same(list(found), given.column_names, "the columns")
+    for name, type in DESCRIBED.items():
+        lab.same(str(found[name]["type"]).lower(), type, f"the type of {name}")
+    lab.same(len(found["struct"].get("fields") or ()), 2, "the fields of the struct")
+    lab.same(found["vector"].get("length"), 2, "the length of the vector")
+
+
+@check("LN-VALUE-010", "A null in a column that may hold none is refused and adds nothing.",
+       'protocol semantics, "Errors", code 20; Arrow columnar format, nullable', "CreateTable",
+       "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
+def not_null(lab: Lab) -> None:
+    table = lab.table_id()
+    strict = pa.schema([pa.field("x", pa.int64(), nullable=False)])
+    lab.ok("CreateTable", stream(pa.table({"x": [1]}, schema=strict)), id=table)
+    rows = stream(pa.table({"x": pa.array([2, None], pa.int64())}))
+    reply = lab.call("InsertIntoTable", rows, id=table)
+    if reply.succeeded:
+        raise Failed("rows with a null to be refused", reply.outcome(), reply)
+    lab.must_fail(reply, [12, 13, 20])
+    lab.same(lab.count(table), 1, "the number of rows")

@@ -1,0 +1,320 @@
+"""What holds over HTTP for every operation: identifiers, bodies, routes, headers and connections."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from lance_namespace_client.operations import OPERATIONS, Body
+
+from ..http_target import ARROW_STREAM, HttpTarget, route
+from ..lab import Failed, Lab, Skipped
+from ..requirement import Level, check
+from ..rows import people, plain, stream
+from .references import NO_BRANCH
+from .wire import JSON, joined, raw, table_path
+
+_HTTP = ["http", "tables"]
+_IDS = 'protocol semantics, "Identifiers"; rest.yaml, the id parameter'
+_INPUT = 'protocol semantics, "Errors", code 13'
+_BODIES = 'protocol semantics, "Bodies that are not JSON objects"'
+CALLS: dict[str, tuple[bytes | None, dict[str, Any]]] = {
+    **NO_BRANCH,
+    "DescribeTable": (None, {}),
+    "TableExists": (None, {}),
+    "ListTableIndices": (None, {}),
+    "ListTableTags": (None, {}),
+    "ListTableBranches": (None, {}),
+    "GetTableTagVersion": (None, {"tag": "t"}),
+    "UpdateTableTag": (None, {"tag": "t", "version": 1}),
+    "DeleteTableTag": (None, {"tag": "t"}),
+    "CreateTableBranch": (None, {"name": "side"}),
+    "DeleteTableBranch": (None, {"name": "side"}),
+    "CreateTableIndex": (None, {"column": "vec", "index_type": "IVF_FLAT"}),
+    "ExplainTableQueryPlan": (None, {"query": {"vector": {"single_vector": [1.0, 0.0]}, "k": 1}}),
+    "AnalyzeTableQueryPlan": (None, {"vector": {"single_vector": [1.0, 0.0]}, "k": 1}),
+    "RenameTable": (None, {"new_table_name": "x"}),
+    "AlterTable": (None, {"set_properties": {"k": "v"}}),
+    "DeregisterTable": (None, {}),
+    "DropTable": (None, {}),
+}  # fmt: skip
+"""Calls on a table, each with what it needs; the ones that remove it last."""
+
+
+def supported(lab: Lab, operation: str) -> bool:
+    """Return whether the target has shown or claimed that it can do an operation."""
+    return operation in (lab.claimed or ()) or operation in lab.worked
+
+
+@check("LN-WIRE-ALL-001", "Every operation on a table refuses a body with another id, code 13.", _IDS,
+       "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def other_ids(lab: Lab) -> None:
+    table, other = lab.new_table(1, 2), lab.new_table(3)
+    for name, (_, request) in CALLS.items():
+        operation = OPERATIONS[name]
+        if operation.body is not Body.JSON or not supported(lab, name):
+            continue
+        path, query, _, headers = route(operation, {"id": table, **request}, None)
+        body = {**request, "id": other}
+        reply = raw(lab, name, path, json.dumps(body).encode(), query=query, headers=headers)
+        if reply.no_route or reply.code == 0:
+            continue
+        lab.must_fail(reply, [13])
+    lab.same((lab.ids(table), lab.ids(other)), ([1, 2], [3]), "the ids of both tables")
+
+
+@check("LN-WIRE-ALL-002", "Every operation on a table refuses a body that is no JSON object, code 13.",
+       _INPUT, "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def bad_bodies(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    for name, (_, request) in CALLS.items():
+        operation = OPERATIONS[name]
+        if operation.body is not Body.JSON or not supported(lab, name):
+            continue
+        path, query, _, headers = route(operation, {"id": table, **request}, None)
+        for body in (b"{", b"[1]"):
+            reply = raw(lab, name, path, body, query=query, headers=headers)
+            if reply.no_route or reply.code == 0:
+                continue
+            lab.must_fail(reply, [13])
+    lab.same(lab.ids(table), [1, 2], "the ids")
+
+
+def _required(name: str) -> list[str]:
+    from lance_namespace_client import models
+
+    found = getattr(models, OPERATIONS[name].request)._wire
+    return [field.key for field in found if field.required]
+
+
+@check("LN-WIRE-ALL-003", "A required field that is missing or of another type is code 13.",
+       "rest.yaml, the required fields of the request schemas; protocol semantics, Errors, code 13",
+       "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def required_fields(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    for name, (_, request) in CALLS.items():
+        operation = OPERATIONS[name]
+        if operation.body is not Body.JSON or not supported(lab, name):
+            continue
+        path, query, _, headers = route(operation, {"id": table, **request}, None)
+        for key in _required(name):
+            if key not in request or key == "vector":
+                continue
+            for body in ({k: v for k, v in request.items() if k != key}, {**request, key: [[{}]]}):
+                content = json.dumps(body).encode()
+                reply = raw(lab, name, path, content, query=query, headers=headers)
+                if reply.no_route or reply.code == 0:
+                    continue
+                lab.must_fail(reply, [13])
+    lab.same(lab.ids(table), [1, 2], "the ids")
+
+
+@check("LN-WIRE-ALL-004", "Each operation on a table is at POST /<OperationId> where one is.",
+       'general specification, "Routes"; a server without them is skipped', "DescribeTable",
+       level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
+def by_name(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    probe = raw(lab, "DescribeTable", "/DescribeTable", {"id": table}, method="POST")
+    if probe.no_route:
+        raise Skipped("no routes by name")
+    for name, (_, request) in CALLS.items():
+        if OPERATIONS[name].body is not Body.JSON or not supported(lab, name):
+            continue
+        missing = lab.table_id()
+        reply = raw(lab, name, f"/{name}", {**request, "id": missing}, method="POST")
+        lab.must_fail(reply, [4, 1])
+    answer = raw(lab, "CountTableRows", "/CountTableRows", {"id": table}, method="POST")
+    lab.must_succeed(answer)
+    lab.same((answer.answer or {}).get("count"), 2, "the number of rows")
+
+
+@check("LN-WIRE-ALL-005", "Names of a route are joined by the delimiter in every table operation.",
+       _IDS, "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def delimiters(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    if len(table) < 2:
+        raise Skipped("tables are in the root")
+    for name, (_, request) in CALLS.items():
+        operation = OPERATIONS[name]
+        if not operation.repeatable or not supported(lab, name):
+            continue
+        right = lab.call(name, id=table, **request)
+        path, query, content, headers = route(operation, {"id": table, **request}, None)
+        for delimiter in ("|", ".", "::"):
+            other = path.replace(joined(table), joined(table, delimiter))
+            if operation.body is Body.JSON:
+                content = json.dumps(request).encode()
+            found = raw(lab, name, other, content, query={**query, "delimiter": delimiter},
+                        headers=dict(headers))  # fmt: skip
+            lab.same((found.succeeded, found.code), (right.succeeded, right.code),
+                     f"the outcome of {name} with the delimiter {delimiter}")  # fmt: skip
+
+
+@check("LN-WIRE-ALL-006", "A read that sends null for what it does not ask is as good as without.",
+       "rest.yaml, the optional fields of the request schemas", "DescribeTable",
+       level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
+def nulls(lab: Lab) -> None:
+    from lance_namespace_client import models
+
+    table = lab.new_table(1, 2)
+    for name, (_, request) in CALLS.items():
+        operation = OPERATIONS[name]
+        if operation.body is not Body.JSON or not operation.repeatable or not supported(lab, name):
+            continue
+        wire = getattr(models, operation.request)._wire
+        given = {f.key: None for f in wire if not f.required and f.key != "id"} | request
+        right = lab.call(name, id=table, **request)
+        path, query, _, headers = route(operation, {"id": table, **request}, None)
+        found = raw(lab, name, path, json.dumps(given).encode(), query=query, headers=dict(headers))
+        lab.same((found.succeeded, found.code), (right.succeeded, right.code),
+                 f"the outcome of {name} with nulls")  # fmt: skip
+
+
+@check("LN-WIRE-CREATE-001", "x-lance-table-location and x-lance-table-properties stand for fields.",
+       _BODIES, "CreateTable", "DescribeTable", level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
+def create_headers(lab: Lab) -> None:
+    table = lab.table_id()
+    headers = {"Content-Type": ARROW_STREAM, "x-lance-table-properties": '{"owner": "ana"}'}
+    lab.ledger.made("table", tuple(table))
+    reply = raw(lab, "CreateTable", table_path(lab, table, "create"), plain(1), headers=headers)
+    lab.must_succeed(reply)
+    found = lab.ok("DescribeTable", id=table).get("properties") or {}
+    if "owner" in found:  # clients may send the headers; nothing says that a server reads them
+        lab.same(found["owner"], "ana", "the property")
+    lab.same(lab.count(table), 1, "the number of rows")
+
+
+@check("LN-WIRE-BODY-012", "Text in a JSON body may be written with escapes, and is UTF-8 otherwise.",
+       "RFC 8259, strings", "DeclareTable", "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def escapes(lab: Lab) -> None:
+    for ascii_only in (True, False):
+        table = lab.table_id()
+        body = json.dumps({"properties": {"note": "ünï 日本 🙂"}}, ensure_ascii=ascii_only)
+        lab.ledger.made("table", tuple(table))
+        reply = raw(
+            lab, "DeclareTable", table_path(lab, table, "declare"), body.encode(), headers=JSON
+        )
+        if reply.code in (0, 13):
+            raise Skipped(f"DeclareTable: {reply.outcome()}")
+        lab.must_succeed(reply)
+        found = lab.ok("DescribeTable", id=table).get("properties")
+        lab.has(found, {"note": "ünï 日本 🙂"}, "the properties")
+
+
+@check("LN-WIRE-BODY-013", "Rows that answer a query are one Arrow file, with its columns if empty.",
+       _BODIES, "QueryTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
+def files(lab: Lab) -> None:
+    table = lab.shared_table()
+    for more, rows in (({}, 10), ({"filter": "id > 99"}, 0), ({"k": 1}, 1)):
+        request = {"vector": lab.no_vector(), "k": 100, **more}
+        reply = raw(lab, "QueryTable", table_path(lab, table, "query"), request)
+        lab.must_succeed(reply)
+        body = reply.exchange.body if reply.exchange else b""
+        lab.that(
+            body[:6] == b"ARROW1" and body[-6:] == b"ARROW1", "an Arrow file, whole", body[-9:]
+        )
+        found = pa.ipc.open_file(body).read_all()
+        lab.same(
+            (found.num_rows, found.column_names), (rows, people(1).column_names), "rows and columns"
+        )
+
+
+@check("LN-WIRE-BODY-014", "A body of rows that ends early is code 13 and leaves everything as it was.",
+       _BODIES, "InsertIntoTable", "MergeInsertIntoTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
+def cut(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    whole = stream(people(*range(10, 60)), batch_rows=10)
+    arrow = {"Content-Type": ARROW_STREAM}
+    for action, query, name in (
+        ("insert", {}, "InsertIntoTable"),
+        ("insert", {"mode": "overwrite"}, "InsertIntoTable"),
+        (
+            "merge_insert",
+            {"on": "id", "when_not_matched_insert_all": "true"},
+            "MergeInsertIntoTable",
+        ),
+    ):
+        for body in (whole[: len(whole) // 2], b"", b"not rows at all, whatever they say"):
+            reply = raw(lab, name, table_path(lab, table, action), body, query=query, headers=arrow)
+            if reply.no_route or reply.code == 0:
+                continue
+            lab.must_fail(reply, [13])
+    lab.same(lab.ids(table), [1, 2], "the ids")
+
+
+@check("LN-WIRE-QUERY-008", "Flags in the query are read as true and false, and hold with the body's.",
+       "rest.yaml, the parameters of the operations", "ListTables", "DescribeTable",
+       "CreateTable", "DeclareTable", capabilities=_HTTP)  # fmt: skip
+def flags(lab: Lab) -> None:
+    declared, held = lab.new_declared(), lab.new_table(1)
+    path = f"/v1/namespace/{joined(declared[:-1])}/table/list"
+    for value, there in (("false", False), ("true", True)):
+        found: list[str] = []
+        token: str | None = None
+        while True:
+            query = {"include_declared": value} | ({"page_token": token} if token else {})
+            reply = raw(lab, "ListTables", path, query=query)
+            lab.must_succeed(reply)
+            found += (reply.answer or {}).get("tables") or []
+            token = (reply.answer or {}).get("page_token")
+            if not token:
+                break
+        lab.same(
+            (held[-1] in found, declared[-1] in found),
+            (True, there),
+            f"which are listed for {value}",
+        )
+    path = table_path(lab, held, "describe")
+    for key, field in (("with_table_uri", "table_uri"), ("load_detailed_metadata", "version")):
+        reply = raw(lab, "DescribeTable", path, {}, query={key: "true"})
+        lab.must_succeed(reply)
+        lab.that(
+            (reply.answer or {}).get(field) is not None, f"{field} for {key}=true", reply.outcome()
+        )
+
+
+@check("LN-WIRE-QUERY-009", "DropTableIndex and the lists of tags and versions take their query.",
+       "rest.yaml, the parameters of the operations", "ListTableVersions", "InsertIntoTable",
+       "CreateTable", capabilities=_HTTP)  # fmt: skip
+def list_queries(lab: Lab) -> None:
+    table = lab.new_table(1)
+    lab.given("InsertIntoTable", stream(people(2)), id=table)
+    reply = raw(lab, "ListTableVersions", table_path(lab, table, "version/list"),
+                query={"descending": "true", "limit": "1"})  # fmt: skip
+    lab.must_succeed(reply)
+    found = [entry["version"] for entry in (reply.answer or {}).get("versions") or ()]
+    lab.same(found, [2], "the newest version")
+
+
+@check("LN-WIRE-ERROR-003", "Every failure has its status, its code and words, over all operations.",
+       'protocol semantics, "Errors"', "DescribeTable", capabilities=_HTTP)  # fmt: skip
+def failures(lab: Lab) -> None:
+    missing = lab.table_id()
+    for name, (data, request) in CALLS.items():
+        if not supported(lab, name):
+            continue
+        reply = lab.call(name, data, id=missing, **request)
+        if reply.code == 0:
+            continue
+        lab.must_fail(reply, [4])
+        exchange = reply.exchange
+        lab.same(exchange.status if exchange else None, 404, f"the HTTP status of {name}")
+        lab.that(bool(reply.message.strip()), "words", reply.outcome())
+
+
+@check("LN-WIRE-CONNECTION-001", "A connection goes on after a failure, and after a body that was refused.",
+       "RFC 9112, Persistence", "DescribeTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
+def connection(lab: Lab) -> None:
+    target = lab.target
+    if not isinstance(target, HttpTarget):
+        raise Skipped("needs http")
+    table = lab.any_table()
+    for _ in range(3):
+        lab.refused("DescribeTable", [4], id=lab.table_id())
+        lab.call("CreateTable", b"x" * 200_000, id=lab.table_id())
+        raw(lab, "DescribeTable", table_path(lab, table, "describe"), b"{" * 1000)
+        reply = lab.call("DescribeTable", id=table)
+        if not reply.succeeded:
+            raise Failed("DescribeTable to succeed after failures", reply.outcome(), reply)
