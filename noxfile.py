@@ -98,7 +98,7 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Run the conformance kit on our backends and pylance's server; write docs/conformance/results.html."""
+    """Run the conformance kit on our backends and on others' servers; write docs/conformance."""
     install(session)
     session.run("python", "-m", "tests.conformance.results", *session.posargs)
 

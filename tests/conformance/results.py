@@ -1,31 +1,55 @@
-"""Runs the kit on our backends and on pylance's server, and writes the page that compares them.
+"""Runs the kit on our backends and on what others wrote, and writes the pages that compare them.
 
-``nox -s conformance`` runs it.
+``nox -s conformance`` runs it; arguments are the targets to run, all that can be had unless given.
+The package of the index that has our import name runs in the interpreter
+``LANCE_NS_TEST_OFFICIAL_PYTHON``, on the same servers as our backends.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
+
+import httpx
+from attrs import frozen
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.conformance.api import check_target
 from lance_namespace_impls.conformance.http_target import HttpTarget
 from lance_namespace_impls.conformance.lab import Target
 from lance_namespace_impls.conformance.page import page
+from lance_namespace_impls.conformance.process_target import ProcessTarget
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.redact import Redactor
-from lance_namespace_impls.conformance.runner import Options
+from lance_namespace_impls.conformance.runner import CannotRunError, Options
 from lance_namespace_impls.server import serving
 from tests.clients.backends import BACKENDS
+from tests.servers import real
 from tests.servers.pylance import pylance_server
 
-RESULTS = Path(__file__).parents[2] / "docs" / "conformance" / "results.html"
-OTHERS = ("pylance-rest",)
-UNDER = {"unity": ("main",)}
+from .deviations import deviations_page
+
+DOCS = Path(__file__).parents[2] / "docs" / "conformance"
+OFFICIAL = "LANCE_NS_TEST_OFFICIAL_PYTHON"
+Make = Callable[[Path], AbstractContextManager[Target]]
+
+
+@frozen(kw_only=True)
+class Subject:
+    """Something to check."""
+
+    make: Make
+    under: tuple[str, ...] = ()
+    """Where it lets anything be made; the root unless given."""
+    title: str = ""
+    """What to call it in the list of deviations; ours have none."""
+    there: Callable[[], bool] = lambda: True
+    """Whether it can be had here."""
 
 
 @contextmanager
@@ -34,18 +58,17 @@ def _memory(folder: Path) -> Iterator[Target]:
 
 
 @contextmanager
+def _manifest(folder: Path) -> Iterator[Target]:
+    yield PythonTarget(connect("dir", {"path": str(folder), "manifest": "true"}), "dir-manifest")
+
+
+@contextmanager
 def _rest(folder: Path) -> Iterator[Target]:
     with serving(connect("memory", {"root": str(folder)})) as uri:
         yield HttpTarget(uri)
 
 
-@contextmanager
-def _pylance(folder: Path) -> Iterator[Target]:
-    with pylance_server(folder) as uri:
-        yield HttpTarget(uri)
-
-
-def _backend(name: str) -> Callable[[Path], AbstractContextManager[Target]]:
+def _backend(name: str) -> Make:
     @contextmanager
     def target(folder: Path) -> Iterator[Target]:
         with BACKENDS[name](folder) as home:
@@ -54,37 +77,159 @@ def _backend(name: str) -> Callable[[Path], AbstractContextManager[Target]]:
     return target
 
 
-TARGETS: dict[str, Callable[[Path], AbstractContextManager[Target]]] = {
-    "dir": _backend("dir"),
-    "memory": _memory,
-    "rest": _rest,
-    "unity": _backend("unity"),
-    "hive": _backend("hive"),
-    "pylance-rest": _pylance,
+@contextmanager
+def _real_unity(folder: Path) -> Iterator[Target]:
+    server = real.running("unity")
+    name = _unity_catalog(server.uri)
+    properties = {"endpoint": server.uri, "catalog": name, "root": str(folder)}
+    with connect("unity", properties) as namespace:
+        yield PythonTarget(namespace, "unity")
+
+
+def _unity_catalog(uri: str) -> str:
+    """Make the catalog that the run works in, if it is not there."""
+    answer = httpx.post(f"{uri}/api/2.1/unity-catalog/catalogs", json={"name": "main"}, timeout=60)
+    if answer.status_code not in (200, 400, 409):
+        answer.raise_for_status()
+    return "main"
+
+
+def _pylance(**more: str) -> Make:
+    @contextmanager
+    def target(folder: Path) -> Iterator[Target]:
+        with pylance_server(folder, more) as uri:
+            yield HttpTarget(uri)
+
+    return target
+
+
+def _pylance_class(**more: str) -> Make:
+    @contextmanager
+    def target(folder: Path) -> Iterator[Target]:
+        properties = {"root": str(folder), **more}
+        yield ProcessTarget("lance.namespace:DirectoryNamespace", properties)
+
+    return target
+
+
+@contextmanager
+def _gravitino(folder: Path) -> Iterator[Target]:
+    server = real.running("gravitino")
+    location = {"location": folder.as_uri()}
+    made = httpx.post(f"{server.uri}/v1/namespace/c1/create", timeout=60,
+                      json={"id": ["c1"], "mode": "exist_ok", "properties": location})  # fmt: skip
+    made.raise_for_status()
+    yield HttpTarget(server.uri)
+
+
+def _official(module: str, backend: str, keys: Mapping[str, str]) -> Make:
+    """Return what makes the official package's namespace of a backend.
+
+    Args:
+        module: ``module:Class``.
+        backend: ours, whose server and properties it is given.
+        keys: its name of each property that ours calls otherwise.
+    """
+
+    @contextmanager
+    def target(folder: Path) -> Iterator[Target]:
+        with BACKENDS[backend](folder) as home:
+            given = {keys.get(key, key): value for key, value in home.properties.items()}
+            kept = {key: value for key, value in given.items() if key}
+            yield ProcessTarget(module, kept, os.environ[OFFICIAL])
+
+    return target
+
+
+def _has_official() -> bool:
+    return bool(os.environ.get(OFFICIAL))
+
+
+def _official_subject(name: str, cls: str, keys: Mapping[str, str], *under: str) -> Subject:
+    return Subject(
+        make=_official(f"lance_namespace_impls.{name}:{cls}", name.rstrip("2"), keys),
+        under=under,
+        title=f"The package lance-namespace-impls of the index: {cls}",
+        there=_has_official,
+    )
+
+
+SUBJECTS: dict[str, Subject] = {
+    "dir": Subject(make=_backend("dir")),
+    "dir-manifest": Subject(make=_manifest),
+    "memory": Subject(make=_memory),
+    "rest": Subject(make=_rest),
+    "hive": Subject(make=_backend("hive")),
+    "glue": Subject(make=_backend("glue")),
+    "unity": Subject(make=_real_unity, under=("main",), there=lambda: real.is_there("unity")),
+    "iceberg": Subject(make=_backend("iceberg"), under=("wh",)),
+    "pylance-rest": Subject(make=_pylance(), title="pylance's RestAdapter, with a manifest"),
+    "pylance-rest-flat": Subject(
+        make=_pylance(manifest_enabled="false"), title="pylance's RestAdapter, without a manifest"
+    ),
+    "pylance-class": Subject(
+        make=_pylance_class(), title="pylance's DirectoryNamespace, with a manifest"
+    ),
+    "pylance-class-flat": Subject(
+        make=_pylance_class(manifest_enabled="false"),
+        title="pylance's DirectoryNamespace, without a manifest",
+    ),
+    "gravitino": Subject(
+        make=_gravitino,
+        under=("c1",),
+        title="Gravitino's Lance REST server",
+        there=lambda: real.is_there("gravitino"),
+    ),
+    "official-hive": _official_subject("hive2", "Hive2Namespace", {}),
+    "official-glue": _official_subject("glue", "GlueNamespace", {"default_namespace_type": ""}),
+    "official-unity": _official_subject("unity", "UnityNamespace", {}, "main"),
+    "official-iceberg": _official_subject("iceberg", "IcebergNamespace", {"prefix": ""}, "wh"),
 }
 
 
-def main() -> int:
-    """Write the page; return 1 where one of our own fails a check."""
-    reports = []
-    wrong = 0
-    for name, target_in in TARGETS.items():
-        with tempfile.TemporaryDirectory() as folder, target_in(Path(folder)) as target:
+def checked(name: str, subject: Subject) -> dict[str, Any]:
+    """Return the report of a run on a subject."""
+    with tempfile.TemporaryDirectory(prefix="lns-") as folder:
+        place = Path(folder)
+        with subject.make(place) as target:
             redactor = Redactor()
             redactor.learn([folder])
-            options = Options(under=UNDER.get(name, ()), max_seconds=600)
-            report = check_target(target, options, redactor=redactor)
-        reports.append(report)
+            options = Options(under=subject.under, max_seconds=600)
+            return check_target(target, options, redactor=redactor)
+
+
+def main(names: list[str]) -> int:
+    """Write the pages; return 1 where one of our own fails a check."""
+    reports: dict[str, dict[str, Any]] = {}
+    wrong = 0
+    for name in names or SUBJECTS:
+        subject = SUBJECTS[name]
+        if not subject.there():
+            print(f"{name}: cannot be had here", flush=True)
+            continue
+        try:
+            report = checked(name, subject)
+        except CannotRunError as error:
+            print(f"{name}: {error}", flush=True)
+            wrong += not subject.title
+            continue
+        reports[name] = report
         counts = ", ".join(f"{count} {result}" for result, count in report["summary"].items())
         print(f"{name}: {counts} in {report['seconds']:.1f} s", flush=True)
-        if name not in OTHERS:
-            failed = [e for e in report["checks"] if e["result"] == "fail"]
+        if not subject.title:
+            failed = [entry for entry in report["checks"] if entry["result"] == "fail"]
             wrong += len(failed)
             for entry in failed:
                 print(f"  {entry['id']} expected {entry['expected']}; got {entry['got']}")
-    RESULTS.write_text(page(reports, list(TARGETS)), encoding="utf-8")
+    if not names:
+        results = page(list(reports.values()), list(reports))
+        (DOCS / "results.html").write_text(results, encoding="utf-8")
+        others = {
+            SUBJECTS[name].title: report for name, report in reports.items() if SUBJECTS[name].title
+        }
+        (DOCS / "deviations.md").write_text(deviations_page(others), encoding="utf-8")
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
