@@ -16,9 +16,11 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.core.location import default_location
 from tests.behaviour.machine import explore
 from tests.behaviour.subject import Identifier, Subject, rows_in_storage
 from tests.behaviour.subjects import directory_subject, manifest_subject
+from tests.sql.subject import sql_subject
 
 pytestmark = pytest.mark.s3
 
@@ -193,19 +195,56 @@ def test_it_behaves_like_its_model(store: Store, tmp_path: Path) -> None:
     )
 
 
-def test_a_manifest_behaves_like_its_model(store: Store, tmp_path: Path) -> None:
+def test_a_database_with_managed_tables_behaves_like_its_model(
+    store: Store, tmp_path: Path
+) -> None:
+    root = "s3://bucket/managed"
+    place = {key: value for key, value in store.properties(root).items() if key != "path"}
+
+    def connected() -> Namespace:
+        return connect("sql", {**properties, "root": root, **place})
+
+    subject = sql_subject(str(tmp_path / "catalog.db"), tmp_path, managed=True)
+    properties = {"uri": str(tmp_path / "catalog.db"), "managed": "true"}
+
+    def reset() -> Any:
+        store.clear()
+        return subject.reset()
+
+    explore(
+        evolve(
+            subject,
+            name="sql with tables in s3",
+            connect=connected,
+            reset=reset,
+            location=lambda identifier, properties: default_location(root, identifier),
+            elsewhere=lambda name: f"{root}/elsewhere/{name}",
+            storage_options=store.options,
+            rows_in_storage=lambda location: rows_in_storage(location, store.options),
+        ),
+        RUNS,
+    )
+
+
+@pytest.mark.parametrize("managed", [False, True], ids=["storage", "managed"])
+def test_a_manifest_behaves_like_its_model(store: Store, tmp_path: Path, managed: bool) -> None:
     root = "s3://bucket/manifest"
 
     def reset() -> dict[Identifier, dict[str, str]]:
         store.clear()
         return {}
 
-    alone = {"manifest": "true", "dir_listing_enabled": "false"}
+    alone = {
+        "manifest": "true",
+        "dir_listing_enabled": "false",
+        "table_version_tracking_enabled": str(managed).lower(),
+    }
     local = manifest_subject(tmp_path)
     explore(
         evolve(
             local,
             name="s3 with a manifest",
+            managed=managed,
             connect=lambda: connect("dir", {**store.properties(root), **alone}),
             reset=reset,
             elsewhere=lambda name: f"{root}/elsewhere/{name}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,30 +14,36 @@ import pyarrow as pa
 import pytest
 from lance.namespace import RestNamespace
 
-from lance_namespace_impls.server import serving
+from lance_namespace_impls.server import ServerOptions, serving
 from lance_namespace_impls.sql import SqlNamespace, initialize
+from tests.servers.s3 import GuardedS3
 
 ROWS = pa.table({"a": [1, 2, 3]})
 
 
-@pytest.fixture
-def catalog(tmp_path: Path) -> Iterator[SqlNamespace]:
+@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.s3)])
+def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SqlNamespace]:
     properties = {"uri": str(tmp_path / "catalog.db"), "managed": "true"}
     initialize(properties)
-    with SqlNamespace.from_properties(properties) as found:
-        yield found
+    with GuardedS3() if request.param == "s3" else nullcontext() as s3:
+        if s3 is not None:
+            options = {f"storage.{key}": value for key, value in s3.options().items()}
+            properties |= {"root": f"s3://{s3.bucket}/tables", **options}
+        with SqlNamespace.from_properties(properties) as found:
+            yield found
 
 
 @pytest.fixture
 def uri(catalog: SqlNamespace) -> Iterator[str]:
-    with serving(catalog) as address:
+    with serving(catalog, ServerOptions(vend_storage_options=True)) as address:
         yield address
 
 
 def past_the_catalog(catalog: SqlNamespace, table: str) -> None:
     """Commit straight to storage, as a writer that knows no catalog."""
-    place = catalog.describe_table({"id": [table]}).location
-    lance.dataset(place).insert(pa.table({"a": [-1]}), mode="append")
+    place = catalog.describe_table({"id": [table]})
+    dataset = lance.dataset(place.location, storage_options=place.storage_options)
+    dataset.insert(pa.table({"a": [-1]}), mode="append")
 
 
 def values(dataset: Any) -> list[int]:

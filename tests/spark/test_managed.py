@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +10,33 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lance_namespace_impls.server import serving
+from lance_namespace_impls.server import ServerOptions, serving
 from lance_namespace_impls.sql import SqlNamespace, initialize
+from tests.servers.s3 import GuardedS3
+
+
+@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.s3)])
+def storage(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """Properties of where the tables are."""
+    if request.param == "disk":
+        yield {}
+        return
+    with GuardedS3() as s3:
+        options = {f"storage.{key}": value for key, value in s3.options().items()}
+        yield {"root": f"s3://{s3.bucket}/tables", **options}
 
 
 @pytest.mark.filterwarnings("ignore:.*committed past the catalog")
-def test_spark_commits_through_the_catalog(spark: Any, tmp_path: Path) -> None:
+def test_spark_commits_through_the_catalog(
+    spark: Any, tmp_path: Path, storage: dict[str, str]
+) -> None:
     properties = {"uri": str(tmp_path / "catalog.db"), "managed": "true"}
     initialize(properties)
-    with SqlNamespace.from_properties(properties) as catalog, serving(catalog) as uri:
+    options = ServerOptions(vend_storage_options=True)
+    with (
+        SqlNamespace.from_properties({**properties, **storage}) as catalog,
+        serving(catalog, options) as uri,
+    ):
 
         def save(rows: list[int], mode: str) -> None:
             frame = spark.createDataFrame([(each,) for each in rows], "a bigint")
@@ -35,7 +54,8 @@ def test_spark_commits_through_the_catalog(spark: Any, tmp_path: Path) -> None:
         assert place.managed_versioning is True
         found = catalog.list_table_versions({"id": ["t"]}).versions
         assert [each.version for each in found] == [1, 2]
-        lance.dataset(place.location).insert(pa.table({"a": [-1]}), mode="append")
+        dataset = lance.dataset(place.location, storage_options=place.storage_options)
+        dataset.insert(pa.table({"a": [-1]}), mode="append")
         assert load() == [1, 2, 3]
         save([4], "append")
         assert load() == [1, 2, 3, 4]
