@@ -70,7 +70,7 @@ def needed(impl: str) -> dict[str, str]:
     return {row["key"]: values.get(row["key"], "x") for row in rows if row["required"]}
 
 
-@pytest.mark.parametrize(("impl", "key", "value"), places())
+@pytest.mark.parametrize(("impl", "key", "value"), list(places()))
 def test_a_property(impl: str, key: str, value: str) -> None:
     given = {**needed(impl), key: value}
     config: type[Config] = load(impl).config_type

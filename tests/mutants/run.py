@@ -33,7 +33,7 @@ ROUNDS = ((4.0, 25, 6), (25.0, 120, 30), (90.0, 800, 200))
 """The most seconds of tests, as recorded, tests, and files of each round; each takes up where the last
 ended. To import a file of tests takes longer than most tests do. The last is for ``--again``.
 """
-GRACE = 240
+GRACE = 120
 """Seconds that a round may take beside ten times what was recorded: servers start, others work."""
 RESULTS = ROOT / "build" / "mutants"
 COPIED = (
@@ -152,7 +152,7 @@ class Bench:
 def rounds(package: str, mutant: Mutant) -> list[tuple[list[str], float]]:
     """Return the tests that a mutant meets, round by round, and the seconds that each may take."""
     left = tests_of_lines(mutant.file, mutant.first, mutant.last)
-    left = left or tests_of_file(mutant.file, PACKAGES[package].tests)
+    left = left or tests_of_file(mutant.file, PACKAGES[package].tests, mutant.old)
     found: list[tuple[list[str], float]] = []
     for most_seconds, most, most_files in ROUNDS:
         chosen: list[str] = []
