@@ -45,11 +45,20 @@ IN_SPARK = {
     for name in names
 }
 """Which of two sessions the tests of a file in tests/spark run in, where they need one."""
-SPREAD = ("tests/behaviour/", "tests/hive/test_restarts.py", "tests/server/attacks/test_freezes.py")
-LONGEST = (
-    "spark two", "spark one", "hive 2.3", "hive 3.1", "hive 4.2",
+SPREAD = (
+    "tests/behaviour/", "tests/conformance/test_correct.py", "tests/hive/test_restarts.py",
+    "tests/server/attacks/test_freezes.py",
 )  # fmt: skip
-"""Those that take longest, the longest first; all others follow by how many tests they have."""
+LONGEST = (
+    "spark two", "spark one", "hive 2.3", "iceberg", "hive 3.1", "hive 4.2",
+    "tests/server/test_workers.py", "tests/tables/test_killed.py",
+    "tests/catalog/test_fresh_places.py", "tests/tables/test_readme.py",
+    "tests/tables/test_contents.py", "tests/directory/test_store_failures.py",
+    "tests/spark/test_attempts.py", "tests/directory/test_s3.py", "tests/conformance/",
+)  # fmt: skip
+"""What those begin with that take longest, the longest first; all others follow by how many tests they
+have.
+"""
 
 
 def scope_of(node: str) -> str:
@@ -74,10 +83,12 @@ def scope_of(node: str) -> str:
 
 def in_order(scopes: dict[str, Any]) -> list[str]:
     """Return the scopes in the order in which they are handed out."""
-    first = [scope for scope in LONGEST if scope in scopes]
-    return first + sorted(
-        scopes.keys() - set(first), key=lambda scope: (-len(scopes[scope]), scope)
-    )
+
+    def place(scope: str) -> tuple[int, int, str]:
+        rank = next((n for n, begin in enumerate(LONGEST) if scope.startswith(begin)), len(LONGEST))
+        return rank, -len(scopes[scope]), scope
+
+    return sorted(scopes, key=place)
 
 
 class Schedule(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.schedule import LONGEST, in_order, scope_of
@@ -40,3 +42,4 @@ def test_what_stays_together(node: str, scope: str | None) -> None:
 def test_what_takes_longest_goes_first() -> None:
     scopes = {"few": [1], "many": [1, 2, 3], LONGEST[1]: [1], LONGEST[0]: [1]}
     assert in_order(scopes) == [LONGEST[0], LONGEST[1], "many", "few"]
+    assert all(Path(each).exists() for each in LONGEST if each.startswith("tests/"))

@@ -413,8 +413,13 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
         with pytest.raises(InvalidInputError):
             managed.alter_transaction({"id": [name], "actions": wrong})
     assert managed.describe_transaction({"id": [name]}).properties == {"owner": "a"}
+    kept = {"setPropertyAction": {"key": "owner", "value": "c", "mode": "Skip"}}
+    assert managed.alter_transaction({"id": [name], "actions": [kept]}).properties == {"owner": "a"}
     gone = {"unsetPropertyAction": {"key": "owner"}}
-    assert managed.alter_transaction({"id": [name], "actions": [gone]}).properties == {}
+    assert managed.alter_transaction({"id": [name], "actions": [gone, gone]}).properties == {}
+    never_there = {"unsetPropertyAction": {"key": "owner", "mode": "Fail"}}
+    with pytest.raises(ConcurrentModificationError, match="'owner' is not set"):
+        managed.alter_transaction({"id": [name], "actions": [never_there]})
     with pytest.raises(TransactionNotFoundError, match="transaction no does not exist"):
         managed.describe_transaction({"id": ["no"]})
 
@@ -437,6 +442,22 @@ def test_what_a_commit_says_of_its_version_is_kept(managed: Namespace, way: str)
     first = managed.describe_table_version({"id": ["t"], "version": 1}).version
     assert first.e_tag != "e1"
     assert "k" not in (first.metadata or {})
+
+
+def test_a_commit_answers_for_each_step_as_the_operation_does(managed: Namespace) -> None:
+    managed.create_table({"id": ["t"], "properties": {"k": "v"}}, ROWS)
+    location = managed.describe_table({"id": ["t"]}).location
+    steps = [
+        {"declare_table": {"id": ["u"], "properties": {"of": "u"}}},
+        {"deregister_table": {"id": ["t"]}},
+    ]
+    declared, deregistered = managed.batch_commit_tables({"operations": steps}).results
+    there = managed.describe_table({"id": ["u"]})
+    found = declared.declare_table
+    assert (found.location, found.properties) == (there.location, {"of": "u"})
+    assert (found.managed_versioning, there.managed_versioning) == (True, True)
+    gone = deregistered.deregister_table
+    assert (gone.id, gone.location, gone.properties) == (["t"], location, {"k": "v"})
 
 
 def test_a_version_that_is_not_there_is_missing(managed: Namespace) -> None:

@@ -8,10 +8,16 @@ from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
 from tests.conformance.targets import CORRECT, UNDER, correct
 
+SLOW = ("two-levels", "rest-three-levels")
+"""Those that show nothing which the others do not: fewer levels, and the same behind a server."""
+
 
 # A check commits past the catalog, which says so where it keeps the versions.
 @pytest.mark.filterwarnings("ignore:.*committed past the catalog")
-@pytest.mark.parametrize("name", CORRECT)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CORRECT],
+)
 def test_a_correct_target_fails_nothing(name, tmp_path):
     options = Options(under=UNDER.get(name, ()), max_seconds=600)
     with correct(name, tmp_path) as target:

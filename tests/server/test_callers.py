@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, UnauthenticatedError
 from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls import connect
 from lance_namespace_impls.cli.app import app
@@ -301,3 +301,17 @@ def test_tls_files_that_are_wrong(secured, broken):
     with pytest.raises(InvalidInputError) as caught:
         Tls(**files).context()
     assert "none.pem" in caught.value.message
+
+
+def test_a_day_without_a_zone_is_written_as_utc():
+    made = new_token("ana", expires=datetime.datetime(2030, 1, 31, 12))
+    assert "expires = 2030-01-31T12:00:00+00:00" in made.entry
+
+
+def test_failures_of_many_addresses_take_a_bounded_room(monkeypatch):
+    monkeypatch.setattr(callers_module, "ADDRESSES", 3)
+    known = callers_module.Authentication([])
+    for number in range(10):
+        with pytest.raises(UnauthenticatedError):
+            known.find(Credentials(tokens=("x",)), f"10.0.0.{number}")
+    assert list(known._failures) == ["10.0.0.7", "10.0.0.8", "10.0.0.9"]

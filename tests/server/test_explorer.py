@@ -117,6 +117,8 @@ def test_rows_are_searched(browser: httpx.Client) -> None:
     assert rows(browser, "text=word7") == ["7"]
     assert rows(browser, "near=4")[0] == "4"
     assert rows(browser, "near=4&where=id>10")[0] != "4"
+    # The filter comes first: of the ten rows that are nearest, none is this.
+    assert rows(browser, "near=4&where=id=3") == ["3"]
     for wrong in ("where=nonsense+", "near=x", "near=999", "near=1&column=id"):
         text = page(browser, "/ui/table?id=prod&id=notes&" + wrong)
         assert 'role="alert"' in text

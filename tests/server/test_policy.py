@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import itertools
+import json
 import re
 
 import pyarrow as pa
@@ -293,6 +295,33 @@ def test_a_rename_needs_both_ends_and_gives_nothing(served):
     assert is_denied(rename("mover", ["other", "t"], ["shared", "new"]))
     assert rename("mover", ["other", "t"], ["other", "new"]).status_code == 200
     assert rename("willy", ["prod", "t"], ["prod", "in", "new"]).status_code == 200
+
+
+def test_a_rename_goes_by_the_new_name(tmp_path):
+    file = tmp_path / "exact.toml"
+    actions = "actions = ['read', 'write', 'manage']"
+    file.write_text(f"[[grant]]\nto = ['ana']\n{actions}\non = [['n', 't'], ['n', 'u']]\n")
+    with connect("memory") as namespace:
+        namespace.create_namespace({"id": ["n"]})
+        namespace.declare_table({"id": ["n", "t"]})
+        with client_of(namespace, PolicyFile(file)) as client:
+            for name, status in (("v", 403), ("u", 200)):
+                body = {"new_table_name": name}
+                assert (
+                    client.post("/v1/table/n%24t/rename", json=body, **by("ana")).status_code
+                    == status
+                )
+            assert list(namespace.iter_tables(["n"])) == ["u"]
+
+
+def test_a_token_that_no_page_gave_is_code_13(served):
+    _, client = served
+    page = client.get("/v1/table?limit=1", **by("willy")).json()
+    token = page["page_token"] + "=" * (-len(page["page_token"]) % 4)
+    fingerprint, _ = json.loads(base64.urlsafe_b64decode(token))
+    made_up = base64.urlsafe_b64encode(json.dumps([fingerprint, [1, 2]]).encode()).decode()
+    answer = client.get("/v1/table", params={"page_token": made_up}, **by("willy"))
+    assert (answer.status_code, answer.json()["code"]) == (400, 13)
 
 
 def test_a_batch_needs_every_object(served):
