@@ -14,7 +14,7 @@ from lance_namespace_impls.conformance.runner import Finding, Options, run
 from lance_namespace_impls.server import serving
 
 from .targets import memory
-from .wrong import batch_1, fresh_answers  # noqa: F401 - each adds its own
+from .wrong import batch_1, batch_2, fresh_answers  # noqa: F401 - each adds its own
 from .wrong.fresh import FRESH, FRESH_WIRE
 from .wrong.python import WrongTarget
 from .wrong.wire import WrongTransport

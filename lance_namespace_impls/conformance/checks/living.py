@@ -25,6 +25,10 @@ def many(lab: Lab) -> None:
     names = make_tables(lab, parent, MANY)
     found = ours(lab, lab.walk("ListTables", "tables", id=parent))
     lab.same([n for n in found if n in names], names, "the names, without a limit")
+    for limit in (60, 1000):
+        page = lab.ok("ListTables", id=parent, limit=limit)
+        if page.get("page_token") is not None:
+            lab.same(len(page["tables"]), limit, "the names on a page that is not the last")
     for limit in (MANY, 60, 1000):
         found = ours(lab, lab.walk("ListTables", "tables", id=parent, limit=limit))
         lab.same([n for n in found if n in names], names, f"the names in pages of {limit}")
@@ -63,6 +67,46 @@ def all_levels(lab: Lab) -> None:
     lab.same([n for n in whole if n in due], sorted(due), "the identifiers")
     found = lab.walk("ListAllTables", "tables", limit=2)
     lab.same([n for n in found if n in due], sorted(due), "the identifiers in pages of 2")
+
+
+@check(
+    "LN-PAGE-024",
+    "Namespaces that come and go between pages make no other one be left out or come twice.",
+    _PAGING,
+    "ListNamespaces",
+    capabilities=["namespaces"],
+)
+def namespaces_meanwhile(lab: Lab) -> None:
+    made = [lab.new_namespace() for _ in range(6)]
+    parent, names = made[0][:-1], sorted(ns[-1] for ns in made)
+    answer = lab.ok("ListNamespaces", id=parent, limit=2)
+    found = list(answer.get("namespaces") or ())
+    for name in [name for name in names if name in found][:1]:
+        lab.given("DropNamespace", id=[*parent, name])
+    lab.new_namespace()
+    while answer.get("page_token"):
+        token = answer["page_token"]
+        answer = lab.ok("ListNamespaces", id=parent, limit=2, page_token=token)
+        found += answer.get("namespaces") or ()
+    lab.same([name for name in found if name in names], names, "the names of those that were there")
+
+
+@check(
+    "LN-PAGE-025",
+    "A page token of another listing is code 13.",
+    "rest.yaml, PageToken",
+    "ListTables",
+    capabilities=["tables"],
+)
+def foreign_token(lab: Lab) -> None:
+    if not lab.shape.tables_in_new:
+        raise Skipped("one namespace alone holds tables")
+    first, second = place_for_tables(lab), place_for_tables(lab)
+    for parent in (first, second):
+        make_tables(lab, parent, 3)
+    token = lab.ok("ListTables", id=first, limit=1).get("page_token")
+    if token is not None:
+        lab.refused("ListTables", [13], id=second, limit=1, page_token=token)
 
 
 @check("LN-NAMESPACE-DROP-016", "Mode Skip drops nothing that is not empty: code 3.", _MODES,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..lab import Lab, Skipped
+from ..lab import Failed, Lab, Skipped
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
 from .listings import make_tables, place_for_tables
@@ -49,8 +49,8 @@ def _walk_map(lab: Lab, operation: str, key: str, table: list[str]) -> list[str]
         found += [e["index_name"] if isinstance(e, dict) else e for e in entries]
         token = answer.get("page_token")
         if not token:
-            break
-    return found
+            return found
+    raise Failed("the listing to end", "20 pages", lab.last)
 
 
 @check("LN-PAGE-015", "Pages of ListTableTags have their limit and give each tag once.", _PAGING,

@@ -1,4 +1,4 @@
-"""Forty wrong namespaces over all areas that the kit had not met when they were written."""
+"""Wrong namespaces over all areas that the kit had not met when they were written."""
 
 from __future__ import annotations
 
