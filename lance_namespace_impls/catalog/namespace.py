@@ -14,6 +14,7 @@ from ..core.errors import from_system_failure
 from ..core.identifiers import format_identifier, parse_identifier, split_identifier
 
 if TYPE_CHECKING:
+    from ..core.stamps import Stamp
     from .capabilities import Capabilities
     from .table import Table
 
@@ -71,6 +72,20 @@ class Namespace(LanceNamespace):
         if reason is None:
             return super()._unsupported(operation)
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
+
+    def stamp(self, operation: str, request: Any) -> Stamp | None:
+        """Return what the answer to a read depends on, as it is now.
+
+        As long as it is current, the same request gets the same answer.
+
+        Args:
+            operation: the operation's name.
+            request: its model.
+
+        Returns:
+            None where that cannot be told without asking again.
+        """
+        return None
 
     def close(self) -> None:
         """Close the connections; the namespace is not used after it."""

@@ -26,6 +26,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import first_line
 from ..core.location import absolute
+from ..core.stamps import Stamp
 from ..core.stores import open_store
 
 __all__ = ["Directory", "directory_path"]
@@ -98,6 +99,10 @@ class Directory:
                 return ["missing"]  # nothing can be there
             return [kind for path in paths for kind in self.kinds(path)]
         return [_KIND.get(info.type, "missing") for info in infos]
+
+    def stamp(self, *paths: str) -> Stamp | None:
+        """Return how paths of local storage are now; None where it cannot be told (see `Stamp`)."""
+        return Stamp.take(*map(self._path, paths))
 
     def is_link(self, folder: str) -> bool:
         """Return whether a directory of local storage is a symbolic link."""

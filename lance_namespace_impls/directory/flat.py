@@ -20,6 +20,7 @@ from ..catalog.errors import namespace_not_found, table_exists, table_not_found
 from ..core.identifiers import Identifier
 from ..core.location import fresh_location
 from ..core.paging import sorted_after
+from ..core.stamps import Stamp
 from . import folders
 from .folders import TableFolders
 from .names import (
@@ -27,9 +28,11 @@ from .names import (
     DECLARED,
     DEREGISTERED,
     IS_BESIDE,
+    MANIFEST,
     MAX_FOLDER_BYTES,
     PROPERTIES,
     SUFFIX,
+    VERSIONS,
     dump,
 )
 
@@ -89,6 +92,30 @@ class FlatTables(TableFolders):
         if len(live) > 1:
             raise _ambiguous(name)
         return live[0] if live else None
+
+    def stamp(self, name: str, *, with_versions: bool) -> Stamp | None:
+        """Return what is read to find a table, as it is now.
+
+        Args:
+            name: the table.
+            with_versions: whether which versions it has counts, too.
+        """
+        if not self.directory.is_local or self.directory.kinds(MANIFEST)[0] != "missing":
+            return None
+        own = self._own_folders(name)
+        found = [
+            f for f, kind in zip(own, self.directory.kinds(*own), strict=True) if kind != "missing"
+        ]
+        folder = self._live_folder(name)
+        if folder is None or folder not in found:
+            return None
+        # The root tells what is in it, a table's directory which markers are.
+        paths = [".", *found]
+        if self.directory.kinds(f"{folder}/{PROPERTIES}")[0] != "missing":
+            paths.append(f"{folder}/{PROPERTIES}")
+        if with_versions:
+            paths.append(f"{folder}/{VERSIONS}")
+        return self.directory.stamp(*paths)
 
     def _own_folders(self, name: str) -> tuple[str, ...]:
         """Return the directories that are called after a table."""

@@ -24,7 +24,7 @@ from ..core.errors import first_line
 from ..tables.drop import TableFolder
 from .config import DirectoryConfig
 from .filesystem import Directory
-from .names import DATA, DECLARED, PROPERTIES, WRITE_LOCK
+from .names import DATA, DECLARED, PROPERTIES, VERSIONS, WRITE_LOCK
 
 __all__ = ["LOCK_TIMEOUT_SECONDS", "Owner", "TableFolders"]
 
@@ -144,7 +144,7 @@ class TableFolders:
         )
 
     def has_data(self, entry: TableEntry) -> bool:
-        return self.directory.holds_file(f"{self.folder(entry)}/_versions", ".manifest")
+        return self.directory.holds_file(f"{self.folder(entry)}/{VERSIONS}", ".manifest")
 
     def data_written(self, entry: TableEntry) -> None:
         folder = self.folder(entry)

@@ -34,7 +34,7 @@ from ..core.concurrent import on_python_thread
 from ..core.errors import first_line
 from ..core.storage import TableStorage
 from .filesystem import Directory
-from .names import DELIMITER, MANIFEST, SUFFIX
+from .names import DELIMITER, MANIFEST, SUFFIX, VERSIONS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -274,7 +274,7 @@ class Manifest:
 
     def exists(self) -> bool:
         """Return whether the directory has a manifest."""
-        return self._directory.kinds(f"{MANIFEST}/_versions")[0] == "directory"
+        return self._directory.kinds(f"{MANIFEST}/{VERSIONS}")[0] == "directory"
 
     def snapshot(self) -> Snapshot | None:
         """Return the newest version; None where the directory has no manifest."""

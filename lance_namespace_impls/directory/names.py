@@ -22,6 +22,7 @@ __all__ = [
     "MANIFEST",
     "PROPERTIES",
     "SUFFIX",
+    "VERSIONS",
     "check_level",
     "check_name",
     "dump",
@@ -36,6 +37,7 @@ PROPERTIES = ".lance-properties"
 # In a table's directory whose name is `IS_BESIDE`'s: the one that its name stands for is occupied.
 BESIDE = ".lance-beside"
 DATA = "data"
+VERSIONS = "_versions"
 # Beside the table directories, while the first rows of one are written.
 WRITE_LOCK = ".filling-"
 MANIFEST = "__manifest"

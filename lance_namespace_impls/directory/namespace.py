@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, TypeAlias
 
@@ -16,6 +16,7 @@ from ..catalog.entry import TableEntry
 from ..catalog.errors import namespace_not_found
 from ..core.errors import first_line
 from ..core.identifiers import Identifier
+from ..core.stamps import Stamp
 from ..core.stores import store_failure
 from ..tables.drop import TableFolder
 from .config import DirectoryConfig
@@ -32,6 +33,13 @@ __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
 Tables: TypeAlias = FlatTables | NestedTables
 
+# Reads whose answers may stay the same, and whether they look at the newest version for them.
+_OPENS: Mapping[str, Callable[[Any], bool]] = {
+    "CountTableRows": lambda request: True,
+    "DescribeTable": lambda request: bool(request.load_detailed_metadata or request.check_declared),
+    "TableExists": lambda request: False,
+}
+_CHOICES = ("version", "tag", "branch", "predicate")
 _MAKES = ("CreateNamespace", "CreateTable", "DeclareTable", "RegisterTable")
 
 
@@ -117,6 +125,19 @@ class DirectoryNamespace(CatalogNamespace):
                 self._adapt()
         if self._has_manifest and isinstance(self._root, RootTables):
             self._root.settle()
+
+    def stamp(self, operation: str, request: Any) -> Stamp | None:
+        """Return what the answer to a read of one table depends on, as it is now.
+
+        It is about tables of a local directory without a manifest.
+        """
+        # What a subclass does may depend on more.
+        if type(self) is not DirectoryNamespace or self._has_manifest or len(request.id or ()) != 1:
+            return None
+        opens = _OPENS.get(operation)
+        if opens is None or any(getattr(request, name, None) is not None for name in _CHOICES):
+            return None
+        return self._flat.stamp(request.id[0], with_versions=opens(request))
 
     def _tables(self, parent: Identifier) -> Tables:
         """Return what keeps the tables of a namespace."""

@@ -23,6 +23,7 @@ from .callers import Credentials
 from .explorer import Explorer
 from .options import ServerOptions
 from .readiness import Readiness
+from .repeats import KEEP
 from .requests import Headers
 from .service import Service, raw_path
 
@@ -90,10 +91,12 @@ class _App(Starlette):
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # Nobody further in may keep an answer: middleware sees every request, a page makes others.
+        keep = scope.pop(KEEP, None)
         if scope["type"] == "http" and not self.user_middleware:
             found = self._service.routes.find(raw_path(scope))
             if found is not None:
-                await self._service.handle(found, scope, receive, send)
+                await self._service.handle(found, scope, receive, send, keep)
                 return
         await super().__call__(scope, receive, send)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import uuid
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -12,17 +12,20 @@ from urllib.parse import parse_qs, unquote
 
 from starlette.types import Scope
 
+from lance_namespace_client.model import Model
 from lance_namespace_client.operations import Body
 
+from ..core.stamps import Stamp
 from .answers import Reply
 from .bodies import ClientGoneError
-from .callers import Caller
+from .callers import Caller, Credentials
 from .limits import Pool
+from .repeats import Keep
 from .requests import Headers
 from .routes import Endpoint
 from .tracing import Span
 
-__all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call"]
+__all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "new_id"]
 
 T = TypeVar("T")
 
@@ -38,8 +41,9 @@ class Call:
     """One request to an operation, and its place in a pool."""
 
     __slots__ = (
-        "_abort", "_id", "_pool", "_work", "address", "caller", "certificate", "endpoint", "headers",
-        "identifier", "query_string", "segments", "span", "started",
+        "_abort", "_id", "_pool", "_work", "address", "caller", "certificate", "credentials",
+        "endpoint", "headers", "identifier", "keep", "query_string", "request", "segments", "span",
+        "stamp", "started",
     )  # fmt: skip
 
     def __init__(
@@ -53,9 +57,17 @@ class Call:
         self.address: str = (scope.get("client") or ("",))[0]
         self.certificate: Any = scope.get(CERTIFICATE)
         self.caller: Caller | None = scope.get(CALLER)
+        self.credentials: Credentials | None = None
+        """What it had to show for who calls, if that was asked."""
         self.identifier: Sequence[str] | None = None
         """What it is about, once it has been read."""
+        self.request: Model | None = None
+        """What the operation was asked, once it has been read."""
         self.span: Span | None = None
+        self.keep: Keep | None = None
+        """Keeps the answer for the next time."""
+        self.stamp: Stamp | None = None
+        """What the answer depends on, as it was before it was made."""
         self._abort: Callable[[], None] | None = scope.get(ABORT)
         self._id: str | None = None
         self._pool: Pool | None = None
@@ -135,10 +147,19 @@ class Call:
     def id(self) -> str:
         """What to find the request by in the log: the client's ``x-request-id``, or a new one."""
         if self._id is None:
-            given = self.headers.get("x-request-id", "")
-            usable = 0 < len(given) <= MAX_REQUEST_ID_LENGTH and given.isprintable()
-            self._id = given if usable else uuid.uuid4().hex
+            self._id = self.given_id or new_id()
         return self._id
+
+    @property
+    def given_id(self) -> str | None:
+        """The id that the client has given the request, if it is one."""
+        given = self.headers.get("x-request-id", "")
+        return given if given.isprintable() and len(given) <= MAX_REQUEST_ID_LENGTH else None
+
+
+def new_id() -> str:
+    """Return an id for a request that has none."""
+    return os.urandom(16).hex()
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:

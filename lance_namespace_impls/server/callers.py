@@ -121,10 +121,9 @@ class Authentication:
             UnauthenticatedError: code 16, nothing in it is known.
             ThrottlingError: code 21, the same, and too often from this address.
         """
-        for source in self._sources:
-            caller = source.find(credentials)
-            if caller is not None:
-                return caller
+        caller = self.known(credentials)
+        if caller is not None:
+            return caller
         if not credentials:
             raise UnauthenticatedError(
                 "the server wants to know who calls: send a token in the header Authorization "
@@ -137,6 +136,14 @@ class Authentication:
                 retry_after=wait,
             )
         raise UnauthenticatedError("the credentials are not valid, or have expired")
+
+    def known(self, credentials: Credentials) -> Caller | None:
+        """Return who a request comes from; None, which counts as no failure, if that is not known."""
+        for source in self._sources:
+            caller = source.find(credentials)
+            if caller is not None:
+                return caller
+        return None
 
     def _count(self, address: str) -> float:
         """Note a failure; return the seconds to wait where there were too many."""

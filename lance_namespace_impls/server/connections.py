@@ -1,18 +1,21 @@
-"""Bounds on connections and on the headers that come in over them, which uvicorn does not have."""
+"""What uvicorn's connections do not have: bounds on them and their headers, and answers that are kept."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError, ThrottlingError
 
 from .answers import Reply, error_reply
 from .call import ABORT, CERTIFICATE
 from .limits import RETRY_SECONDS, HeadersTooLargeError, Limits
+from .repeats import END_OF_HEAD, KEEP, MAX_REQUEST_BYTES, Repeat, Repeats, may_repeat
 
 __all__ = ["bounded_protocol"]
 
@@ -23,10 +26,10 @@ class _HeadersTooLateError(InvalidInputError):
 
 def bounded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
     """Return the HTTP protocol of a server with these limits."""
-    return type("Protocol", (_Protocol,), {"limits": limits})
+    return type("Protocol", (_Protocol,), {"limits": limits, "repeats": Repeats()})
 
 
-class _Protocol(HttpToolsProtocol):
+class _Bounded(HttpToolsProtocol):
     limits: Limits
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -112,3 +115,101 @@ class _Protocol(HttpToolsProtocol):
         lines += [name + b": " + value for name, value in answer.headers]
         self.transport.write(b"\r\n".join([*lines, b"", answer.body]))
         self.transport.close()
+
+
+class _Protocol(_Bounded):
+    """Looks at what comes before it is read, and answers again what was answered before.
+
+    Nothing is remembered of a connection whose certificate tells who calls.
+    """
+
+    repeats: Repeats
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._is_anybody = True
+        self._address = ""
+        self._begun = self._ended = 0
+        """Requests that began, and those that have come in whole."""
+        self._held = b""
+        """The head of a request that was answered before, until its body comes."""
+        self._raw: bytes | None = None
+        """What came in since nothing was under way, as long as it may be one request."""
+        self._number = 0
+        """Which request that is."""
+        self._whole: tuple[int, bytes] | None = None
+        """The last request that came in by itself, by its number."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._address = self.client[0] if self.client else ""
+        secured = transport.get_extra_info("ssl_object")
+        self._is_anybody = secured is None or not secured.getpeercert()
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_idle():
+            if self._held:
+                data, self._held = self._held + data, b""
+            if self._answer_again(data):
+                return
+            if self.repeats.is_head(data):
+                self._held = data
+                if self._late is None:
+                    self._expect_headers()
+                return
+            self._raw, self._number = data, self._begun + 1
+        elif self._raw is not None:
+            long = len(self._raw) + len(data) > MAX_REQUEST_BYTES
+            self._raw = None if long else self._raw + data
+        super().data_received(data)
+        if self._begun > self._number:
+            self._raw = None
+        elif self._ended == self._number and self._raw is not None:
+            self._whole, self._raw = (self._number, self._raw), None
+
+    def _is_idle(self) -> bool:
+        """Return whether nothing is under way, so that what comes is the beginning of a request."""
+        return (
+            self._is_anybody
+            and self._begun == self._ended
+            and (self.cycle is None or self.cycle.response_complete)
+            and not self.flow.write_paused
+            and not self.transport.is_closing()
+        )
+
+    def _answer_again(self, request: bytes) -> bool:
+        """Answer a request as before, if it was answered before and that is still true."""
+        found = self.repeats.find(request)
+        if found is None:
+            return False
+        started = time.perf_counter()
+        if not found.is_true():
+            self.repeats.forget(request)
+            return False
+        self._headers_came()
+        own = [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
+        self.transport.write(b"".join([STATUS_LINE[found.answer.status], *own, found.raw]))
+        self.on_response_complete()
+        found.note(self._address, time.perf_counter() - started)
+        return True
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._begun += 1
+
+    def on_headers_complete(self) -> None:
+        if self._raw is not None and may_repeat(self.parser.get_http_version(), self.headers):
+            head = self._raw[: self._raw.find(END_OF_HEAD) + len(END_OF_HEAD)]
+            if self.repeats.came_before(head):
+                # In place before the application gets to see it.
+                scope: Any = self.scope
+                scope[KEEP] = partial(self._keep, self._begun)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        self._ended += 1
+
+    def _keep(self, number: int, repeat: Repeat) -> None:
+        if self._whole is not None and self._whole[0] == number:
+            self.repeats.put(self._whole[1], repeat)

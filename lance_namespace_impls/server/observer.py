@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ..core.identifiers import DEFAULT_DELIMITER
 from ..core.upstream import UPSTREAM_OBSERVER, UpstreamCall
-from .call import Call
+from .call import Call, new_id
 from .limits import Pools
 from .metrics import Metrics
 from .tracing import Tracing, find_tracing
@@ -150,27 +150,50 @@ class Observer:
                 lance_namespace__request_id=call.id,
             )
         if requests.isEnabledFor(logging.INFO):
-            requests.info(
-                "%s",
-                _to_json(
-                    {
-                        "time": round(time.time(), 3),
-                        "request_id": None if call is None else call.id,
-                        "principal": None
-                        if call is None or call.caller is None
-                        else call.caller.name[:LONGEST_NAME],
-                        "operation": name,
-                        "id": None if call is None else _identifier(call),
-                        "status": outcome.status,
-                        "result": result if code is None else "error",
-                        "code": None if code is None else int(code),
-                        "ms": round(seconds * 1e3, 3),
-                        "received_bytes": received,
-                        "sent_bytes": outcome.sent,
-                        "address": None if call is None else call.address,
-                    }
-                ),
+            caller = None if call is None else call.caller
+            _log(
+                request_id=None if call is None else call.id,
+                principal=None if caller is None else caller.name[:LONGEST_NAME],
+                operation=name,
+                id=None if call is None else _identifier(call),
+                status=outcome.status,
+                result=result if code is None else "error",
+                code=None if code is None else int(code),
+                ms=round(seconds * 1e3, 3),
+                received_bytes=received,
+                sent_bytes=outcome.sent,
+                address=None if call is None else call.address,
             )
+
+    def noting(self, call: Call, outcome: Outcome, received: int) -> Callable[[str, float], None]:
+        """Return what notes that the very same request was answered again in the same way.
+
+        It takes the address that the request came from, and how many seconds that took.
+        """
+        name, status, sent = call.endpoint.operation.name, outcome.status, outcome.sent
+        given_id = call.given_id
+        known = {
+            "principal": None if call.caller is None else call.caller.name[:LONGEST_NAME],
+            "operation": name,
+            "id": _identifier(call),
+        }
+
+        def note(address: str, seconds: float) -> None:
+            self._count(name, OK, received, sent, seconds)
+            if requests.isEnabledFor(logging.INFO):
+                _log(
+                    request_id=given_id or new_id(),
+                    **known,
+                    status=status,
+                    result=OK,
+                    code=None,
+                    ms=round(seconds * 1e3, 3),
+                    received_bytes=received,
+                    sent_bytes=sent,
+                    address=address,
+                )
+
+        return note
 
     def _count(self, name: str, result: str, received: int, sent: int, seconds: float) -> None:
         found = self._operations.get(name)
@@ -190,6 +213,10 @@ class Observer:
             found.received.inc(received)
         if sent:
             found.sent.inc(sent)
+
+
+def _log(**line: Any) -> None:
+    requests.info("%s", _to_json({"time": round(time.time(), 3), **line}))
 
 
 def _identifier(call: Call) -> list[str] | None:

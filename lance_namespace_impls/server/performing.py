@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from lance_namespace_client.arrow import RowStream, to_reader
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import LanceNamespaceError, PermissionDeniedError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Operation
 
+from ..catalog.namespace import Namespace
 from ..core.identifiers import ROOT, Identifier, parse_identifier
 from ..core.options import is_secret_option
 from ..core.storage import EXPIRES_AT_MILLIS
@@ -85,14 +86,16 @@ class Performer:
         """
         endpoint, headers, caller = call.endpoint, call.headers, call.caller
         if self._authentication is not None and caller is None:
-            caller = self._authentication.find(Credentials.of_body(body), call.address)
-            call.caller = caller
+            call.credentials = Credentials.of_body(body)
+            caller = call.caller = self._authentication.find(call.credentials, call.address)
             self.check_allowed(endpoint.operation, caller)
         dialect = self._databases.dialect(headers)
         operation = endpoint.operation
         if dialect is None:
-            request = self._read(call, body)
+            request = call.request = self._read(call, body)
             self._check(operation, request, caller)
+            if call.keep is not None and isinstance(self._namespace, Namespace):
+                call.stamp = self._namespace.stamp(operation.name, request)
             return self._reply(
                 operation, request, self._do(operation, request, rows, caller), caller
             )
@@ -109,6 +112,24 @@ class Performer:
             if error.http_status >= 500:
                 raise
             return dialect.signed(dialect.failed(error))
+
+    def still_allows(
+        self,
+        operation: Operation[Any, Any],
+        request: Any,
+        caller: Caller | None,
+        credentials: Credentials | None,
+    ) -> bool:
+        """Return whether who sent a request is still known by its credentials, and still may do it."""
+        if self._authentication is not None and (
+            credentials is None or self._authentication.known(credentials) != caller
+        ):
+            return False
+        try:
+            self._check(operation, request, caller)
+        except PermissionDeniedError:
+            return False
+        return True
 
     def _read(self, call: Call, body: bytes) -> Any:
         request: Any = read_request(

@@ -8,6 +8,7 @@ import logging
 import time
 import traceback
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, BinaryIO, TypeVar
 from urllib.parse import quote
 
@@ -27,7 +28,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from ..catalog.namespace import Namespace
 from ..core.errors import scrub
 from ..core.requests import secrets_in_headers
-from .access import check_content_type
+from .access import Access, check_content_type
 from .answers import Reply, error_reply, gather
 from .bodies import ClientGoneError, Incoming, Rows
 from .call import Call
@@ -43,6 +44,7 @@ from .limits import (
 from .observer import Observer, Outcome
 from .options import ServerOptions
 from .performing import Performer
+from .repeats import Keep, Repeat
 from .requests import Headers
 from .routes import Found, RouteTable
 from .shortcut import Shortcut
@@ -79,14 +81,38 @@ class Service:
         self.performer = Performer(namespace, options)
         self.observer = Observer(self._pools)
         self._shortcut = Shortcut(namespace)
+        self._keeps = self._may_keep()
         self._unsent = self._under_way = 0
+
+    def _may_keep(self) -> bool:
+        """Return whether answers may be given again without asking all that was asked for them."""
+        authentication = self.performer.authentication
+        return (
+            self._shortcut.is_on
+            # Anybody else's may count the requests, or look at the clock.
+            and type(self._options.access) is Access
+            # What is vended says until when it is good.
+            and self._options.vend_role is None
+            and not self._options.vend_storage_options
+            and (authentication is None or not authentication.waits)
+        )
 
     def close(self) -> None:
         """Let no new operation start; those that run come to their end."""
         self._pools.close()
 
-    async def handle(self, found: Found, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request to a known path."""
+    async def handle(
+        self, found: Found, scope: Scope, receive: Receive, send: Send, keep: Keep | None = None
+    ) -> None:
+        """Answer a request to a known path.
+
+        Args:
+            found: what the path leads to.
+            scope: the request, as ASGI has it.
+            receive: gives the parts of its body.
+            send: takes the parts of the answer.
+            keep: keeps the answer for the next time; None where it is not to be kept.
+        """
         method = scope["method"]
         headers = Headers(scope["headers"])
         incoming = Incoming(receive, may_wait="expect" in headers)
@@ -98,18 +124,36 @@ class Service:
             self.observer.answered(None, outcome, incoming.bytes)
             return
         call = Call(endpoint, found.segments, scope, headers)
+        call.keep = keep if self._keeps else None
         incoming.ended = endpoint.operation.http_method == "GET" and not endpoint.by_name
         self.observer.begin(call)
         self._under_way += 1
         try:
             answer = await self._answered(call, incoming, receive)
             await self._send(answer, incoming, receive, send, outcome, call)
+            self._keep(call, answer, incoming, outcome)
         except ClientGoneError:
             return
         finally:
             self._under_way -= 1
             call.leave()
             self.observer.answered(call, outcome, incoming.bytes)
+
+    def _keep(self, call: Call, answer: Reply, incoming: Incoming, outcome: Outcome) -> None:
+        """Keep an answer for the next time that the very same request comes, if that can be."""
+        if call.keep is None or call.stamp is None:
+            return
+        if not outcome.whole or answer.code is not None or answer.rest is not None:
+            return
+        is_allowed = partial(
+            self.performer.still_allows,
+            call.endpoint.operation,
+            call.request,
+            call.caller,
+            call.credentials,
+        )
+        note = self.observer.noting(call, outcome, incoming.bytes)
+        call.keep(Repeat(answer, call.stamp, is_allowed, note))
 
     async def _answered(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         try:
@@ -169,6 +213,7 @@ class Service:
         credentials = Credentials.of(call.headers, call.certificate)
         if not credentials and call.may_name_caller:
             return
+        call.credentials = credentials
         if authentication.waits:
             call.caller = await asyncio.to_thread(authentication.find, credentials, call.address)
         else:

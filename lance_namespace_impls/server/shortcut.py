@@ -47,7 +47,8 @@ class Shortcut:
 
     def __init__(self, namespace: LanceNamespace) -> None:
         path = namespace.local_path if isinstance(namespace, Namespace) else None
-        self._on = path is not None and on_local_disk(path)
+        self.is_on = path is not None and on_local_disk(path)
+        """Whether all that there is to read is on a local disk."""
         self._not_before: dict[str, float] = {}
         self._slow: dict[str, int] = {}
 
@@ -58,7 +59,7 @@ class Shortcut:
             operation: what is called, from any pool.
             body: its JSON body.
         """
-        if not self._on or operation.action is not Action.READ:
+        if not self.is_on or operation.action is not Action.READ:
             return False
         if operation.tag == "Data" and (operation.name != "CountTableRows" or len(body) > 2):
             return False

@@ -1,0 +1,69 @@
+"""Whether files are still what they were: no change goes unseen."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from lance_namespace_impls.core import stamps
+from lance_namespace_impls.core.stamps import Stamp
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(stamps, "RECENT_NANOSECONDS", 0)
+    made = tmp_path / "folder"
+    made.mkdir()
+    (made / "file").write_text("a")
+    return made
+
+
+def replaced(folder):
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    folder.mkdir()
+    return aside
+
+
+CHANGES = {
+    "a new file": lambda folder: (folder / "new").write_text(""),
+    "a file gone": lambda folder: (folder / "file").unlink(),
+    "a file renamed": lambda folder: (folder / "file").rename(folder / "other"),
+    "a file written in its place": lambda folder: (folder / "file").write_text("b"),
+    "rights": lambda folder: folder.chmod(0o700),
+    "another directory": replaced,
+    "gone": lambda folder: folder.rename(folder.with_name("aside")),
+    "a link": lambda folder: folder.symlink_to(replaced_by_link(folder)),
+    "times set back": lambda folder: written_and_set_back(folder / "file"),
+}
+
+
+def replaced_by_link(folder):
+    aside = folder.with_name("aside")
+    folder.rename(aside)
+    return aside
+
+
+def written_and_set_back(file):
+    before = file.stat()
+    file.write_text("b")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_shows(folder, change):
+    stamp = Stamp.take(str(folder), str(folder / "file"))
+    assert stamp.is_current()
+    change(folder)
+    assert not stamp.is_current()
+
+
+def test_what_has_just_changed_may_change_again_unseen(tmp_path):
+    assert Stamp.take(str(tmp_path)) is None
+
+
+def test_what_is_missing_or_a_link_has_no_stamp(folder):
+    (folder / "link").symlink_to(folder / "file")
+    assert Stamp.take(str(folder), str(folder / "missing")) is None
+    assert Stamp.take(str(folder), str(folder / "link")) is None
