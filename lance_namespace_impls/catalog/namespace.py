@@ -34,8 +34,12 @@ class Namespace(LanceNamespace):
     """
 
     config_type: ClassVar[type[Config]] = Config
-    local_path: str | None = None
-    """The path that all of the catalog is at; None where it is not files of this machine."""
+
+    @property
+    def local_path(self) -> str | None:
+        """The path that all of the catalog is at; None where it is not plain files of this machine."""
+        return None
+
     in_process: ClassVar[bool] = False
     """Whether what it holds is in this process alone."""
     capabilities: Capabilities

@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 import time
 import uuid
 import warnings
@@ -35,6 +36,7 @@ TRASH = ".dropped-"
 SWEEP_SECONDS = 600.0
 _TRASH = re.compile(rf"{re.escape(TRASH)}[0-9a-f]{{32}}")
 POLL_SECONDS = 0.02
+MAX_SMALL_BYTES = 64 << 20
 
 # What would not be read as a part of a name in a URI.
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
@@ -99,6 +101,10 @@ class Directory:
                 return ["missing"]  # nothing can be there
             return [kind for path in paths for kind in self.kinds(path)]
         return [_KIND.get(info.type, "missing") for info in infos]
+
+    def has(self, name: str) -> bool:
+        """Return whether local storage has something of that name, a link that leads nowhere too."""
+        return os.path.lexists(self._path(name))
 
     def stamp(self, *paths: str) -> Stamp | None:
         """Return how paths of local storage are now; None where it cannot be told (see `Stamp`)."""
@@ -168,8 +174,14 @@ class Directory:
         return any(info.path.endswith(ending) for info in infos)
 
     def read(self, path: str) -> bytes | None:
-        """Read a small file; None where there is none."""
+        """Read a small file; None where there is none.
+
+        Raises:
+            InvalidTableStateError: code 19, it is no plain file, and might never be read.
+        """
         try:
+            if self.is_local:
+                return _read_plain(self._path(path))
             with self._fs.open_input_stream(self._path(path)) as stream:
                 return bytes(stream.read())
         except FileNotFoundError:
@@ -379,6 +391,17 @@ def _try_to_hold(path: str) -> int | None:
         raise
     os.close(handle)
     return None
+
+
+def _read_plain(path: str) -> bytes:
+    """Read a file without waiting for anybody, as one would who opens a pipe."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SMALL_BYTES:
+            raise InvalidTableStateError(
+                f"{path} is not a plain file of at most {MAX_SMALL_BYTES} bytes: remove it"
+            )
+        return file.read()
 
 
 def _unless_gone(function: Any, path: str, failure: Any) -> None:

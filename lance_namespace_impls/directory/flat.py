@@ -93,6 +93,10 @@ class FlatTables(TableFolders):
             raise _ambiguous(name)
         return live[0] if live else None
 
+    def is_plain(self) -> bool:
+        """Return whether the directory is on local storage, and nothing in it may be a manifest."""
+        return self.directory.is_local and not self.directory.has(MANIFEST)
+
     def stamp(self, name: str, *, with_versions: bool) -> Stamp | None:
         """Return what is read to find a table, as it is now.
 
@@ -100,8 +104,6 @@ class FlatTables(TableFolders):
             name: the table.
             with_versions: whether which versions it has counts, too.
         """
-        if not self.directory.is_local or self.directory.kinds(MANIFEST)[0] != "missing":
-            return None
         own = self._own_folders(name)
         found = [
             f for f, kind in zip(own, self.directory.kinds(*own), strict=True) if kind != "missing"

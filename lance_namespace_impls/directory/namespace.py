@@ -88,7 +88,6 @@ class DirectoryNamespace(CatalogNamespace):
     def __init__(self, config: DirectoryConfig) -> None:
         super().__init__(config)
         self._directory = Directory(config.root, config.storage)
-        self.local_path = self._directory.root if self._directory.is_local else None
         self._manifest = Manifest(
             self._directory, config.storage, self._lance_session, config.commit_retries
         )
@@ -126,13 +125,20 @@ class DirectoryNamespace(CatalogNamespace):
         if self._has_manifest and isinstance(self._root, RootTables):
             self._root.settle()
 
+    @property
+    def local_path(self) -> str | None:
+        """The path of the directory; None where it is on an object store, or may have a manifest."""
+        return self._directory.root if self._flat.is_plain() else None
+
     def stamp(self, operation: str, request: Any) -> Stamp | None:
         """Return what the answer to a read of one table depends on, as it is now.
 
         It is about tables of a local directory without a manifest.
         """
         # What a subclass does may depend on more.
-        if type(self) is not DirectoryNamespace or self._has_manifest or len(request.id or ()) != 1:
+        if type(self) is not DirectoryNamespace or self.config.manifest == "true":
+            return None
+        if not self._flat.is_plain() or len(request.id or ()) != 1:
             return None
         opens = _OPENS.get(operation)
         if opens is None or any(getattr(request, name, None) is not None for name in _CHOICES):

@@ -63,6 +63,10 @@ class Performer:
         if self._guard is not None:
             self._guard.check_operation(operation, caller)
 
+    def is_protocol(self, headers: Headers) -> bool:
+        """Return whether a request is the protocol's own, not of a dialect, which does more for it."""
+        return self._databases.dialect(headers) is None
+
     def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
         """Return whether a body is of a kind that a dialect has and the protocol has not."""
         dialect = self._databases.dialect(headers)

@@ -226,12 +226,20 @@ class Service:
         body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
         if body.strip() and not self.performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
-        if self._shortcut.fits(call.endpoint.operation, body) and not self._may_wait(call):
+        if self._is_quick(call, body):
             return self._at_once(call, body)
         await call.enter(pool)
         if pool is self._pools.metadata:
             return await _done(call.start(self._perform, call, body))
         return await self._query(call, body, receive)
+
+    def _is_quick(self, call: Call, body: bytes) -> bool:
+        """Return whether a call takes less time than to hand it to a thread."""
+        return (
+            self._shortcut.fits(call.endpoint.operation, body, call.query_string)
+            and self.performer.is_protocol(call.headers)
+            and not self._may_wait(call)
+        )
 
     def _may_wait(self, call: Call) -> bool:
         """Return whether somebody outside has to be asked who calls."""
@@ -239,7 +247,7 @@ class Service:
         return authentication is not None and call.caller is None and authentication.waits
 
     def _at_once(self, call: Call, body: bytes) -> Reply:
-        """Do what takes less time than to hand it to a thread."""
+        """Do a quick call on the event loop itself."""
         started = time.perf_counter()
         try:
             return contained(self._perform, call, body)

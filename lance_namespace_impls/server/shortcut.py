@@ -7,9 +7,10 @@ import re
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 from lance_namespace_client.namespace import LanceNamespace
-from lance_namespace_client.operations import Action, Operation
+from lance_namespace_client.operations import Operation
 
 from ..catalog.namespace import Namespace
 
@@ -33,37 +34,49 @@ _LOCAL = frozenset(
         *("xfs", "zfs"),
     )
 )
+# What looks at names, places and small files alone, and what has it open a table.
+_LOOKS = frozenset(
+    (
+        *("DescribeNamespace", "ListNamespaces", "NamespaceExists"),
+        *("DescribeTable", "ListAllTables", "ListTables", "TableExists"),
+    )
+)
+# It may be written in other ways, with backslashes, in JSON.
+_OPENS = re.compile(rb"version|tag|branch|detailed|declared|\\\\")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 class Shortcut:
     """Decides which calls are done on the event loop itself.
 
-    They are those that read metadata, of a namespace on a local disk, as long as they are quick.
+    They are those that look at names and small files of a local disk, as long as they are quick.
 
     Args:
         namespace: what is served.
     """
 
     def __init__(self, namespace: LanceNamespace) -> None:
+        self._namespace: Any = namespace
         path = namespace.local_path if isinstance(namespace, Namespace) else None
         self.is_on = path is not None and on_local_disk(path)
         """Whether all that there is to read is on a local disk."""
         self._not_before: dict[str, float] = {}
         self._slow: dict[str, int] = {}
 
-    def fits(self, operation: Operation[Any, Any], body: bytes) -> bool:
+    def fits(self, operation: Operation[Any, Any], body: bytes, query: bytes = b"") -> bool:
         """Return whether a call may be done at once.
 
         Args:
             operation: what is called, from any pool.
             body: its JSON body.
+            query: the query of its URI.
         """
-        if not self.is_on or operation.action is not Action.READ:
+        if not self.is_on or operation.name not in _LOOKS:
             return False
-        if operation.tag == "Data" and (operation.name != "CountTableRows" or len(body) > 2):
+        # Lance opens its files as they are, and waits for ever for one that is a pipe.
+        if _OPENS.search(body) or _OPENS.search(unquote_to_bytes(query)):
             return False
-        if operation.tag not in ("Data", "Metadata", "Namespace", "Table"):
+        if self._namespace.local_path is None:
             return False
         return time.monotonic() >= self._not_before.get(operation.name, 0.0)
 

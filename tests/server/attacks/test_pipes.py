@@ -1,0 +1,78 @@
+"""Pipes where files should be: whoever opens one waits for ever, and nobody else is to wait with him."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+from tests.servers.http_client import http_client
+
+
+@contextlib.contextmanager
+def pipe_at(path):
+    """Put a pipe in the place of a file; whoever waits at it in the end reads nothing."""
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+
+
+@pytest.fixture
+def client(tmp_path):
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        for name in ("t", "other"):
+            namespace.create_table({"id": [name]}, pa.table({"id": [1, 2, 3]}))
+        with serving(namespace) as uri, http_client(uri, timeout=60) as made:
+            yield made
+
+
+def test_properties_in_a_pipe_are_refused_at_once(client, tmp_path):
+    with pipe_at(tmp_path / "t.lance" / ".lance-properties"):
+        answer = client.post("/v1/table/t/describe", json={})
+        assert answer.json()["code"] == 19 and "not a plain file" in answer.text
+    assert client.post("/v1/table/other/describe", json={}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("count_rows", {}),
+        ("describe", {"load_detailed_metadata": True}),
+        ("exists", {"version": 2}),
+    ],
+)
+def test_who_waits_at_a_pipe_waits_alone(client, tmp_path, path, body):
+    [manifest] = (tmp_path / "t.lance" / "_versions").glob("*.manifest")
+    with pipe_at(manifest):
+        waiting = threading.Thread(
+            target=lambda: client.post(f"/v1/table/t/{path}", json=body), daemon=True
+        )
+        waiting.start()
+        for _ in range(20):
+            assert client.get("/healthz").status_code == 200
+            assert client.post("/v1/table/other/describe", json={}).status_code == 200
+    waiting.join(60)
+    assert not waiting.is_alive()
+
+
+def test_a_manifest_of_pipes_holds_up_nobody_else(client, tmp_path):
+    versions = tmp_path / "__manifest" / "_versions"
+    versions.mkdir(parents=True)
+    with pipe_at(versions / "1.manifest"):
+        waiting = threading.Thread(
+            target=lambda: client.post("/v1/table/t/describe", json={}), daemon=True
+        )
+        waiting.start()
+        for _ in range(20):
+            assert client.get("/healthz").status_code == 200
+    waiting.join(60)
+    assert not waiting.is_alive()
