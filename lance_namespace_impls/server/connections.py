@@ -187,8 +187,8 @@ class _Protocol(_Bounded):
             self.repeats.forget(request)
             return False
         self._headers_came()
-        own = [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
-        self.transport.write(b"".join([STATUS_LINE[found.answer.status], *own, found.raw]))
+        own = b"".join([b"%s: %s\r\n" % each for each in self.server_state.default_headers])
+        self.transport.write(STATUS_LINE[found.answer.status] + own + found.raw)
         self.on_response_complete()
         found.note(self._address, time.perf_counter() - started)
         return True

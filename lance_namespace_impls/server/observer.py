@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,17 +30,58 @@ OK = "ok"
 GONE, CUT = "gone", "cut"
 UNKNOWN = "unknown"
 LONGEST_NAME = 500
+WRITE_SECONDS, MOST_LINES = 0.1, 10_000
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def log_requests() -> None:
     """Write the lines of `REQUESTS` to standard error, and nowhere else."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    requests.handlers = [handler]
+    requests.handlers = [_Batches()]
     requests.setLevel(logging.INFO)
     requests.propagate = False
+
+
+class _Batches(logging.Handler):
+    """Writes lines to standard error many at a time, and not from the event loop.
+
+    Writing waits where whoever reads them is slow. The loop waits only where very many are unwritten.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: list[str] = []
+        self._is_due = False
+        self._writing = threading.Lock()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take the line of a record."""
+        self.take(record.getMessage())
+
+    def take(self, text: str) -> None:
+        """Take a line; it is written soon."""
+        self._lines.append(text)
+        if self._is_due and len(self._lines) < MOST_LINES:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.flush()
+            return
+        if self._is_due:
+            self.flush()
+            return
+        self._is_due = True
+        loop.call_later(WRITE_SECONDS, loop.run_in_executor, None, self.flush)
+
+    def flush(self) -> None:
+        """Write what there is."""
+        with self._writing:
+            self._is_due = False
+            lines, self._lines = self._lines, []
+            if lines:
+                sys.stderr.write("\n".join([*lines, ""]))
+                sys.stderr.flush()
 
 
 class Outcome:
@@ -84,6 +128,11 @@ class Observer:
                 calls.labels(name, "running"),
                 calls.labels(name, "waiting"),
             )
+
+    def close(self) -> None:
+        """Write the lines that are not written yet."""
+        for handler in requests.handlers:
+            handler.flush()
 
     def begin(self, call: Call) -> None:
         """Note that a request has come."""
@@ -170,27 +219,27 @@ class Observer:
 
         It takes the address that the request came from, and how many seconds that took.
         """
-        name, status, sent = call.endpoint.operation.name, outcome.status, outcome.sent
+        name, sent = call.endpoint.operation.name, outcome.sent
         given_id = call.given_id
-        known = {
-            "principal": None if call.caller is None else call.caller.name[:LONGEST_NAME],
-            "operation": name,
-            "id": _identifier(call),
-        }
+        known = _to_json(
+            {
+                "principal": None if call.caller is None else call.caller.name[:LONGEST_NAME],
+                "operation": name,
+                "id": _identifier(call),
+                "status": outcome.status,
+                "result": OK,
+                "code": None,
+                "received_bytes": received,
+                "sent_bytes": sent,
+            }
+        )
 
         def note(address: str, seconds: float) -> None:
             self._count(name, OK, received, sent, seconds)
             if requests.isEnabledFor(logging.INFO):
-                _log(
-                    request_id=given_id or new_id(),
-                    **known,
-                    status=status,
-                    result=OK,
-                    code=None,
-                    ms=round(seconds * 1e3, 3),
-                    received_bytes=received,
-                    sent_bytes=sent,
-                    address=address,
+                _write(
+                    f'{{"time":{time.time():.3f},"request_id":{_to_json(given_id or new_id())},'
+                    f'{known[1:-1]},"ms":{seconds * 1e3:.3f},"address":{_to_json(address)}}}'
                 )
 
         return note
@@ -216,7 +265,17 @@ class Observer:
 
 
 def _log(**line: Any) -> None:
-    requests.info("%s", _to_json({"time": round(time.time(), 3), **line}))
+    _write(_to_json({"time": round(time.time(), 3), **line}))
+
+
+def _write(text: str) -> None:
+    handlers = requests.handlers
+    if len(handlers) == 1 and type(handlers[0]) is _Batches and not requests.propagate:
+        handlers[0].take(text)  # which is all that a record would come to
+        return
+    # Where in this file it comes from is not looked for.
+    record = requests.makeRecord(REQUESTS, logging.INFO, "", 0, "%s", (text,), None)
+    requests.handle(record)
 
 
 def _identifier(call: Call) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import signal
 import socket
 import sys
@@ -96,7 +97,13 @@ def _run(
         # What the first callers would wait for otherwise.
         import lance  # noqa: F401
 
-        _Server(namespace, options, on_started).run([listener])
+        def started() -> None:
+            # What is there from the start stays; to look at it again and again takes time from calls.
+            gc.collect()
+            gc.freeze()
+            on_started()
+
+        _Server(namespace, options, started).run([listener])
 
 
 @contextlib.contextmanager

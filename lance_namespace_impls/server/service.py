@@ -100,6 +100,7 @@ class Service:
     def close(self) -> None:
         """Let no new operation start; those that run come to their end."""
         self._pools.close()
+        self.observer.close()
 
     async def handle(
         self, found: Found, scope: Scope, receive: Receive, send: Send, keep: Keep | None = None
