@@ -36,7 +36,7 @@ TRASH = ".dropped-"
 SWEEP_SECONDS = 600.0
 _TRASH = re.compile(rf"{re.escape(TRASH)}[0-9a-f]{{32}}")
 POLL_SECONDS = 0.02
-MAX_SMALL_BYTES = 64 << 20
+MAX_SMALL_BYTES = 16 << 20
 
 # What would not be read as a part of a name in a URI.
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})

@@ -60,6 +60,7 @@ SENT_BYTES = 64 << 10
 # What is left of a body when the answer is there already: a little is read before the answer, so
 # that the connection can be used again; more is read after it, so that the client gets to see it.
 LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
+LOOK_SECONDS = 0.05
 LINGER_BYTES, LINGER_SECONDS = 64 << 20, 5.0
 
 
@@ -258,6 +259,10 @@ class Service:
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
         """Run what may take long; it is given up at its deadline, or when the client goes."""
         work = asyncio.wrap_future(call.start(self._perform, call, body))
+        # Most are over by then, and nobody has to look whether the client is still there.
+        await asyncio.wait((work,), timeout=min(LOOK_SECONDS, self._limits.query_seconds))
+        if work.done():
+            return work.result()
         gone = asyncio.create_task(_until_gone(receive))
         try:
             await asyncio.wait(

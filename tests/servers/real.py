@@ -1,10 +1,10 @@
-"""Servers written by others that no package registry has: Unity Catalog, Polaris, Gravitino.
+"""Servers written by others that no package registry has: Unity Catalog, Polaris, Gravitino, MinIO.
 
 Each is started by a script, from the folder that ``LANCE_NS_TEST_SERVERS`` names, or
 ``../shared/servers`` beside the checkout; or it runs already, where ``LANCE_NS_TEST_UNITY``,
-``LANCE_NS_TEST_POLARIS`` or ``LANCE_NS_TEST_GRAVITINO`` is its address. What the script says after
-the address, ``key=value`` and blanks between, can follow the address there too. Such a server must
-be there for tests alone: they empty it.
+``LANCE_NS_TEST_POLARIS``, ``LANCE_NS_TEST_GRAVITINO`` or ``LANCE_NS_TEST_MINIO`` is its address.
+What the script says after the address, ``key=value`` and blanks between, can follow the address
+there too. Such a server must be there for tests alone: they empty it.
 """
 
 from __future__ import annotations
