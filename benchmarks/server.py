@@ -1,10 +1,13 @@
 """Our server beside pylance's `RestAdapter`: calls a second and their times, in turns.
 
 Both serve one folder, each from processes of its own, and are asked by one load generator (wrk)
-over kept connections: describe, count, a query of 10 rows, a vector query of 10 rows by an index,
-and a list of 100 tables. Each round asks all servers one after the other; the median of the rounds
-counts. Our server runs as ``lance-ns serve`` does, once with one worker and once with as many as
-there are cores. Exit status 1 where a bound is missed.
+over kept connections: describe (of 100 tables in turn), count, a query of 10 rows, a vector query of
+10 rows by an index, and a list of 100 tables. Each round asks all servers one after the other; the
+median of the rounds counts. Our server runs as ``lance-ns serve`` does, once with one worker and once
+with as many as there are cores. Exit status 1 where a bound is missed.
+
+``--ceiling`` asks a bare uvicorn that answers a few bytes as well: what one process of Python that
+speaks ASGI can reach under this load at all.
 
 wrk is Debian's package of that name; ``--wrk PATH`` names another.
 """
@@ -38,6 +41,19 @@ with RestAdapter("dir", {"root": sys.argv[1]}, host="127.0.0.1", port=0) as serv
     print(f"http://127.0.0.1:{server.port}", flush=True)
     sys.stdin.read()
 """
+BARE = """
+import socket, sys, uvicorn
+async def app(scope, receive, send):
+    await receive()
+    body = b'{"location":"/tables/t.lance"}'
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
+print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+config = uvicorn.Config(app, lifespan="off", access_log=False, log_level="critical", loop="uvloop")
+uvicorn.Server(config).run([listener])
+"""
 OURS = "from lance_namespace_impls.cli import main; main()"
 QUERY = {"k": 10, "filter": "id >= 10", "vector": {}, "columns": {"column_names": ["id", "text"]}}
 VECTOR = {
@@ -46,7 +62,7 @@ VECTOR = {
     "columns": {"column_names": ["id", "text"]},
 }
 CALLS = {
-    "describe": ("POST", "/v1/table/t/describe", {}),
+    "describe": ("POST", "/v1/table/{}/describe", {}),
     "count": ("POST", "/v1/table/t/count_rows", {}),
     "query": ("POST", "/v1/table/t/query", QUERY),
     "vector": ("POST", "/v1/table/t/query", VECTOR),
@@ -57,6 +73,12 @@ ONE = {"describe": 0.6, "count": 0.6, "query": 0.6, "vector": 0.6, "list": 1.0}
 ALL = dict.fromkeys(ONE, 1.0)
 P99 = {64: 1.0, 512: 1.0}
 """Longest p99 of describe beside pylance's, by clients; of as many workers as cores."""
+
+
+def paths(path: str) -> list[str]:
+    """Return the paths that a call asks in turn."""
+    names = ["t", *(f"other{number:03}" for number in range(TABLES - 1))]
+    return [path.format(name) for name in names] if "{}" in path else [path]
 
 
 def make_tables(path: str, rows: int) -> None:
@@ -109,7 +131,7 @@ def check(uri: str, name: str) -> int:
     """Ask once, so that no server is measured that fails; return the size of the answer."""
     method, path, body = CALLS[name]
     request = urllib.request.Request(
-        uri + path,
+        uri + paths(path)[0],
         None if body is None else json.dumps(body).encode(),
         {"content-type": "application/json"},
         method=method,
@@ -130,7 +152,16 @@ def load(wrk: str, folder: Path, uri: str, name: str, clients: int, seconds: flo
             if body is None
             else f'wrk.body = {quoted}\nwrk.headers["content-type"] = "application/json"\n'
         )
-        + "done = function(s, l, r)\n"
+        # All made beforehand, so that the load generator has nothing to do but to send them.
+        + "local requests, at = {}, 0\n"
+        + "init = function(args)\n"
+        + "".join(f'requests[#requests + 1] = wrk.format(nil, "{each}")\n' for each in paths(path))
+        + "end\n"
+        "request = function()\n"
+        "at = at % #requests + 1\n"
+        "return requests[at]\n"
+        "end\n"
+        "done = function(s, l, r)\n"
         'io.write(string.format("RESULT %d %d %d %d\\n", s.requests, s.duration,'
         " l:percentile(99), s.errors.status + s.errors.connect + s.errors.read + s.errors.timeout))\n"
         "end\n"
@@ -138,7 +169,7 @@ def load(wrk: str, folder: Path, uri: str, name: str, clients: int, seconds: flo
     run = subprocess.run(
         [
             *(wrk, "-t1", f"-c{clients}", f"-d{max(1, round(seconds))}s", "--timeout", "20s"),
-            *("-s", str(script), uri + path),
+            *("-s", str(script), uri),
         ],
         capture_output=True,
         text=True,
@@ -158,6 +189,7 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--clients", type=int, nargs="*", default=[4, 64, 512])
     parser.add_argument("--calls", nargs="*", default=list(CALLS), choices=list(CALLS))
+    parser.add_argument("--ceiling", action="store_true", help="ask a bare uvicorn too")
     parser.add_argument("--option", action="append", default=[], help="of lance-ns serve")
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
@@ -170,6 +202,11 @@ def main() -> int:
             "1 worker": stack.enter_context(running(ours(data, 1, *options.option))),
             f"{cores} workers": stack.enter_context(running(ours(data, cores, *options.option))),
         }
+        if options.ceiling:
+            bare = stack.enter_context(running([sys.executable, "-c", BARE]))
+            for clients in options.clients:
+                speed, p99 = load(options.wrk, scripts, bare, "describe", clients, options.seconds)
+                print(f"bare uvicorn, {clients} clients: {speed:.0f} calls/s (p99 {p99:.1f} ms)")
         print(
             f"{cores} cores, {options.rounds} rounds of {options.seconds:g} s, calls/s (p99 ms)\n"
         )
