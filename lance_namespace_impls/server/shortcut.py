@@ -42,7 +42,7 @@ _LOOKS = frozenset(
     )
 )
 # It may be written in other ways, with backslashes, in JSON.
-_OPENS = re.compile(rb"version|tag|branch|detailed|declared|\\\\")
+_OPENS = re.compile(rb"version|tag|branch|detailed|declared|\\")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
