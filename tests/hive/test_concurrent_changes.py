@@ -103,12 +103,12 @@ def test_changes_of_several_processes_all_arrive(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "form", parameters([form for form in RACE_FORMS if form in RELEASE_FORMS]), indirect=True
-)
+@pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
 @pytest.mark.parametrize("kind", ["table", "namespace"])
 @pytest.mark.parametrize(("count", "threads"), [(4, 1), (1, 4), (2, 2)])
 def test_no_change_is_lost_in_many_rounds(form: Form, kind: str, count: int, threads: int) -> None:
+    if form.release == "4.0" and count > 1:
+        pytest.skip("its lock service stalls where several processes lock at once")
     lost: list[int] = []
     with processes(count) as started:
         for round_ in range(ROUNDS):
