@@ -34,7 +34,7 @@ from .extra import require_pyspark
 from .failures import coded, decoded
 from .frames import cores_of, read_table, target_of
 from .reading import ROW_ADDRESS, pin
-from .runners import SparkRunner, quietly
+from .runners import quietly, spark_runner
 from .typenames import parse_types
 
 if TYPE_CHECKING:
@@ -238,7 +238,7 @@ class _ByFragment(_Maker):
         tasks = [str(number) for number in fragments]
         return [
             json.loads(answer)
-            for answer in SparkRunner(self._spark).run(name, tasks, work, quietly)
+            for answer in spark_runner(self._spark).run(name, tasks, work, quietly)
         ]
 
 

@@ -27,7 +27,7 @@ from .columns import check_fits
 from .failures import coded, decoded
 from .frames import cores_of, read_table, target_of
 from .reading import ROW_ADDRESS, pin, plan_tasks
-from .runners import SparkRunner, quietly
+from .runners import quietly, spark_runner
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -118,7 +118,7 @@ def delete(
             return json.dumps(_removed((each, each.delete(where)) for each in fragments))
 
     tasks = _by_fragments(spark, pinned)
-    answers = SparkRunner(spark).run(f"delete from {target.name}", tasks, work, quietly)
+    answers = spark_runner(spark).run(f"delete from {target.name}", tasks, work, quietly)
     removals = _Removals.of(answers)
     if not removals.rows:
         return Change(version=pinned.version)
@@ -173,7 +173,7 @@ def update(
 
     try:
         tasks = _by_fragments(spark, pinned)
-        answers = SparkRunner(spark).run(f"update {target.name}", tasks, work, quietly)
+        answers = spark_runner(spark).run(f"update {target.name}", tasks, work, quietly)
         removals = _Removals.of(answers)
         written = [each for answer in answers for each in json.loads(answer)["fragments"]]
         if removals.rows:
@@ -423,7 +423,7 @@ def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> _
             fragment = target.open(target.storage_at(location), version).get_fragment(number)
             return json.dumps(_removed([(fragment, fragment.delete_rows(offsets))]))
 
-    return _Removals.of(SparkRunner(spark).run(f"merge into {target.name}", tasks, work, quietly))
+    return _Removals.of(spark_runner(spark).run(f"merge into {target.name}", tasks, work, quietly))
 
 
 def _removed(fragments: Iterable[tuple[Any, Any]]) -> dict[str, Any]:

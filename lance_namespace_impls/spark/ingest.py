@@ -30,7 +30,7 @@ from .agreement import agree
 from .failures import failure_answer, protocol_error, raise_failure
 from .files import FORMATS, FileInfo, Format, Piece, SourceFile, find_files
 from .options import read_options
-from .runners import Count, Runner, SparkRunner, ThreadRunner
+from .runners import Count, Runner, ThreadRunner, spark_runner
 from .writing import Mode, Target, WritePlan, abort, commit, plan_write, write_rows
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def _runner(
     if callable(spark):
         small = sum(file.size for file in files) <= small_bytes
         spark = None if small else spark()
-    return ThreadRunner(cores) if spark is None else SparkRunner(spark)
+    return ThreadRunner(cores) if spark is None else spark_runner(spark)
 
 
 def _kept(target: Target, started: float) -> ImportResult:

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 from .failures import protocol_error, protocol_error_in
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-__all__ = ["Count", "Runner", "SparkRunner", "ThreadRunner", "Work", "quietly"]
+    from lance_namespace_client.errors import LanceNamespaceError
+
+__all__ = ["Count", "Runner", "ThreadRunner", "Work", "quietly", "spark_runner"]
 
 _POLL_SECONDS = 0.1
 _WORKER_END_SECONDS = 3  # Spark gives a Python worker 2 seconds to end
@@ -101,16 +104,75 @@ class ThreadRunner(Runner):
         return [future.result() for future in futures]
 
 
-class SparkRunner(Runner):
-    """Runs tasks on the workers of Spark.
+def spark_runner(spark: SparkSession) -> Runner:
+    """Return what runs tasks on the workers of a session, on the client of Spark Connect too."""
+    from pyspark.errors import PySparkAttributeError
+
+    try:
+        return SparkRunner(spark.sparkContext)
+    except PySparkAttributeError:
+        return ConnectRunner(spark)
+
+
+class ConnectRunner(Runner):
+    """Runs tasks through Spark Connect, which has DataFrames alone and tells nothing on the way.
 
     Args:
         spark: the session.
     """
 
+    cores = 16  # Connect does not tell how many there are
+
     def __init__(self, spark: SparkSession) -> None:
-        self._context = spark.sparkContext
-        self.cores = self._context.defaultParallelism
+        self._spark = spark
+
+    def run(
+        self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
+    ) -> list[str]:
+        """Return the answers of all tasks, in their order."""
+
+        def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            import pyarrow as pa
+
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    rows: list[int] = []
+                    text = work(tasks[number], rows.append)
+                    yield pa.record_batch(
+                        {"number": [number], "answer": [text], "rows": [sum(rows)]}
+                    )
+
+        numbers = self._spark.range(0, len(tasks), 1, max(1, len(tasks)))
+        frame = numbers.mapInArrow(answer, "number bigint, answer string, rows bigint")
+        tag = uuid.uuid4().hex
+        self._spark.addTag(tag)
+        try:
+            found = frame.collect()
+        except Exception as error:
+            raise _failure(error, name) from error
+        except BaseException:
+            self._spark.interruptTag(tag)
+            raise
+        finally:
+            self._spark.removeTag(tag)
+        report(len(tasks), sum(row.rows for row in found))
+        return [row.answer for row in sorted(found, key=lambda row: int(row.number))]
+
+
+def _failure(error: Exception, name: str) -> LanceNamespaceError:
+    return protocol_error_in(error) or protocol_error(error, f"{name}: Spark")
+
+
+class SparkRunner(Runner):
+    """Runs tasks on the workers of Spark.
+
+    Args:
+        context: the Spark context.
+    """
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self.cores = context.defaultParallelism
 
     def run(
         self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
@@ -181,5 +243,4 @@ class _Job:
             time.sleep(_WORKER_END_SECONDS)
             raise
         if self._failure is not None:
-            found = protocol_error_in(self._failure)
-            raise found or protocol_error(self._failure, f"{self._name}: Spark") from self._failure
+            raise _failure(self._failure, self._name) from self._failure

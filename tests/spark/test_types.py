@@ -185,7 +185,7 @@ def crossed(folder: Path, table: pa.Table) -> None:
 
 
 @pytest.mark.parametrize("kind", CROSSING, ids=str)
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_values_of_each_type_come_back(
     kind: pa.DataType, data: st.DataObject, tmp_path: Path
@@ -195,7 +195,7 @@ def test_values_of_each_type_come_back(
     crossed(tmp_path, pa.table([array_of(items, kind)], schema=schema))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_nested_values_come_back(data: st.DataObject, tmp_path: Path) -> None:
     kind = data.draw(NESTED)

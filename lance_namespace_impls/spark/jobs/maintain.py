@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lance_namespace_client.errors import TableNotFoundError
 
 from ..failures import protocol_error
-from ..runners import SparkRunner, ThreadRunner
+from ..runners import ThreadRunner, spark_runner
 from ..target import Target
 from .results import Rows, as_plain, from_plain
 from .selection import Selection
@@ -65,7 +65,7 @@ def maintain(
     """
     selection, upkeep = selection or Selection(), upkeep or Upkeep()
     check(upkeep)
-    runner: Runner = ThreadRunner() if spark is None else SparkRunner(spark)
+    runner: Runner = ThreadRunner() if spark is None else spark_runner(spark)
     hours = upkeep.max_hours
     budget = Budget(None if hours is None else hours * 3600, upkeep.max_bytes)
 

@@ -1,0 +1,352 @@
+"""The driver of a small cluster, run in a process of its own: ``driver.py MASTER ROOT SCENARIO SEEDS``.
+
+It prints a line of JSON for each seed with what it counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import lance
+import pyarrow as pa
+
+from lance_namespace_client.errors import ConcurrentModificationError, LanceNamespaceError
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import add_columns, merge_into, read_table, write_table, writing
+from lance_namespace_impls.spark.java import use_java
+from lance_namespace_impls.spark.session import _SETTINGS
+
+ROWS = 400
+PARTS = 4
+
+
+def session(master: str, more: dict[str, str]) -> Any:
+    """Start a session on a cluster; the executors are processes of this machine.
+
+    Args:
+        master: the address of the master, or ``connect``.
+        more: settings on top of those of the tests.
+    """
+    import pyspark
+    from pyspark.sql import SparkSession
+
+    use_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    os.environ["SPARK_SCALA_VERSION"] = "2.13"
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if master == "connect":
+        # A server of Spark Connect in a process of its own, and this one its client.
+        os.environ.pop("SPARK_HOME")
+        remote = SparkSession.builder.remote("local[2]").appName("cluster")
+        return remote.config("spark.sql.session.timeZone", "UTC").getOrCreate()
+    builder = SparkSession.builder.master(master).appName("cluster")
+    settings = {
+        **_SETTINGS,
+        "spark.sql.shuffle.partitions": "4",
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        "spark.speculation": "true",
+        "spark.task.maxFailures": "8",
+    }
+    for key, value in {**settings, **more}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+class Lake:
+    """The tables of one seed."""
+
+    def __init__(self, spark: Any, root: Path, seed: int) -> None:
+        self.spark = spark
+        self.seed = random.Random(seed)
+        self.root = root / str(seed)
+        self.namespace = connect("dir", {"path": str(self.root)})
+
+    def base(self) -> None:
+        """Make the table with 100 rows."""
+        rows = pa.table({"id": range(100), "s": ["base"] * 100})
+        lance.write_dataset(rows, str(self.root / "t.lance"), max_rows_per_file=30)
+
+    def frame(self, start: int, text: str) -> Any:
+        """Return rows whose tasks take some moments."""
+        wait = self.seed.random() / 20
+
+        def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                time.sleep(wait)
+                yield batch
+
+        rows = self.spark.range(start, start + ROWS, 1, PARTS)
+        rows = rows.selectExpr("id", f"'{text}' AS s")
+        return rows.mapInArrow(slowly, rows.schema)
+
+    def rows(self) -> Counter[tuple[int, str]]:
+        """Return the rows of the table."""
+        found = lance.dataset(str(self.root / "t.lance")).to_table().to_pylist()
+        return Counter((row["id"], row["s"]) for row in found)
+
+
+def failing(lake: Lake, act: Callable[[], None]) -> Any:
+    """Return rows; the first attempt at one task acts in the middle, or at the end of its rows."""
+    victim, late = lake.seed.randrange(PARTS), lake.seed.random() < 0.5
+
+    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        mine = context is not None and (context.partitionId(), context.attemptNumber()) == (
+            victim,
+            0,
+        )
+        for batch in batches:
+            for start in range(0, batch.num_rows, 10):
+                yield batch.slice(start, 10)
+                if mine and not late and start:
+                    act()
+        if mine:
+            act()
+
+    frame = lake.spark.range(0, ROWS, 1, PARTS).selectExpr("id", "'new' AS s")
+    return frame.mapInArrow(rows, frame.schema)
+
+
+def kill_executor() -> None:
+    """End the executor that this worker belongs to: its JVM is the parent of the workers' daemon."""
+    import psutil
+
+    for each in psutil.Process().parents():
+        if "java" in each.name():
+            each.send_signal(signal.SIGKILL)
+            time.sleep(30)  # until the worker is ended too
+            return
+    raise AssertionError("the executor was not found")
+
+
+def fail() -> None:
+    """Fail as user code may."""
+    raise ValueError("the task fails")
+
+
+def one_write(lake: Lake, act: Callable[[], None]) -> dict[str, Any]:
+    """Write rows while one task fails once."""
+    write_table(failing(lake, act), lake.namespace, "t", rows_per_file=20)
+    whole = Counter((n, "new") for n in range(ROWS))
+    return {"exact": lake.rows() == whole}
+
+
+def killed_driver(lake: Lake, act: Callable[[], None]) -> dict[str, Any]:
+    """End this process between the write and the commit."""
+    lake.base()
+    writing.commit = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    write_table(lake.frame(1000, "new"), lake.namespace, "t", "append", rows_per_file=20)
+    return {}
+
+
+def race(lake: Lake, *acts: Callable[[], object]) -> list[str]:
+    """Act at once; return what became of each."""
+    found = [""] * len(acts)
+
+    def run(number: int) -> None:
+        time.sleep(lake.seed.random() / 2)
+        try:
+            acts[number]()
+            found[number] = "done"
+        except ConcurrentModificationError:
+            found[number] = "conflict"
+        except LanceNamespaceError as error:
+            found[number] = f"{int(error.code)} {error.message}"
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(acts))]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return found
+
+
+def two_appends(lake: Lake, _: Any) -> dict[str, Any]:
+    """Both appends are in the table."""
+    lake.base()
+    one, other = lake.frame(1000, "one"), lake.frame(2000, "other")
+    ends = race(
+        lake,
+        lambda: write_table(one, lake.namespace, "t", "append"),
+        lambda: write_table(other, lake.namespace, "t", "append"),
+    )
+    whole = Counter((n, "base") for n in range(100))
+    whole.update((1000 + n, "one") for n in range(ROWS))
+    whole.update((2000 + n, "other") for n in range(ROWS))
+    return {"exact": lake.rows() == whole, "ends": ends}
+
+
+def overwrite_and_append(lake: Lake, _: Any) -> dict[str, Any]:
+    """The table is as after one order of what was done."""
+    lake.base()
+    new, more = lake.frame(1000, "new"), lake.frame(2000, "more")
+    ends = race(
+        lake,
+        lambda: write_table(new, lake.namespace, "t", "overwrite"),
+        lambda: write_table(more, lake.namespace, "t", "append"),
+    )
+    base = Counter((n, "base") for n in range(100))
+    over = Counter((1000 + n, "new") for n in range(ROWS))
+    added = Counter((2000 + n, "more") for n in range(ROWS))
+    orders = {
+        ("done", "done"): [over, over + added],
+        ("done", "conflict"): [over],
+        ("conflict", "done"): [base + added],
+    }
+    return {"exact": lake.rows() in orders.get((ends[0], ends[1]), []), "ends": ends}
+
+
+def two_merges(lake: Lake, _: Any) -> dict[str, Any]:
+    """Each key is there once, with the value of one order of what was done."""
+    lake.base()
+    # 50 to 450 and 80 to 480: both update and insert, partly the same keys.
+    one, other = lake.frame(50, "one"), lake.frame(80, "other")
+    ends = race(
+        lake,
+        lambda: merge_into(one, lake.namespace, "t", "id"),
+        lambda: merge_into(other, lake.namespace, "t", "id"),
+    )
+    done = [
+        (start, text)
+        for end, start, text in zip(ends, (50, 80), ("one", "other"), strict=True)
+        if end == "done"
+    ]
+    orders = []
+    for order in (done, done[::-1]):
+        table = dict.fromkeys(range(100), "base")
+        for start, text in order:
+            table.update(dict.fromkeys(range(start, start + ROWS), text))
+        orders.append(Counter(table.items()))
+    return {"exact": bool(done) and lake.rows() in orders, "ends": ends}
+
+
+def everyday(lake: Lake, _: Any) -> dict[str, Any]:
+    """Read, append and a job, with what Spark shows of it."""
+    from lance_namespace_impls.spark.jobs import IndexWish, Upkeep, maintain
+
+    lake.base()
+    write_table(lake.frame(1000, "new"), lake.namespace, "t", "append", rows_per_file=20)
+    frame = read_table(lake.spark, lake.namespace, "t")
+    upkeep = Upkeep(indices=[IndexWish(column="id", type="BTREE")])
+    (row,) = maintain(lake.namespace, upkeep=upkeep, spark=lake.spark)
+    return {
+        "exact": frame.count() == 100 + ROWS and lake.rows().total() == 100 + ROWS,
+        "compacted": row.compacted_fragments > 1 and row.indices_created == ("id",),
+    }
+
+
+SECRET = "hidden-6f1d2a"
+
+
+def secrets(lake: Lake, _: Any) -> dict[str, Any]:
+    """What Spark shows and logs of work with a secret among the namespace's properties."""
+    lake.base()
+    context = lake.spark.sparkContext
+    options = {"impl": "dir", "root": str(lake.root), "storage.aws_secret_access_key": SECRET}
+    lake.namespace = connect("dir", {key: options[key] for key in options if key != "impl"})
+    frame = read_table(lake.spark, lake.namespace, "t")
+    source = lake.spark.read.format("lance_namespace").options(**options)
+    loaded = source.load("t")
+    plans = [each._jdf.queryExecution().toString() for each in (frame, loaded)]
+    assert frame.count() == loaded.count() == 100
+    write_table(lake.frame(1000, "new"), lake.namespace, "t", "append")
+    merge_into(lake.frame(1200, "changed"), lake.namespace, "t", "id")
+    add_columns(lake.spark, lake.namespace, "t", {"more": "id + 1"})
+    loaded.write.format("lance_namespace").options(**options).mode("append").save("copy")
+    stream = lake.spark.readStream.format("lance_namespace").options(**options).load("t")
+    sink = stream.writeStream.format("lance_namespace").options(table="streamed", **options)
+    sink = sink.option("checkpointLocation", str(lake.root / "checkpoint"))
+    sink.trigger(availableNow=True).start().awaitTermination()
+    failure = ""
+    try:
+        source.option("filter", "nothing = 1").load("t").count()
+    except Exception as error:  # noqa: BLE001 what it shows is looked at
+        failure = str(error)
+    shown = {"plans": "".join(plans), "failure": failure, **pages(context)}
+    events = [
+        path.read_text("utf-8", "replace")
+        for path in lake.root.parent.rglob("*")
+        if path.is_file() and "events" in str(path)
+    ]
+    shown["event log"] = "".join(events)
+    saved = [
+        path.read_text("utf-8", "replace")
+        for path in (lake.root / "checkpoint").rglob("*")
+        if path.is_file()
+    ]
+    shown["checkpoint"] = "".join(saved)
+    return {
+        "exact": lake.rows().total() == 100 + ROWS + 200,
+        "empty": [name for name, text in shown.items() if not text],
+        "leaks": [name for name, text in shown.items() if SECRET in text],
+    }
+
+
+def pages(context: Any) -> dict[str, str]:
+    """Return what the UI shows, as pages and as JSON."""
+    base = context.uiWebUrl
+    api = f"api/v1/applications/{context.applicationId}"
+    paths = ["jobs/", "stages/", "environment/", "SQL/", "executors/", "StreamingQuery/"]
+    paths += [
+        f"{api}/{each}"
+        for each in ("jobs", "stages", "environment", "sql?details=true&length=1000")
+    ]
+    found = {path: urlopen(f"{base}/{path}").read().decode() for path in paths}
+    for query in json.loads(found[paths[-1]]):
+        path = f"SQL/execution/?id={query['id']}"
+        found[path] = urlopen(f"{base}/{path}").read().decode()
+    return found
+
+
+SCENARIOS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[], None]]] = {
+    "executor-killed": (one_write, kill_executor),
+    "task-fails": (one_write, fail),
+    "driver-killed": (killed_driver, fail),
+    "two-appends": (two_appends, fail),
+    "overwrite-and-append": (overwrite_and_append, fail),
+    "two-merges": (two_merges, fail),
+    "everyday": (everyday, fail),
+    "secrets": (secrets, fail),
+}
+
+
+def main() -> None:
+    """Run a scenario for each seed."""
+    master, root, name, *seeds = sys.argv[1:]
+    scenario, act = SCENARIOS[name]
+    more = {}
+    if name == "secrets":
+        events = Path(root, "events")
+        events.mkdir(parents=True)
+        more = {
+            "spark.ui.enabled": "true",
+            "spark.ui.port": "0",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": events.as_uri(),
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.rolling.enabled": "false",
+        }
+    spark = session(master, more)
+    for seed in map(int, seeds):
+        lake = Lake(spark, Path(root), seed)
+        print(json.dumps({"seed": seed, **scenario(lake, act)}), flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Writes on clusters of several processes: what fails or races leaves exact rows, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import lance
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark.jobs import Upkeep, maintain
+
+from .driver import SCENARIOS
+from .servers import standalone
+
+LOCAL_CLUSTER = "local-cluster[2,1,512]"
+RACES = ("two-appends", "overwrite-and-append", "two-merges")
+SECONDS = 1800
+FAULTS = [
+    pytest.param(name, count, id=f"{name}-{count}")
+    for name in SCENARIOS
+    if name not in ("everyday", "secrets")
+    for count in ((30,) if name in RACES else (3,) if name == "driver-killed" else (10,))
+]
+
+
+def run(master: str, root: Path, scenario: str, seeds: list[int]) -> list[dict[str, Any]]:
+    """Run a scenario in a driver of its own; return what it counted."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.spark.cluster.driver", master, str(root), scenario]
+        + [str(seed) for seed in seeds],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        out, err = process.communicate(timeout=SECONDS)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    expected = [] if scenario == "driver-killed" else seeds
+    assert [line["seed"] for line in lines] == expected, err[-5000:]
+    return lines
+
+
+def left_behind(root: Path) -> set[str]:
+    """Return the data files that no version of the table holds."""
+    folder = root / "t.lance"
+    held = {
+        file.path
+        for version in lance.dataset(str(folder)).versions()
+        for each in lance.dataset(str(folder), version=version["version"]).get_fragments()
+        for file in each.data_files()
+    }
+    return {path.name for path in (folder / "data").glob("*.lance")} - held
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scenario", "count"), FAULTS)
+def test_rows_are_exact_and_maintain_removes_what_is_left(
+    tmp_path: Path, scenario: str, count: int
+) -> None:
+    seeds = list(range(count))
+    if scenario == "driver-killed":
+        for seed in seeds:
+            run(LOCAL_CLUSTER, tmp_path, scenario, [seed])
+        lines = []
+    else:
+        lines = run(LOCAL_CLUSTER, tmp_path, scenario, seeds)
+    wrong = [line for line in lines if not line["exact"]]
+    assert not wrong, wrong
+    for seed in seeds:
+        root = tmp_path / str(seed)
+        rows = lance.dataset(str(root / "t.lance")).count_rows()
+        if scenario == "driver-killed":
+            assert rows == 100
+            assert left_behind(root), "the driver was killed before anything was written"
+        upkeep = Upkeep(compact=False, orphans_older_than=timedelta(0))
+        (row,) = maintain(connect("dir", {"path": str(root)}), upkeep=upkeep)
+        assert row.problem is None
+        assert left_behind(root) == set()
+        assert not list((root / "t.lance/_transactions").glob("*/"))
+        assert lance.dataset(str(root / "t.lance")).count_rows() == rows
+    ends = [line["ends"] for line in lines if "ends" in line]
+    if scenario == "two-appends":
+        assert all(each == ["done", "done"] for each in ends), ends
+    print(scenario, {str(each): ends.count(each) for each in ends})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", ["local-cluster", "standalone", "connect"])
+def test_read_append_and_a_job_on_each_kind_of_cluster(tmp_path: Path, cluster: str) -> None:
+    with ExitStack() as running:
+        master = LOCAL_CLUSTER if cluster == "local-cluster" else cluster
+        if cluster == "standalone":
+            master = running.enter_context(standalone(tmp_path))
+        (line,) = run(master, tmp_path / "lake", "everyday", [0])
+    assert line == {"seed": 0, "exact": True, "compacted": True}
+
+
+@pytest.mark.slow
+def test_spark_shows_and_logs_no_secret(tmp_path: Path) -> None:
+    (line,) = run("local[2]", tmp_path, "secrets", [0])
+    assert line == {"seed": 0, "exact": True, "empty": [], "leaks": []}
