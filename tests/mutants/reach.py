@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -21,6 +22,9 @@ from .packages import REACH, ROOT
 
 __all__ = ["tests_of_file", "tests_of_lines"]
 
+_WORD = re.compile(r"[a-z_]{5,}")
+NAMED = 15
+"""How many tests that are named as a mutant's text come first."""
 PER_FILE = 30
 """How many tests of one file are kept for a line."""
 SOURCES = ("lance_namespace_impls", "generated/lance_namespace_client", "codegen")
@@ -118,17 +122,29 @@ def _recorded() -> tuple[dict[str, float], dict[str, dict[int, list[str]]]]:
     return seconds, lines
 
 
-def tests_of_lines(file: str, first: int, last: int) -> list[tuple[str, float]]:
+def tests_of_lines(file: str, first: int, last: int, text: str) -> list[tuple[str, float]]:
     """Return the tests that run a line of a range, and their seconds, in the order to run them.
 
-    Those that run a line that few run come first: they are about what happens there.
+    Those that run a line that few run come first, and before them those that are named as a word of
+    the text: they are about what happens there.
     """
     seconds, lines = _recorded()
     of_file = lines.get(file, {})
     found: dict[str, None] = {}
     for tests in sorted((of_file.get(line, []) for line in range(first, last + 1)), key=len):
         found |= dict.fromkeys(_in_turn(set(tests), seconds))
-    return [(test, seconds[test]) for test in found]
+    files = {test.partition("::")[0] for test in found}
+    named = [
+        test
+        for test in _collected()
+        if test.partition("::")[0] in files and _words(test) & _words(text)
+    ]
+    return [(test, seconds.get(test, 0.05)) for test in dict.fromkeys([*named[:NAMED], *found])]
+
+
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.partition("[")[2] or text))
 
 
 def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[tuple[str, float]]:

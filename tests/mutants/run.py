@@ -151,7 +151,7 @@ class Bench:
 
 def rounds(package: str, mutant: Mutant) -> list[tuple[list[str], float]]:
     """Return the tests that a mutant meets, round by round, and the seconds that each may take."""
-    left = tests_of_lines(mutant.file, mutant.first, mutant.last)
+    left = tests_of_lines(mutant.file, mutant.first, mutant.last, mutant.old)
     left = left or tests_of_file(mutant.file, PACKAGES[package].tests, mutant.old)
     found: list[tuple[list[str], float]] = []
     for most_seconds, most, most_files in ROUNDS:
