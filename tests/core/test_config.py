@@ -14,7 +14,7 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect, connect_config, implementations, register
-from lance_namespace_impls.core.config import Config, option, prefix_option
+from lance_namespace_impls.core.config import Config, option, prefix_option, root_option
 from lance_namespace_impls.core.options import is_secret_option, redact
 from lance_namespace_impls.directory import DirectoryNamespace
 
@@ -211,3 +211,19 @@ def test_pylances_directory_namespace_and_ours_see_the_same_tables(tmp_path: Pat
         ours.deregister_table({"id": ["empty"]})
         listed = theirs.list_tables(official.ListTablesRequest(id=[])).tables
         assert sorted(listed) == list(ours.iter_tables()) == ["reserved"]
+
+
+@attrs.define(kw_only=True)
+class LocalConfig(Config):
+    impl: ClassVar[str] = "local"
+
+    root: str = root_option()
+
+
+def test_a_root_is_absolute_and_the_current_directory_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert LocalConfig().root == str(tmp_path)
+    assert LocalConfig(root="lake").root == str(tmp_path / "lake")
+    assert LocalConfig(root="s3://bucket/lake").root == "s3://bucket/lake"
