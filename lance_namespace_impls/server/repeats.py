@@ -32,6 +32,8 @@ KEEP = "lance_namespace.keep"
 END_OF_HEAD = b"\r\n\r\n"
 MAX_REQUEST_BYTES, MAX_ANSWER_BYTES = 8 << 10, 64 << 10
 MAX_BYTES = 16 << 20
+OVERHEAD_BYTES = 4 << 10
+"""What an answer takes beside its bytes: the request as it was read, the stamp, and so on."""
 # Heads of requests that are remembered: what never comes again, as with an id of its own, is not kept.
 MAX_SEEN = 1 << 14
 # Headers by which a request is more than its bytes, or its connection is not used again.
@@ -98,7 +100,7 @@ class Repeats:
         self.forget(request)
         self._kept[request] = repeat
         self._heads[_head(request)] += 1
-        self._bytes += len(request) + len(repeat.raw)
+        self._bytes += _size(request, repeat)
         while self._bytes > MAX_BYTES:
             self.forget(next(iter(self._kept)))
 
@@ -107,11 +109,15 @@ class Repeats:
         found = self._kept.pop(request, None)
         if found is None:
             return
-        self._bytes -= len(request) + len(found.raw)
+        self._bytes -= _size(request, found)
         head = _head(request)
         self._heads[head] -= 1
         if not self._heads[head]:
             del self._heads[head]
+
+
+def _size(request: bytes, repeat: Repeat) -> int:
+    return len(request) + len(repeat.raw) + OVERHEAD_BYTES
 
 
 def _head(request: bytes) -> bytes:

@@ -414,5 +414,10 @@ def test_what_is_kept_is_bounded():
     kept = [request for request in requests if repeats.find(request) is not None]
     assert kept == requests[-len(kept) :] and 0 < len(kept) * 60_000 <= MAX_BYTES
     assert [repeats.is_head(request) for request in requests] == [r in kept for r in requests]
+    Kept.raw = b""
+    small = [b"GET /%d\r\n\r\n" % number for number in range(10_000)]
+    for request in small:
+        repeats.put(request, Kept())
+    assert sum(repeats.find(request) is not None for request in small) <= 4096
     repeats.put(requests[0] + bytes(1 << 20), Kept())
     assert repeats.find(requests[0] + bytes(1 << 20)) is None
