@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-__all__ = ["ANSWERS", "asked_once"]
+__all__ = ["ANSWERS", "answered", "asked_once"]
 
 Answer = TypeVar("Answer")
 
@@ -28,3 +28,10 @@ def asked_once(key: Hashable, ask: Callable[[], Answer]) -> Answer:
         answers[key] = ask()
     answer: Answer = answers[key]
     return answer
+
+
+def answered(key: Hashable, answer: object) -> None:
+    """Note an answer that came with another one, for the operation under way."""
+    answers = ANSWERS.get()
+    if answers is not None:
+        answers[key] = answer

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
@@ -31,8 +31,8 @@ from lance_namespace_client.operations import OPERATIONS
 from ..core.errors import from_system_failure, scrub
 from ..core.identifiers import Identifier, format_identifier
 from ..core.locks import exclusive_lock
-from .asked import asked_once
-from .entry import ListedTables, TableEntry
+from .asked import answered, asked_once
+from .entry import ListedTables, SortedTables, TableEntry
 from .identifiers import check_identifier
 from .namespace import Namespace
 
@@ -163,6 +163,9 @@ class CatalogBase(Namespace):
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         """Return the names of the Lance tables in order, from after `after`.
 
+        A catalog that can only list all of them at once returns them by `sorted_after`, or as
+        `SortedTables`: the pages of one walk are then taken off one listing, for a minute.
+
         Raises:
             NamespaceNotFoundError: code 1.
         """
@@ -172,7 +175,7 @@ class CatalogBase(Namespace):
     ) -> Iterator[str]:
         """Return the same names, of which no more than `wanted` will be taken (None: all).
 
-        For a catalog that has to look at tables one by one, and does so ahead of being asked.
+        For a catalog that can stop early, and for one that looks at tables ahead of being asked.
         """
         return self.table_names(parent, after)
 
@@ -186,16 +189,21 @@ class CatalogBase(Namespace):
             InvalidInputError: code 13, it is a table, but not a Lance table.
         """
 
+    def require_table(self, identifier: Identifier) -> None:
+        """Raise as `load_table` does, for a catalog that knows of a table with less work."""
+        self.load_table(identifier)
+
     def load_tables(
         self, parent: Identifier, names: Iterator[str]
     ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
         """Return each table's name with what loads it as `load_table` does.
 
         A catalog that can load several tables with one call does so here; one whose listing has
-        the entries already returns `ListedTables` from `table_names`.
+        the entries already returns `ListedTables` or `SortedTables` from `table_names`.
         """
-        if isinstance(names, ListedTables):
-            yield from names.loaders
+        if isinstance(names, ListedTables | SortedTables):
+            for name, loader in names.loaders:
+                yield name, loader or partial(self.load_table, (*parent, name))
             return
         for name in names:
             yield name, partial(self.load_table, (*parent, name))
@@ -423,12 +431,13 @@ class CatalogBase(Namespace):
             TableNotFoundError: code 4.
             InvalidInputError: code 13, it is a table, but not a Lance table.
         """
-        try:
+        with _missing_with_parent(identifier):
             return self.load_table(identifier)
-        except NamespaceNotFoundError as error:
-            raise TableNotFoundError(
-                f"table {format_identifier(identifier)} does not exist: {error.message}"
-            ) from error
+
+    def require_found(self, identifier: Identifier) -> None:
+        """Raise as `find_table` does where it returns nothing."""
+        with _missing_with_parent(identifier):
+            self.require_table(identifier)
 
     def asked_once(self, ask: Callable[[Identifier], Found], identifier: Identifier) -> Found:
         """Return what the catalog answers about an object, asked once an operation.
@@ -437,10 +446,25 @@ class CatalogBase(Namespace):
         """
         return asked_once((id(self), identifier), partial(ask, identifier))
 
+    def answered(self, identifier: Identifier, answer: object) -> None:
+        """Note what the catalog said of an object unasked: `asked_once` returns it in this operation."""
+        answered((id(self), identifier), answer)
+
     def _listing(self, *of: Any) -> list[Any]:
         """Return what is listed, and in which catalog, for the page tokens of the listing."""
         properties = self.config.to_properties()
         return [{key: properties.get(key) for key in _WHICH_CATALOG}, *of]
+
+
+@contextmanager
+def _missing_with_parent(identifier: Identifier) -> Iterator[None]:
+    """Raise that a table is missing where its parent is."""
+    try:
+        yield
+    except NamespaceNotFoundError as error:
+        raise TableNotFoundError(
+            f"table {format_identifier(identifier)} does not exist: {error.message}"
+        ) from error
 
 
 def _require_complete(cls: type[CatalogBase]) -> None:

@@ -74,12 +74,14 @@ class TableDescriptions(TableStorages, abstract=True):
     @operation
     def table_exists(self, request: TableExistsRequest) -> TableExistsResponse:
         """Succeed where the table exists; code 4 where it does not."""
-        entry = self.find_table(parse_identifier(request.id))
-        if request.version is not None:
-            from ..tables.dataset import has_version
+        identifier = parse_identifier(request.id)
+        if request.version is None:
+            self.require_found(identifier)
+            return models.TableExistsResponse()
+        from ..tables.dataset import has_version
 
-            if not has_version(self.storage_of(entry), request.version):
-                raise TableNotFoundError(
-                    f"table {format_identifier(entry.id)} has no version {request.version}"
-                )
+        if not has_version(self.storage_of(self.find_table(identifier)), request.version):
+            raise TableNotFoundError(
+                f"table {format_identifier(identifier)} has no version {request.version}"
+            )
         return models.TableExistsResponse()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TypeAlias
 
 from attrs import frozen
 
@@ -12,10 +13,7 @@ from lance_namespace_client.errors import InvalidInputError
 from ..core.identifiers import (
     Identifier,
 )
-
-if TYPE_CHECKING:
-    pass
-
+from ..core.paging import SortedNames
 
 __all__ = [
     "LANCE",
@@ -23,11 +21,14 @@ __all__ = [
     "STORAGE_PREFIX",
     "TABLE_TYPE",
     "ListedTables",
+    "Loader",
+    "SortedTables",
     "TableEntry",
     "is_lance",
     "managed_choice",
     "own_options",
     "plain_properties",
+    "storage_options",
     "with_lance_type",
 ]
 
@@ -51,6 +52,9 @@ class TableEntry:
     """Whether the catalog keeps the table's versions, in its `VersionStore`."""
 
 
+Loader: TypeAlias = Callable[[], TableEntry]
+
+
 class ListedTables(Iterator[str]):
     """The names of tables whose entries their listing gave too, so that none is loaded again.
 
@@ -58,11 +62,45 @@ class ListedTables(Iterator[str]):
         loaders: each table's name with what returns its entry.
     """
 
-    def __init__(self, loaders: Iterator[tuple[str, Callable[[], TableEntry]]]) -> None:
+    def __init__(self, loaders: Iterator[tuple[str, Loader]]) -> None:
         self.loaders = loaders
 
     def __next__(self) -> str:
         return next(self.loaders)[0]
+
+
+class SortedTables(SortedNames):
+    """What was listed at once and may be tables; which are is found out as they are asked for.
+
+    Args:
+        names: all names, in order.
+        tables: takes names in order, and how many tables will be wanted of them (None: all), and
+            returns the tables among them, each with what returns its entry if the listing gave it.
+        after: name to start after; None starts at the first.
+        wanted: most tables that will be taken; None for all.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        tables: Callable[[Iterator[str], int | None], Iterator[tuple[str, Loader | None]]],
+        after: str | None = None,
+        wanted: int | None = None,
+    ) -> None:
+        super().__init__(names, after)
+        self._tables = tables
+        self._wanted = wanted
+
+    @cached_property
+    def loaders(self) -> Iterator[tuple[str, Loader | None]]:
+        """Each table's name with what returns its entry; None where it has to be loaded."""
+        return self._tables(self._rest, self._wanted)
+
+    def __next__(self) -> str:
+        return next(self.loaders)[0]
+
+    def again(self, after: str | None, wanted: int | None) -> SortedTables:
+        return SortedTables(self.names, self._tables, after, wanted)
 
 
 def is_lance(properties: Mapping[str, str] | None) -> bool:
@@ -99,7 +137,12 @@ def plain_properties(properties: Mapping[str, str]) -> dict[str, str]:
     return {k: v for k, v in properties.items() if not k.startswith(STORAGE_PREFIX)}
 
 
+def storage_options(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a table's properties that are storage options."""
+    return {key: value for key, value in properties.items() if key.startswith(STORAGE_PREFIX)}
+
+
 def own_options(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the storage options among a table's properties."""
     start = len(STORAGE_PREFIX)
-    return {k[start:]: value for k, value in properties.items() if k.startswith(STORAGE_PREFIX)}
+    return {key[start:]: value for key, value in storage_options(properties).items()}

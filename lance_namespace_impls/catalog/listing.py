@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from heapq import merge
@@ -25,7 +26,7 @@ from ..core.identifiers import (
     parse_identifier,
     split_identifier,
 )
-from ..core.paging import page_of
+from ..core.paging import Listings, kept_page_of
 from .entry import (
     TableEntry,
 )
@@ -49,10 +50,11 @@ class TableListings(TableStorages, abstract=True):
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the Lance tables of a namespace, in order, page by page."""
         parent = parse_identifier(request.id)
-        # The entry after the page says whether there is a next one.
-        wanted = None if request.limit is None else request.limit + 1
-        page, token = page_of(
-            lambda after: self._listed_tables(parent, after, request.include_declared, wanted),
+        page, token = kept_page_of(
+            lambda after, made: self._listed_tables(
+                parent, after, request.include_declared, _wanted(request), made
+            ),
+            kept=self._kept_listings,
             of=self._listing("ListTables", parent, request.include_declared),
             key=str,
             page_token=request.page_token,
@@ -67,10 +69,11 @@ class TableListings(TableStorages, abstract=True):
         A context entry ``delimiter`` says what joins the names, ``$`` unless given.
         """
         delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
-        page, token = page_of(
-            lambda after: self._walk(
-                ROOT, after or ROOT, request.include_declared, is_whole=request.limit is None
+        page, token = kept_page_of(
+            lambda after, made: self._walk(
+                ROOT, after or ROOT, request.include_declared, _wanted(request), made
             ),
+            kept=self._kept_listings,
             of=self._listing("ListAllTables", request.include_declared),
             key=lambda identifier: identifier,
             page_token=request.page_token,
@@ -85,22 +88,33 @@ class TableListings(TableStorages, abstract=True):
         parent: Identifier,
         after: str | None,
         include_declared: bool,
-        wanted: int | None = None,
+        wanted: int | None,
+        made: Listings,
     ) -> Iterator[str]:
         if not self.capabilities.holds_tables(len(parent)):
             self.namespace_properties(parent)
             return
+        # How many have to be looked at for as many with data is not known.
+        named = wanted if wanted is None or include_declared else sys.maxsize
+        names = made.names(
+            ("tables", parent),
+            lambda: self.first_table_names(parent, after, named),
+            after,
+            named,
+        )
         if include_declared:
-            yield from self.first_table_names(parent, after, wanted)
+            yield from names
             return
 
         def with_data(found: tuple[str, Callable[[], TableEntry]]) -> str | None:
             name, look_up = found
             return name if self._is_listed_with_data((*parent, name), look_up) else None
 
-        lookups = self.load_tables(parent, self.table_names(parent, after))
         yield from ordered_map(
-            lookups, with_data, max_concurrency=self.max_concurrency, wanted=wanted
+            self.load_tables(parent, names),
+            with_data,
+            max_concurrency=self.max_concurrency,
+            wanted=wanted,
         )
 
     def _is_listed_with_data(
@@ -119,7 +133,12 @@ class TableListings(TableStorages, abstract=True):
             raise found from error
 
     def _walk(
-        self, parent: Identifier, after: Identifier, include_declared: bool, *, is_whole: bool
+        self,
+        parent: Identifier,
+        after: Identifier,
+        include_declared: bool,
+        wanted: int | None,
+        made: Listings,
     ) -> Iterator[Identifier]:
         """Return all tables below `parent` in the order of their identifiers, from after `after`.
 
@@ -130,22 +149,31 @@ class TableListings(TableStorages, abstract=True):
         tables: Iterator[str] = iter(())
         below: Iterator[str] = iter(())
         if self.capabilities.holds_tables(depth):
-            tables = self._listed_tables(parent, floor, include_declared)
+            tables = self._listed_tables(parent, floor, include_declared, wanted, made)
         if self.capabilities.has_namespaces(depth + 1):
-            below = self.child_namespaces(parent, None)
+            below = made.names(
+                ("namespaces", parent), lambda: self.child_namespaces(parent, None), None
+            )
         below = (name for name in below if floor is None or name >= floor)
 
         def inside(name: str) -> Iterator[Identifier]:
             try:
-                yield from self._walk((*parent, name), after, include_declared, is_whole=is_whole)
+                yield from self._walk((*parent, name), after, include_declared, wanted, made)
             except NamespaceNotFoundError:
                 return  # it went between listing and walking
 
         below, walked = tee(below)
-        walks = ahead(walked, inside) if is_whole else map(inside, walked)
+        walks = ahead(walked, inside) if wanted is None else map(inside, walked)
         # Both are in order, and tables may be looked at one by one: no further than is asked for.
         for name, is_table in merge(((n, False) for n in below), ((n, True) for n in tables)):
             if is_table:
                 yield (*parent, name)
             else:
                 yield from next(walks)
+        made.forget(("tables", parent))
+        made.forget(("namespaces", parent))
+
+
+def _wanted(request: ListTablesRequest) -> int | None:
+    """Return how many entries of a listing are taken: the one after a page says whether there is more."""
+    return None if request.limit is None else request.limit + 1

@@ -20,7 +20,7 @@ from ..core.identifiers import (
     subject_of,
 )
 from ..core.modes import CreateMode, DropBehavior, DropMode, parse_mode
-from ..core.paging import page_of
+from ..core.paging import kept_page_of
 from .changes import changes
 from .operation import listing, operation
 from .storage import TableStorages
@@ -65,8 +65,11 @@ class NamespaceOperations(TableStorages, abstract=True):
     def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
         """List the direct child namespaces, in order, page by page."""
         parent = parse_identifier(request.id)
-        page, token = page_of(
-            lambda after: self.child_namespaces(parent, after),
+        page, token = kept_page_of(
+            lambda after, made: made.names(
+                parent, lambda: self.child_namespaces(parent, after), after
+            ),
+            kept=self._kept_listings,
             of=self._listing("ListNamespaces", parent),
             key=str,
             page_token=request.page_token,

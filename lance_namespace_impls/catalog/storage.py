@@ -20,6 +20,7 @@ from ..core.identifiers import (
     format_identifier,
 )
 from ..core.options import joined_options, with_vended
+from ..core.paging import KeptListings
 from ..core.storage import TableStorage
 from .base import CatalogBase
 from .entry import (
@@ -41,6 +42,7 @@ class TableStorages(CatalogBase, abstract=True):
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self._session: Any = None
+        self._kept_listings = KeptListings()
 
     def storage_of(self, entry: TableEntry) -> TableStorage:
         """Return location and storage options: the namespace's, with the table's own on top."""

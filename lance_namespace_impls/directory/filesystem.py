@@ -124,6 +124,8 @@ class Directory:
             InvalidInputError: code 13, the root is a file.
             InvalidTableStateError: code 19, a name in it is no text.
         """
+        if self.is_local:
+            return self._local_folders(unreadable)
         selector = fs.FileSelector(self._base, recursive=False, allow_not_found=True)
         try:
             infos = self._fs.get_file_info(selector)
@@ -131,19 +133,25 @@ class Directory:
             infos = []  # pyarrow looks twice, and the root may go between
         if not infos:
             self.require_directory()
+        return [info.base_name for info in infos if info.type == fs.FileType.Directory]
+
+    def _local_folders(self, unreadable: Callable[[LanceNamespaceError], None]) -> list[str]:
+        """List the directories of a local root, most of which need not be looked at one by one."""
         found = []
-        for info in infos:
-            try:
-                if info.type == fs.FileType.Directory:
-                    found.append(info.base_name)
-            except UnicodeDecodeError as error:
-                unreadable(
-                    InvalidTableStateError(
-                        f"{self.root} holds a directory whose name is not UTF-8, {error.object!r}: "
-                        "rename it"
-                    )
+        try:
+            with os.scandir(self._base) as entries:
+                found = [entry.name for entry in entries if entry.is_dir()]
+        except (FileNotFoundError, NotADirectoryError):
+            self.require_directory()
+        unread = [name for name in found if not _is_text(name)]
+        for name in unread:
+            unreadable(
+                InvalidTableStateError(
+                    f"{self.root} holds a directory whose name is not UTF-8, {os.fsencode(name)!r}: "
+                    "rename it"
                 )
-        return found
+            )
+        return [name for name in found if name not in unread] if unread else found
 
     def starting_with(
         self, prefix: str, unreadable: Callable[[LanceNamespaceError], None]
@@ -374,6 +382,11 @@ class Directory:
                     os.unlink(path)
             finally:
                 os.close(handle)
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a name of the file system is UTF-8; bytes that are not come as surrogates."""
+    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
 def _try_to_hold(path: str) -> int | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from itertools import islice
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
@@ -15,16 +17,16 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
 )
 
-from ..catalog.entry import TableEntry
+from ..catalog.entry import SortedTables, TableEntry
 from ..catalog.errors import namespace_not_found, table_exists, table_not_found
 from ..core.identifiers import Identifier
 from ..core.location import fresh_location
-from ..core.paging import sorted_after
 from ..core.stamps import Stamp
 from . import folders
 from .folders import TableFolders
 from .names import (
     BESIDE,
+    BESIDE_NOTE,
     DECLARED,
     DEREGISTERED,
     IS_BESIDE,
@@ -36,7 +38,10 @@ from .names import (
     dump,
 )
 
-__all__ = ["FlatTables"]
+__all__ = ["FlatTables", "batched"]
+
+AT_ONCE = 1000
+"""Directories of a listing that are looked at together."""
 
 
 class FlatTables(TableFolders):
@@ -50,29 +55,43 @@ class FlatTables(TableFolders):
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if parent:
             raise namespace_not_found(parent)
+        folders = self._folders_by_name()
+        return SortedTables(sorted(folders), partial(self._tables_among, folders), after)
+
+    def _folders_by_name(self) -> dict[str, list[str]]:
+        """Return the directories that may be tables by the tables' names; only names are looked at."""
         found = self.directory.folders(self._unreadable)
         found = [folder for folder in found if not folder.startswith((".", "_"))]
         if not self.plain:
             found = [folder for folder in found if folder.endswith(SUFFIX)]
-        deregistered = self._deregistered(found) if found else set()
-        live = [folder for folder in found if folder not in deregistered]
-        names = self._names_of(live)
-        twice = {name for name, count in Counter(names).items() if count > 1}
-        for name in sorted(twice):
-            self._unreadable(_ambiguous(name))
-        return sorted_after([name for name in names if name not in twice], after)
+        by_name: dict[str, list[str]] = {}
+        for name, folder in zip(self._names_of(found), found, strict=True):
+            by_name.setdefault(name, []).append(folder)
+        return by_name
 
-    def _deregistered(self, folders: Sequence[str]) -> set[str]:
-        """Return the directories that are no tables, or cannot be looked at and are left out."""
+    def _tables_among(
+        self, folders: Mapping[str, Sequence[str]], names: Iterator[str], wanted: int | None
+    ) -> Iterator[tuple[str, None]]:
+        """Return the tables among names, which are looked at a batch at a time."""
+        for batch in batched(names, wanted):
+            live = self._live_among([each for name in batch for each in folders[name]])
+            for name in batch:
+                count = sum(folder in live for folder in folders[name])
+                if count > 1:
+                    self._unreadable(_ambiguous(name))
+                elif count:
+                    yield name, None
+
+    def _live_among(self, folders: Sequence[str]) -> set[str]:
+        """Return those of some directories that are tables; what cannot be looked at is left out."""
         try:
-            kinds = self.directory.kinds(*(f"{folder}/{DEREGISTERED}" for folder in folders))
+            return {*self._live(folders)}
         except OSError as error:
             if len(folders) > 1:  # one of them fails; the others are still to be told
-                return {out for each in folders for out in self._deregistered([each])}
+                return {live for each in folders for live in self._live_among([each])}
             what = f"ListTables: table {folders[0].removesuffix(SUFFIX)} cannot be read"
             self._unreadable(self._owner.translate(error, what))
-            return {*folders}
-        return {f for f, kind in zip(folders, kinds, strict=True) if kind != "missing"}
+            return set()
 
     def _unreadable(self, error: LanceNamespaceError) -> None:
         """Raise, or warn where what cannot be read is to be left out of a listing."""
@@ -87,7 +106,7 @@ class FlatTables(TableFolders):
             InvalidTableStateError: code 19, there are two.
         """
         live: Sequence[str] = self._live(self._own_folders(name))
-        if not [folder for folder in live if self._names_of([folder]) == [name]]:
+        if self._names_of(live).count(name) == 0:
             live = self._beside(name)
         if len(live) > 1:
             raise _ambiguous(name)
@@ -138,7 +157,7 @@ class FlatTables(TableFolders):
     def _names_of(self, folders: Sequence[str]) -> list[str]:
         """Return the tables' names of directories."""
         shaped = [folder for folder in folders if IS_BESIDE.fullmatch(folder)]
-        kinds = self.directory.kinds(*(f"{folder}/{BESIDE}" for folder in shaped))
+        kinds = self.directory.kinds(*(f"{folder}/{BESIDE}" for folder in shaped)) if shaped else ()
         beside = {f for f, kind in zip(shaped, kinds, strict=True) if kind == "file"}
         return [
             folder.removesuffix(SUFFIX)[:-9] if folder in beside else folder.removesuffix(SUFFIX)
@@ -146,7 +165,12 @@ class FlatTables(TableFolders):
         ]
 
     def _beside(self, name: str) -> list[str]:
-        """Return the live directories of a table whose own directory is, or was, occupied."""
+        """Return the live directories of a table whose own directory is, or was, occupied.
+
+        The root, which may hold many tables, is listed for a name alone that had such a directory.
+        """
+        if self.directory.kinds(_beside_note(name))[0] != "file":
+            return []
         shaped = [
             folder
             for folder in self.directory.starting_with(f"{name}-", self._unreadable)
@@ -159,11 +183,21 @@ class FlatTables(TableFolders):
         return self.directory.location(f"{identifier[-1]}{SUFFIX}")
 
     def load_table(self, identifier: Identifier) -> TableEntry:
+        folder = self.require_table(identifier)
+        return self._entry(identifier, folder, self.read_properties(folder))
+
+    def require_table(self, identifier: Identifier) -> str:
+        """Return the directory of a table.
+
+        Raises:
+            TableNotFoundError: code 4.
+            InvalidTableStateError: code 19, there are two.
+        """
         folder = self._live_folder(identifier[-1])
         if folder is None:
             self.directory.require_directory()
             raise table_not_found(identifier)
-        return self._entry(identifier, folder, self.read_properties(folder))
+        return folder
 
     def _entry(
         self, identifier: Identifier, folder: str, properties: Mapping[str, str]
@@ -205,6 +239,7 @@ class FlatTables(TableFolders):
         try:
             with self.directory.lock(own):
                 self.refuse_taken(identifier)
+                self.directory.create_marker(_beside_note(identifier[-1]))
                 yield folder
         except FileNotFoundError as error:
             raise TableAlreadyExistsError(
@@ -323,10 +358,21 @@ class FlatTables(TableFolders):
         return properties
 
 
+def batched(names: Iterator[str], wanted: int | None) -> Iterator[list[str]]:
+    """Return names in the batches in which their directories are looked at."""
+    while batch := list(islice(names, AT_ONCE if wanted is None else min(AT_ONCE, wanted))):
+        yield batch
+
+
 def _ambiguous(name: str) -> InvalidTableStateError:
     return InvalidTableStateError(
         f"table {name} has two directories, {name}/ and {name}{SUFFIX}/: rename or remove one"
     )
+
+
+def _beside_note(name: str) -> str:
+    """Return the file in the root that says that a table has, or had, a directory beside its own."""
+    return f"{BESIDE_NOTE}{hashlib.sha256(name.encode()).hexdigest()[:32]}"
 
 
 def _occupied(name: str, location: str) -> TableAlreadyExistsError:

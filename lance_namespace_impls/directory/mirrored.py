@@ -15,11 +15,11 @@ from attrs import evolve
 
 from lance_namespace_client.errors import InvalidInputError, TableNotFoundError, UnsupportedError
 
-from ..catalog.entry import TableEntry, managed_choice
+from ..catalog.entry import SortedTables, TableEntry, managed_choice
 from ..catalog.errors import namespace_exists, table_exists, table_not_found
 from ..core.identifiers import Identifier, format_identifier
 from . import folders
-from .flat import FlatTables
+from .flat import FlatTables, batched
 from .manifest import TABLE, Change, Row, Snapshot
 from .names import PROPERTIES, SUFFIX, dump, object_id
 from .nested import NestedTables, moved, require_namespace
@@ -59,10 +59,17 @@ class RootTables(FlatTables):
         snapshot = self._manifest.snapshot()
         if snapshot is None and self._without is not None:
             return self._without.table_names(parent, after)
-        listed = set(super().table_names(parent, after))
-        if snapshot is not None:
-            listed |= {n for n in snapshot.tables_elsewhere() if after is None or n > after}
-        return iter(sorted(listed))
+        folders = self._folders_by_name()
+        elsewhere = set() if snapshot is None else set(snapshot.tables_elsewhere())
+
+        def tables(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, None]]:
+            for batch in batched(names, wanted):
+                live = {
+                    name for name, _ in self._tables_among(folders, filter(folders.get, batch), wanted)
+                }
+                yield from ((name, None) for name in batch if name in live or name in elsewhere)
+
+        return SortedTables(sorted({*folders, *elsewhere}), tables, after)
 
     def load_table(self, identifier: Identifier) -> TableEntry:
         try:

@@ -12,6 +12,7 @@ from ..core.identifiers import Identifier
 
 __all__ = [
     "BESIDE",
+    "BESIDE_NOTE",
     "DATA",
     "DECLARED",
     "DELIMITER",
@@ -36,6 +37,8 @@ DEREGISTERED = ".lance-deregistered"
 PROPERTIES = ".lance-properties"
 # In a table's directory whose name is `IS_BESIDE`'s: the one that its name stands for is occupied.
 BESIDE = ".lance-beside"
+# In the root, for each table that has, or had, a directory of that kind.
+BESIDE_NOTE = ".beside-"
 DATA = "data"
 VERSIONS = "_versions"
 # Beside the table directories, while the first rows of one are written.

@@ -252,6 +252,12 @@ class DirectoryNamespace(CatalogNamespace):
     def load_table(self, identifier: Identifier) -> TableEntry:
         return self._tables(identifier[:-1]).load_table(identifier)
 
+    def require_table(self, identifier: Identifier) -> None:
+        if self._has_manifest:
+            self.load_table(identifier)
+        else:
+            self._flat.require_table(identifier)
+
     def default_location(self, identifier: Identifier) -> str:
         return self._tables(identifier[:-1]).default_location(identifier)
 

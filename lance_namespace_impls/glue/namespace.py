@@ -18,7 +18,7 @@ from lance_namespace_client.errors import (
 
 from ..catalog.capabilities import MANAGED_OPERATIONS, Capabilities
 from ..catalog.catalog import CatalogNamespace
-from ..catalog.entry import TABLE_TYPE, ListedTables, TableEntry, is_lance
+from ..catalog.entry import TABLE_TYPE, Loader, SortedTables, TableEntry, is_lance
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -37,6 +37,7 @@ from .records import (
     NAMESPACE_TYPE,
     GlueTable,
     as_entry,
+    as_listed,
     changed_properties,
     glue_table,
     is_lance_table,
@@ -112,15 +113,25 @@ class GlueNamespace(CatalogNamespace):
     # --- namespaces
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        place = self._places.look_up(parent).place
+        place = self._found(parent).place
         if place.database is not None:
-            return iter(())
+            return sorted_after((), after)
         with answers(missing=namespace_not_found(parent)):
-            catalogs = {entry["Name"] for entry in self._child_catalogs(place)}
-            databases = {entry["Name"] for entry in self._databases(place)}
-        if both := sorted(catalogs & databases):
+            catalogs = {entry["Name"]: entry for entry in self._child_catalogs(place)}
+            databases = {entry["Name"]: entry for entry in self._databases(place)}
+        if both := sorted(catalogs.keys() & databases.keys()):
             raise ambiguous((*parent, both[0]))
-        return sorted_after(catalogs | databases, after)
+        # A walk goes into them next.
+        for name, entry in catalogs.items():
+            if "CatalogId" in entry:
+                self.answered((*parent, name), Found(Place(entry["CatalogId"]), entry))
+        for name, entry in databases.items():
+            self.answered((*parent, name), Found(Place(place.catalog_id, name), entry))
+        return sorted_after({*catalogs, *databases}, after)
+
+    def _found(self, identifier: Identifier) -> Found:
+        """Return a namespace, which is asked for once an operation."""
+        return self.asked_once(self._places.look_up, identifier)
 
     def _child_catalogs(self, place: Place) -> Iterator[Mapping[str, Any]]:
         """Return the direct child catalogs; the default catalog's own entry is none."""
@@ -275,17 +286,18 @@ class GlueNamespace(CatalogNamespace):
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        place = self._places.look_up(parent).place
+        place = self._found(parent).place
         if place.database is None:
-            return iter(())
+            return sorted_after((), after)
         where = {"DatabaseName": place.database, "MaxResults": PAGE, **place.scope}
         with answers(missing=namespace_not_found(parent)):
             tables = pages(self._glue().get_tables, "TableList", **where)
-            found = {table["Name"]: table for table in tables if is_lance_table(table)}
-        return ListedTables(
-            (name, partial(as_entry, (*parent, name), place, found[name]))
-            for name in sorted_after(set(found), after)
-        )
+            found = {table["Name"]: as_listed(table) for table in tables if is_lance_table(table)}
+
+        def entries(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, Loader]]:
+            return ((name, partial(as_entry, (*parent, name), place, found[name])) for name in names)
+
+        return SortedTables(sorted(found), entries, after)
 
     def load_table(self, identifier: Identifier) -> GlueTable:
         parent = identifier[:-1]
@@ -315,7 +327,7 @@ class GlueNamespace(CatalogNamespace):
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]
     ) -> GlueTable:
-        database = self.asked_once(self._places.look_up, identifier[:-1])
+        database = self._found(identifier[:-1])
         if database.place.database is None:
             raise InvalidInputError(
                 f"table {format_identifier(identifier)} cannot be created: "
@@ -341,7 +353,7 @@ class GlueNamespace(CatalogNamespace):
         return as_entry(identifier, old.place, table)
 
     def default_location(self, identifier: Identifier) -> str | None:
-        database = self.asked_once(self._places.look_up, identifier[:-1])
+        database = self._found(identifier[:-1])
         if database.place.database is None:
             return None
         return absolute(self._default_location(identifier, database)).rstrip("/")

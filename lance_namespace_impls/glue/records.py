@@ -11,7 +11,7 @@ from lance_namespace_client.errors import (
     InvalidTableStateError,
 )
 
-from ..catalog.entry import TableEntry, is_lance, with_lance_type
+from ..catalog.entry import TABLE_TYPE, TableEntry, is_lance, storage_options, with_lance_type
 from ..catalog.errors import (
     not_a_lance_table,
 )
@@ -26,6 +26,7 @@ __all__ = [
     "NAMESPACE_TYPE",
     "GlueTable",
     "as_entry",
+    "as_listed",
     "changed_properties",
     "glue_table",
     "is_lance_table",
@@ -89,6 +90,17 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
         place=place,
         entry=table,
     )
+
+
+def as_listed(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a listing keeps of an entry, which may be large: what leads to the table's data."""
+    parameters = table["Parameters"]
+    return {
+        "Name": table["Name"],
+        "TableType": table["TableType"],
+        "Parameters": {TABLE_TYPE: parameters[TABLE_TYPE], **storage_options(parameters)},
+        "StorageDescriptor": {"Location": table.get("StorageDescriptor", {}).get("Location")},
+    }
 
 
 def glue_table(entry: TableEntry) -> GlueTable:

@@ -136,7 +136,7 @@ class HiveBase(CatalogNamespace, abstract=True):
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if parent:
             self._require_namespace(parent)
-            return iter(())
+            return sorted_after((), after)
         return sorted_after(self._metastore.database_names(None), after)
 
     def _database(self, identifier: Identifier) -> Database:

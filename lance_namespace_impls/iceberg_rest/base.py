@@ -23,7 +23,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..catalog.catalog import CatalogNamespace
-from ..catalog.entry import ListedTables, TableEntry
+from ..catalog.entry import Loader, SortedTables, TableEntry
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -220,25 +220,25 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        return self.first_table_names(parent, after, None)
+        return SortedTables(self._all_table_names(parent), partial(self._lance_tables, parent), after)
 
     @property
     def max_concurrency(self) -> int:
         return self.config.max_concurrency
 
-    def first_table_names(
-        self, parent: Identifier, after: str | None, wanted: int | None
-    ) -> Iterator[str]:
+    def _lance_tables(
+        self, parent: Identifier, names: Iterator[str], wanted: int | None
+    ) -> Iterator[tuple[str, Loader]]:
         entries = ordered_map(
-            self._all_table_names(parent, after),
+            names,
             lambda name: self._listed((*parent, name)),
             max_concurrency=self.config.max_concurrency,
             wanted=wanted,
         )
-        return ListedTables((entry.id[-1], partial(_same, entry)) for entry in entries)
+        return ((entry.id[-1], partial(_same, entry)) for entry in entries)
 
-    def _all_table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the names of the tables of every kind."""
+    def _all_table_names(self, parent: Identifier) -> list[str]:
+        """Return the names of the tables of every kind, in order."""
         warehouse, levels = self.warehouse(parent)
         with _finding(namespace_not_found, parent, levels):
             names = {
@@ -249,7 +249,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             }
         if not names:
             self.namespace_properties(parent)  # as for namespaces, above
-        return sorted_after(names, after)
+        return sorted(names)
 
     def _listed(self, identifier: Identifier) -> TableEntry | None:
         """Load a table of a listing; None where it is no Lance table."""

@@ -14,6 +14,7 @@ import attrs
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
+    InternalError,
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
@@ -23,7 +24,14 @@ from lance_namespace_client.wire import path_segment
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
-from ..catalog.entry import ListedTables, TableEntry, is_lance, with_lance_type
+from ..catalog.entry import (
+    Loader,
+    SortedTables,
+    TableEntry,
+    is_lance,
+    storage_options,
+    with_lance_type,
+)
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -56,6 +64,7 @@ if TYPE_CHECKING:
     from lance_namespace_client.models import JsonArrowSchema
 
 from .config import SPLITS, UnityConfig
+from .pages import TablePages
 
 __all__ = ["UnityConfig", "UnityNamespace"]
 
@@ -109,6 +118,8 @@ class UnityNamespace(CatalogNamespace):
     def __init__(self, config: UnityConfig) -> None:
         super().__init__(config)
         self._api = JsonApi(config, config.endpoint + config.api_path, read_failure)
+        self._sorts_by_name: bool | None = None
+        """Whether the server lists tables by name, and goes on after any name; None: not known yet."""
 
     def close(self) -> None:
         """Close the connections; a call after it is refused (code 13)."""
@@ -141,7 +152,7 @@ class UnityNamespace(CatalogNamespace):
             return sorted_after([self.config.catalog], after)
         if len(parent) > 1:
             self._schema(parent)
-            return iter(())
+            return sorted_after((), after)
         self._require_catalog(parent)
         query = {"catalog_name": self.config.catalog}
         with raising(namespace_not_found, parent, when=is_missing):
@@ -260,28 +271,69 @@ class UnityNamespace(CatalogNamespace):
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        self._require_catalog(parent)
-        with raising(namespace_not_found, parent, when=is_missing):
-            tables = {
-                str(table["name"]): table
-                for page in self._table_pages(parent)
-                for table in page.get("tables") or ()
-                if _is_lance_table(table)
-            }
+        found = [pair for page in self._table_pages(parent) for pair in _listed(page)]
+        return self._sorted_tables(parent, dict(found), after)
+
+    def first_table_names(
+        self, parent: Identifier, after: str | None, wanted: int | None
+    ) -> Iterator[str]:
+        """Return the names page by page as the server gives them, if it gives them in order."""
+        if wanted is None or self._sorts_by_name is False:
+            return self.table_names(parent, after)
+        if self._sorts_by_name is None:
+            pages = self._table_pages(parent)
+            first = next(pages)
+            if first.get(PAGES.next_token):
+                self._sorts_by_name = _is_sorted_by_name(first)
+            if not self._sorts_by_name:
+                found = [pair for page in (first, *pages) for pair in _listed(page)]
+                return self._sorted_tables(parent, dict(found), after)
+        return TablePages(partial(self._page_after, parent), after)
+
+    def _sorted_tables(
+        self, parent: Identifier, tables: Mapping[str, Mapping[str, Any]], after: str | None
+    ) -> SortedTables:
         if not tables:
             self._schema(parent)  # some servers give an empty list for a schema that is not there
-        return ListedTables(
-            (name, partial(_entry, (*parent, name), tables[name]))
-            for name in sorted_after(set(tables), after)
+        return SortedTables(
+            sorted(tables),
+            lambda names, _: ((n, partial(_entry, (*parent, n), tables[n])) for n in names),
+            after,
         )
 
-    def _holds_tables(self, schema: Identifier) -> bool:
-        with raising(namespace_not_found, schema, when=is_missing):
-            return any(page.get("tables") for page in self._table_pages(schema))
+    def _page_after(
+        self, parent: Identifier, after: str | None
+    ) -> tuple[list[tuple[str, Loader]], str | None]:
+        """Return the tables of one page, and the name that the next one starts after; None at the end.
 
-    def _table_pages(self, schema: Identifier) -> Iterator[dict[str, Any]]:
+        Raises:
+            InternalError: code 18, the server gives the names in another order than it did.
+        """
+        page = next(self._table_pages(parent, after))
+        names = [str(table["name"]) for table in page.get("tables") or ()]
+        token = page.get(PAGES.next_token) or None
+        if names != sorted(names) or (after is not None and names and names[0] <= after):
+            self._sorts_by_name = False
+            raise InternalError(
+                f"ListTables {format_identifier(parent)}: {self._api.base} does not list tables in the "
+                "order of their names; list them again, from the first page"
+            )
+        if not names and after is None:
+            self._schema(parent)
+        tables = [(n, partial(_entry, (*parent, n), table)) for n, table in _listed(page)]
+        return list(tables), str(token) if token else None
+
+    def _holds_tables(self, schema: Identifier) -> bool:
+        return any(page.get("tables") for page in self._table_pages(schema))
+
+    def _table_pages(self, schema: Identifier, token: str | None = None) -> Iterator[dict[str, Any]]:
+        """Return the pages of a schema's tables, from that of a token on."""
+        self._require_catalog(schema)
         query = {"catalog_name": schema[0], "schema_name": schema[1], "omit_columns": "true"}
-        return self._api.pages("/tables", query, PAGES)
+        if token is not None:
+            query[PAGES.token] = token
+        with raising(namespace_not_found, schema, when=is_missing):
+            yield from self._api.pages("/tables", query, PAGES)
 
     def load_table(self, identifier: Identifier) -> UnityTable:
         self._require_catalog(identifier)
@@ -431,6 +483,21 @@ def _properties(body: Mapping[str, Any]) -> dict[str, str]:
         for key, value in found.items()
         if value is not None and key not in NO_PROPERTIES
     }
+
+
+def _listed(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Return the Lance tables of a page, each with what leads to its data."""
+    for table in page.get("tables") or ():
+        if _is_lance_table(table):
+            location = table.get("storage_location")
+            properties = storage_options(_properties(table))
+            yield str(table["name"]), {"storage_location": location, "properties": properties}
+
+
+def _is_sorted_by_name(page: Mapping[str, Any]) -> bool:
+    """Return whether a server that gives this page goes by name: its token is the last one's."""
+    names = [str(table["name"]) for table in page.get("tables") or ()]
+    return names == sorted(names) and names[-1:] == [page.get(PAGES.next_token)]
 
 
 def _is_lance_table(table: Mapping[str, Any]) -> bool:

@@ -1,0 +1,93 @@
+"""Tables as a server lists them by name, page by page."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from ..catalog.entry import ListedTables, Loader
+from ..core.paging import SortedNames
+
+__all__ = ["TablePages"]
+
+Page: TypeAlias = tuple[list[tuple[str, Loader]], str | None]
+
+
+class _Window:
+    """The tables that were read and not given yet.
+
+    Args:
+        page_after: reads the page after a name; returns with it the name that the next one is after.
+        after: name to start after; None starts at the first.
+    """
+
+    def __init__(self, page_after: Callable[[str | None], Page], after: str | None) -> None:
+        self._page_after = page_after
+        self._lock = threading.Lock()
+        self.start = after
+        self._tables: list[tuple[str, Loader]] = []
+        self._next: str | None = after
+        self._is_whole = False
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def drop_to(self, name: str) -> None:
+        """Drop what was given up to a name."""
+        with self._lock:
+            del self._tables[: bisect_right(self._tables, name, key=lambda table: table[0])]
+            self.start = name
+
+    def after(self, name: str | None) -> Iterator[tuple[str, Loader]]:
+        """Return the tables after a name that is not before what was dropped."""
+        last = name
+        while (table := self._first_after(last)) is not None:
+            yield table
+            last = table[0]
+
+    def _first_after(self, name: str | None) -> tuple[str, Loader] | None:
+        with self._lock:
+            while True:
+                found = self._tables
+                at = 0 if name is None else bisect_right(found, name, key=lambda table: table[0])
+                if at < len(found):
+                    return found[at]
+                if self._is_whole:
+                    return None
+                read, self._next = self._page_after(self._next)
+                self._is_whole = self._next is None
+                found += read
+
+
+class TablePages(ListedTables, SortedNames):
+    """The tables of a server that lists them by name and goes on after any name.
+
+    A page that was read is kept until all in it is given, so that none is read twice.
+
+    Args:
+        page_after: reads the page after a name; returns with it the name that the next one is after.
+        after: name to start after; None starts at the first.
+    """
+
+    def __init__(
+        self,
+        page_after: Callable[[str | None], Page],
+        after: str | None,
+        window: _Window | None = None,
+    ) -> None:
+        self._page_after = page_after
+        self._window = _Window(page_after, after) if window is None else window
+        super().__init__(self._window.after(after))
+
+    def __len__(self) -> int:
+        return max(1, len(self._window))
+
+    def again(self, after: str | None, wanted: int | None) -> TablePages | None:
+        window, start = self._window, self._window.start
+        if after != start:
+            if after is None or (start is not None and after < start):
+                return None  # it was dropped already
+            window.drop_to(after)
+        return TablePages(self._page_after, after, window)
