@@ -100,6 +100,7 @@ class SortedTables(SortedNames):
         return next(self.loaders)[0]
 
     def again(self, after: str | None, wanted: int | None) -> SortedTables:
+        """Return the same listing from after another name; see `SortedNames`."""
         return SortedTables(self.names, self._tables, after, wanted)
 
 

@@ -148,9 +148,11 @@ class KeptListings:
             self._kept.move_to_end(listings.id)
             left = sum(len(each) for _, each in self._kept.values())
             # A walk that goes on is moved behind, so that those which do not are first.
-            for id, (until, each) in list(self._kept.items())[:-1]:
+            for id in list(self._kept)[:-1]:
+                until, each = self._kept[id]
                 if until < now or left > self._most:
-                    left -= len(self._kept.pop(id)[1])
+                    left -= len(each)
+                    del self._kept[id]
         return listings.id
 
 

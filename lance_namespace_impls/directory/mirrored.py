@@ -65,7 +65,8 @@ class RootTables(FlatTables):
         def tables(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, None]]:
             for batch in batched(names, wanted):
                 live = {
-                    name for name, _ in self._tables_among(folders, filter(folders.get, batch), wanted)
+                    name
+                    for name, _ in self._tables_among(folders, filter(folders.get, batch), wanted)
                 }
                 yield from ((name, None) for name in batch if name in live or name in elsewhere)
 

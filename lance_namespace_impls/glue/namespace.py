@@ -295,7 +295,9 @@ class GlueNamespace(CatalogNamespace):
             found = {table["Name"]: as_listed(table) for table in tables if is_lance_table(table)}
 
         def entries(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, Loader]]:
-            return ((name, partial(as_entry, (*parent, name), place, found[name])) for name in names)
+            return (
+                (name, partial(as_entry, (*parent, name), place, found[name])) for name in names
+            )
 
         return SortedTables(sorted(found), entries, after)
 

@@ -220,7 +220,9 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        return SortedTables(self._all_table_names(parent), partial(self._lance_tables, parent), after)
+        return SortedTables(
+            self._all_table_names(parent), partial(self._lance_tables, parent), after
+        )
 
     @property
     def max_concurrency(self) -> int:

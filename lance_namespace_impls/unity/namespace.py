@@ -326,7 +326,9 @@ class UnityNamespace(CatalogNamespace):
     def _holds_tables(self, schema: Identifier) -> bool:
         return any(page.get("tables") for page in self._table_pages(schema))
 
-    def _table_pages(self, schema: Identifier, token: str | None = None) -> Iterator[dict[str, Any]]:
+    def _table_pages(
+        self, schema: Identifier, token: str | None = None
+    ) -> Iterator[dict[str, Any]]:
         """Return the pages of a schema's tables, from that of a token on."""
         self._require_catalog(schema)
         query = {"catalog_name": schema[0], "schema_name": schema[1], "omit_columns": "true"}

@@ -85,6 +85,7 @@ class TablePages(ListedTables, SortedNames):
         return max(1, len(self._window))
 
     def again(self, after: str | None, wanted: int | None) -> TablePages | None:
+        """Return the same listing from after another name; see `SortedNames`."""
         window, start = self._window, self._window.start
         if after != start:
             if after is None or (start is not None and after < start):

@@ -1,0 +1,149 @@
+"""Catalogs of any size for the benchmarks: a Glue client in memory, a Unity double, a directory."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import lance
+import lance.namespace
+import pyarrow as pa
+from botocore.awsrequest import AWSResponse
+
+from lance_namespace_impls import connect
+
+__all__ = [
+    "API",
+    "PAGE",
+    "ROWS",
+    "GlueInMemory",
+    "bare_unity",
+    "make_directory",
+    "pylance",
+    "unity",
+]
+
+PAGE = 100
+ROWS = pa.table({"x": [1]})
+API = "/api/2.1/unity-catalog"
+UNITY = """
+import sys, threading
+from tests.servers.unity import UnityDouble
+with UnityDouble() as server:
+    server.add_catalog("main")
+    for n in range(int(sys.argv[1])):
+        server.add_schema(("main", f"s{n:04}"))
+        for t in range(int(sys.argv[2])):
+            name = ("main", f"s{n:04}", f"t{t:06}")
+            server.add_table(name, properties={"table_type": "lance"})
+    print(server.uri, flush=True)
+    threading.Event().wait()
+"""
+
+
+class _Raw(io.BytesIO):
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+class GlueInMemory:
+    """A Glue client whose answers come from memory, and how many it was asked for."""
+
+    def __init__(self, size: int, root: str) -> None:
+        self.calls = 0
+        tables = [
+            {
+                "Name": f"t{n:06}",
+                "DatabaseName": "db",
+                "TableType": "EXTERNAL_TABLE",
+                "Parameters": {"table_type": "lance"},
+                "StorageDescriptor": {"Location": f"{root}/t{n:06}", "Columns": []},
+            }
+            for n in range(size)
+        ]
+        self._pages = {}
+        for start in range(0, size, PAGE):
+            answer: dict[str, Any] = {"TableList": tables[start : start + PAGE]}
+            if start + PAGE < size:
+                answer["NextToken"] = str(start + PAGE)
+            self._pages[str(start)] = json.dumps(answer).encode()
+
+    def connect(self) -> Any:
+        """Return a namespace whose client is answered from memory."""
+        keys = {"access_key_id": "a", "secret_access_key": "b", "region": "us-east-1"}
+        namespace: Any = connect("glue", keys)
+        client = namespace._glue()
+        client.meta.events.register("before-send.glue.*", self._answer)
+        self.client = client
+        return namespace
+
+    def _answer(self, request: Any, **_: Any) -> AWSResponse:
+        self.calls += 1
+        target = request.headers["X-Amz-Target"]
+        operation = (target.decode() if isinstance(target, bytes) else target).split(".")[1]
+        status, body = 200, b""
+        if operation == "GetTables":
+            body = self._pages[json.loads(request.body).get("NextToken", "0")]
+        elif operation == "GetDatabase":
+            body = b'{"Database": {"Name": "db"}}'
+        else:
+            status, body = 400, b'{"__type": "EntityNotFoundException", "Message": "no"}'
+        headers = {"content-type": "application/x-amz-json-1.1"}
+        return AWSResponse(request.url, status, headers, _Raw(body))
+
+    def bare(self) -> int:
+        """List the tables with the client alone; return how many there are."""
+        paginator = self.client.get_paginator("get_tables")
+        found = paginator.paginate(DatabaseName="db", PaginationConfig={"PageSize": PAGE})
+        return sum(len(page["TableList"]) for page in found)
+
+
+@contextmanager
+def unity(schemas: int, tables: int) -> Iterator[str]:
+    """Run the double in a process of its own; give its address."""
+    code = [sys.executable, "-c", UNITY, str(schemas), str(tables)]
+    with subprocess.Popen(code, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def bare_unity(client: httpx.Client, schema: str) -> int:
+    """List the tables of a schema with bare httpx; return how many there are."""
+    query = {"catalog_name": "main", "schema_name": schema, "omit_columns": "true"}
+    found, token = 0, None
+    while True:
+        asked = {**query, "max_results": "1000", **({"page_token": token} if token else {})}
+        page = client.get(f"{API}/tables", params=asked).json()
+        found += len(page["tables"])
+        if not (token := page.get("next_page_token")):
+            return found
+
+
+def make_directory(root: Path, size: int) -> Path:
+    """Make a directory of tables that share one dataset's manifest by links."""
+    seed = root / "seed"
+    lance.write_dataset(ROWS, seed)
+    lake = root / "lake"
+    manifests = os.listdir(seed / "_versions")
+    for n in range(size):
+        folder = lake / f"t{n:06}.lance/_versions"
+        folder.mkdir(parents=True)
+        for name in manifests:
+            os.link(seed / "_versions" / name, folder / name)
+    return lake
+
+
+def pylance(root: Path) -> Any:
+    """Return pylance's own namespace of a directory."""
+    return lance.namespace.DirectoryNamespace(root=str(root), manifest_enabled="false")

@@ -1,0 +1,29 @@
+"""Each table that is there all the time comes once, whatever others do between the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.servers.hive import shared
+
+from ..hive.conftest import FORMS
+from ..hive.conftest import parameters as forms
+from ..hive.subject import hive_subject
+from .subjects import SUBJECTS, parameters
+from .walks import check_walks
+
+RUNS = 6
+
+
+@pytest.mark.parametrize("name", parameters())
+def test_pages_while_tables_come_and_go(name: str, tmp_path: Path) -> None:
+    with SUBJECTS[name].start(tmp_path) as subject:
+        check_walks(subject, RUNS)
+
+
+@pytest.mark.parametrize("where", forms(FORMS))
+def test_pages_of_a_metastore(where: tuple[str, str], tmp_path: Path) -> None:
+    release, impl = where
+    check_walks(hive_subject(shared(release), impl, tmp_path / "lake"), RUNS)

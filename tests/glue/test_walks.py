@@ -1,0 +1,16 @@
+"""Each table that is there all the time comes once, whatever others do between the pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ..behaviour.walks import check_walks
+from ..servers.glue import GlueServer
+from .subject import SUBJECTS
+
+
+@pytest.mark.parametrize("levels", SUBJECTS)
+def test_pages_while_tables_come_and_go(levels: str, glue: GlueServer, tmp_path: Path) -> None:
+    check_walks(SUBJECTS[levels](glue, tmp_path / "root"), 6)
