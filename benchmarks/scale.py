@@ -63,9 +63,20 @@ class Report:
         self._first: dict[str, float] = {}
 
     def row(
-        self, what: str, size: int, ours: float, peer: float, bound: float, unit: str = "ms"
+        self,
+        what: str,
+        size: int,
+        ours: float,
+        peer: float,
+        bound: float,
+        unit: str = "ms",
+        *,
+        grows: bool = False,
     ) -> None:
-        """Print a row: ours beside the peer's, in milliseconds or calls."""
+        """Print a row: ours beside the peer's, in milliseconds or calls.
+
+        With `grows` the ratio is bounded alone, as where it is that of two costs of ours.
+        """
         ratio = ours / peer
         growth = ratio / self._first.setdefault(what, ratio)
         print(
@@ -75,7 +86,7 @@ class Report:
         )
         if ratio > bound:
             self.faults.append(f"{what} at {size:,}: {ratio:.2f}, over {bound}")
-        if growth > GROWTH:
+        if growth > GROWTH and not grows:
             self.faults.append(f"{what} grows {growth:.2f} times to {size:,}, over {GROWTH}")
 
 
@@ -107,14 +118,18 @@ def walk(namespace: Any, request: dict[str, Any]) -> tuple[list[float], int]:
 
 
 def pages(
-    report: Report, name: str, size: int, make: Callable[[], Any], bare: Callable[[], int]
+    report: Report,
+    name: str,
+    size: int,
+    namespace: Any,
+    request: dict[str, Any],
+    bare: Callable[[], int],
 ) -> None:
     """Compare a walk by pages with a bare walk, and its last page with its first."""
     ours: list[float] = []
     peer: list[float] = []
     ends: list[tuple[float, float]] = []
     for _ in range(4):
-        namespace, request = make()
         taken, found = walk(namespace, request)
         assert found == size, f"{found} of {size}"
         ours.append(sum(taken))
@@ -122,7 +137,7 @@ def pages(
         peer.append(timed(lambda: _same(bare(), size)))
     report.row(f"{name}: walk by {PAGE}", size, median(ours[1:]), median(peer[1:]), 1.3)
     last, first = (median(each) for each in zip(*ends[1:], strict=True))
-    report.row(f"{name}: last page beside the first", size, last, first, 1.5)
+    report.row(f"{name}: last page beside the first", size, last, first, 1.5, grows=True)
 
 
 def _same(found: int, size: int) -> None:
@@ -133,13 +148,14 @@ def run_pages(report: Report, size: int) -> None:
     """Compare pages on Glue, Unity and directories."""
     if size <= 10_000:
         glue = GlueInMemory(size, "/nowhere")
-        pages(report, "Glue", size, lambda: (glue.connect(), {"id": ["db"]}), glue.bare)
-        with unity(1, size) as uri, httpx.Client(base_url=uri) as client:
-            make = lambda: (  # noqa: E731
-                connect("unity", {"endpoint": uri, "catalog": "main"}),
-                {"id": ["main", "s0000"]},
-            )
-            pages(report, "Unity", size, make, lambda: bare_unity(client, "s0000"))
+        pages(report, "Glue", size, glue.connect(), {"id": ["db"]}, glue.bare)
+        with (
+            unity(1, size) as uri,
+            httpx.Client(base_url=uri) as client,
+            connect("unity", {"endpoint": uri, "catalog": "main"}) as names,
+        ):
+            request = {"id": ["main", "s0000"]}
+            pages(report, "Unity", size, names, request, lambda: bare_unity(client, "s0000"))
     with tempfile.TemporaryDirectory() as folder:
         lake = make_directory(Path(folder), size)
         bare = lambda: sum(  # noqa: E731
@@ -147,13 +163,7 @@ def run_pages(report: Report, size: int) -> None:
             for entry in sorted(os.scandir(lake), key=lambda each: each.name)
             if entry.is_dir()
         )
-        pages(
-            report,
-            "dir",
-            size,
-            lambda: (connect("dir", {"path": str(lake)}), {}),
-            bare,
-        )
+        pages(report, "dir", size, connect("dir", {"path": str(lake)}), {}, bare)
 
 
 def run_hive(report: Report, size: int) -> None:
@@ -167,7 +177,7 @@ def run_hive(report: Report, size: int) -> None:
         namespace.create_namespace({"id": ["hive", "many"]})
         fill_metastore(metastore, "many", size, size, Path(folder, "data"))
         bare = lambda: len(namespace._metastore.lance_table_names("hive", "many"))  # noqa: E731
-        pages(report, "Hive", size, lambda: (namespace, {"id": ["hive", "many"]}), bare)
+        pages(report, "Hive", size, namespace, {"id": ["hive", "many"]}, bare)
         namespace.close()
 
 

@@ -84,6 +84,8 @@ class CatalogBase(Namespace):
         if not abstract:
             _require_complete(cls)
 
+    page_sizes = (100, 1000)
+
     @property
     def max_concurrency(self) -> int:
         """Most tables that a listing looks up at the same time; each is a round trip."""

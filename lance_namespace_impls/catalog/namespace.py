@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
@@ -14,6 +14,8 @@ from ..core.errors import from_system_failure
 from ..core.identifiers import format_identifier, parse_identifier, split_identifier
 
 if TYPE_CHECKING:
+    from lance_namespace_client.models import ListNamespacesResponse, ListTablesResponse
+
     from ..core.stamps import Stamp
     from .capabilities import Capabilities
     from .table import Table
@@ -42,6 +44,9 @@ class Namespace(LanceNamespace):
 
     in_process: ClassVar[bool] = False
     """Whether what it holds is in this process alone."""
+    page_sizes: ClassVar[tuple[int, ...]] = ()
+    """Names on the first pages of a walk, of which the last counts for all others; none where whoever
+    answers chooses."""
     capabilities: Capabilities
     """What the backend can do, or this connection of it."""
 
@@ -106,12 +111,12 @@ class Namespace(LanceNamespace):
         Raises:
             NamespaceNotFoundError: code 1.
         """
-        token: str | None = None
-        while True:
-            page = self.list_namespaces(_page_request(id, token, page_size))
-            yield from page.namespaces
-            if not (token := page.page_token):
-                return
+        yield from self._pages(
+            lambda limit, token: _of_namespaces(
+                self.list_namespaces(_page_request(id, token, limit))
+            ),
+            page_size,
+        )
 
     def iter_tables(
         self,
@@ -130,12 +135,33 @@ class Namespace(LanceNamespace):
         Raises:
             NamespaceNotFoundError: code 1.
         """
+        declared = {"include_declared": include_declared}
+        yield from self._pages(
+            lambda limit, token: _of_tables(
+                self.list_tables({**_page_request(id, token, limit), **declared})
+            ),
+            page_size,
+        )
+
+    def _pages(
+        self,
+        page: Callable[[int | None, str | None], tuple[Sequence[str], str | None]],
+        page_size: int | None,
+    ) -> Iterator[str]:
+        """Walk a listing page by page; a short page comes first, so that a walk starts soon.
+
+        Args:
+            page: returns a page of so many names, after that token, and the next token.
+            page_size: names a page; the namespace chooses unless given.
+        """
+        sizes = chain(self.page_sizes if page_size is None else (), repeat(page_size))
         token: str | None = None
+        last: int | None = None
         while True:
-            request = _page_request(id, token, page_size)
-            page = self.list_tables({**request, "include_declared": include_declared})
-            yield from page.tables
-            if not (token := page.page_token):
+            last = next(sizes) or last
+            names, token = page(last, token)
+            yield from names
+            if not token:
                 return
 
     def table(self, id: str | Sequence[str], *, branch: str | None = None) -> Table:
@@ -206,6 +232,14 @@ class Namespace(LanceNamespace):
 
 def _reconnect(cls: type[Namespace], properties: dict[str, str]) -> Namespace:
     return cls.from_properties(properties)
+
+
+def _of_namespaces(page: ListNamespacesResponse) -> tuple[Sequence[str], str | None]:
+    return page.namespaces, page.page_token
+
+
+def _of_tables(page: ListTablesResponse) -> tuple[Sequence[str], str | None]:
+    return page.tables, page.page_token
 
 
 def _page_request(id: Sequence[str] | None, token: str | None, limit: int | None) -> dict[str, Any]:

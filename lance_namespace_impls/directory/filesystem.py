@@ -91,6 +91,9 @@ class Directory:
 
     def kinds(self, *paths: str) -> list[str]:
         """Return of each path what it is: ``directory``, ``file`` or ``missing``."""
+        if self.is_local:
+            base = self._base.rstrip("/")
+            return [_local_kind(f"{base}/{path}") for path in paths]
         places = [self._path(path) if path else self._base for path in paths]
         try:
             infos = self._fs.get_file_info(places)
@@ -382,6 +385,21 @@ class Directory:
                     os.unlink(path)
             finally:
                 os.close(handle)
+
+
+def _local_kind(path: str) -> str:
+    """Return what is at a path of local storage, past pyarrow, which takes several times as long."""
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        return "missing"  # nothing can be there
+    if stat.S_ISDIR(mode):
+        return "directory"
+    return "file" if stat.S_ISREG(mode) else "missing"
 
 
 def _is_text(name: str) -> bool:

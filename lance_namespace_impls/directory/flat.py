@@ -76,16 +76,17 @@ class FlatTables(TableFolders):
         for batch in batched(names, wanted):
             live = self._live_among([each for name in batch for each in folders[name]])
             for name in batch:
-                count = sum(folder in live for folder in folders[name])
-                if count > 1:
+                found = [folder for folder in folders[name] if folder in live]
+                if len(found) > 1:
                     self._unreadable(_ambiguous(name))
-                elif count:
+                elif found:
                     yield name, None
 
     def _live_among(self, folders: Sequence[str]) -> set[str]:
-        """Return those of some directories that are tables; what cannot be looked at is left out."""
+        """Return those of listed directories that are tables; what cannot be looked at is left out."""
         try:
-            return {*self._live(folders)}
+            kinds = self.directory.kinds(*(f"{folder}/{DEREGISTERED}" for folder in folders))
+            return {f for f, kind in zip(folders, kinds, strict=True) if kind == "missing"}
         except OSError as error:
             if len(folders) > 1:  # one of them fails; the others are still to be told
                 return {live for each in folders for live in self._live_among([each])}

@@ -39,6 +39,7 @@ from .records import (
     as_entry,
     as_listed,
     changed_properties,
+    from_listed,
     glue_table,
     is_lance_table,
     members,
@@ -296,7 +297,7 @@ class GlueNamespace(CatalogNamespace):
 
         def entries(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, Loader]]:
             return (
-                (name, partial(as_entry, (*parent, name), place, found[name])) for name in names
+                (name, partial(from_listed, (*parent, name), place, found[name])) for name in names
             )
 
         return SortedTables(sorted(found), entries, after)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
@@ -11,7 +11,7 @@ from lance_namespace_client.errors import (
     InvalidTableStateError,
 )
 
-from ..catalog.entry import TABLE_TYPE, TableEntry, is_lance, storage_options, with_lance_type
+from ..catalog.entry import TableEntry, is_lance, storage_options, with_lance_type
 from ..catalog.errors import (
     not_a_lance_table,
 )
@@ -27,6 +27,7 @@ __all__ = [
     "GlueTable",
     "as_entry",
     "as_listed",
+    "from_listed",
     "changed_properties",
     "glue_table",
     "is_lance_table",
@@ -42,6 +43,11 @@ DESCRIPTION = "description"
 LOCATION = "location"
 
 
+Listed: TypeAlias = tuple[str | None, Mapping[str, str]]
+"""Location and storage options of a table."""
+NO_OPTIONS: Mapping[str, str] = {}
+
+
 @frozen(kw_only=True)
 class GlueTable(TableEntry):
     """A Lance table, and its entry in Glue as it was read."""
@@ -54,11 +60,18 @@ def new_table(
     identifier: Identifier, location: str, properties: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the entry of a new table."""
+    return new_entry(identifier, absolute(location).rstrip("/"), properties)
+
+
+def new_entry(
+    identifier: Identifier, location: str | None, properties: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return an entry of a Lance table at a location as it is written."""
     return {
         "Name": identifier[-1],
         "TableType": EXTERNAL_TABLE,
         "Parameters": with_lance_type(properties),
-        "StorageDescriptor": {"Location": absolute(location).rstrip("/")},
+        "StorageDescriptor": {"Location": location},
     }
 
 
@@ -92,15 +105,20 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
     )
 
 
-def as_listed(table: Mapping[str, Any]) -> dict[str, Any]:
+def as_listed(table: Mapping[str, Any]) -> Listed:
     """Return what a listing keeps of an entry, which may be large: what leads to the table's data."""
-    parameters = table["Parameters"]
-    return {
-        "Name": table["Name"],
-        "TableType": table["TableType"],
-        "Parameters": {TABLE_TYPE: parameters[TABLE_TYPE], **storage_options(parameters)},
-        "StorageDescriptor": {"Location": table.get("StorageDescriptor", {}).get("Location")},
-    }
+    options = storage_options(table["Parameters"])
+    return table.get("StorageDescriptor", {}).get("Location"), options or NO_OPTIONS
+
+
+def from_listed(identifier: Identifier, place: Place, listed: Listed) -> GlueTable:
+    """Return the table of which that was kept.
+
+    Raises:
+        InvalidTableStateError: code 19, it has no location.
+    """
+    location, options = listed
+    return as_entry(identifier, place, new_entry(identifier, location, options))
 
 
 def glue_table(entry: TableEntry) -> GlueTable:
