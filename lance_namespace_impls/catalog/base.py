@@ -16,15 +16,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from lance_namespace_client.errors import (
     InvalidTableStateError,
     LanceNamespaceError,
-    NamespaceNotFoundError,
-    TableNotFoundError,
 )
 from lance_namespace_client.operations import OPERATIONS
 
@@ -33,6 +31,7 @@ from ..core.identifiers import Identifier, format_identifier
 from ..core.locks import exclusive_lock
 from .asked import answered, asked_once
 from .entry import ListedTables, SortedTables, TableEntry
+from .errors import missing_with_parent
 from .identifiers import check_identifier
 from .namespace import Namespace
 
@@ -433,12 +432,12 @@ class CatalogBase(Namespace):
             TableNotFoundError: code 4.
             InvalidInputError: code 13, it is a table, but not a Lance table.
         """
-        with _missing_with_parent(identifier):
+        with missing_with_parent(identifier):
             return self.load_table(identifier)
 
     def require_found(self, identifier: Identifier) -> None:
         """Raise as `find_table` does where it returns nothing."""
-        with _missing_with_parent(identifier):
+        with missing_with_parent(identifier):
             self.require_table(identifier)
 
     def asked_once(self, ask: Callable[[Identifier], Found], identifier: Identifier) -> Found:
@@ -456,17 +455,6 @@ class CatalogBase(Namespace):
         """Return what is listed, and in which catalog, for the page tokens of the listing."""
         properties = self.config.to_properties()
         return [{key: properties.get(key) for key in _WHICH_CATALOG}, *of]
-
-
-@contextmanager
-def _missing_with_parent(identifier: Identifier) -> Iterator[None]:
-    """Raise that a table is missing where its parent is."""
-    try:
-        yield
-    except NamespaceNotFoundError as error:
-        raise TableNotFoundError(
-            f"table {format_identifier(identifier)} does not exist: {error.message}"
-        ) from error
 
 
 def _require_complete(cls: type[CatalogBase]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -24,11 +24,8 @@ from .entry import (
     is_lance,
 )
 
-if TYPE_CHECKING:
-    pass
-
-
 __all__ = [
+    "missing_with_parent",
     "namespace_exists",
     "namespace_not_empty",
     "namespace_not_found",
@@ -86,3 +83,14 @@ def table_not_found(identifier: Identifier) -> TableNotFoundError:
 def table_exists(identifier: Identifier) -> TableAlreadyExistsError:
     """Build the error for a table that is there already (code 5)."""
     return TableAlreadyExistsError(f"table {format_identifier(identifier)} already exists")
+
+
+@contextmanager
+def missing_with_parent(identifier: Identifier) -> Iterator[None]:
+    """Raise that a table is missing where its parent is (code 4)."""
+    try:
+        yield
+    except NamespaceNotFoundError as error:
+        raise TableNotFoundError(
+            f"table {format_identifier(identifier)} does not exist: {error.message}"
+        ) from error

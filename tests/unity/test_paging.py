@@ -1,5 +1,11 @@
 from __future__ import annotations
 
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import lance
+import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import InternalError
@@ -9,6 +15,7 @@ from tests.servers.web import Answer, Asked, WebServer
 
 from .conftest import Unity
 
+ROWS = pa.table({"x": [1]})
 LANCE = {"table_type": "EXTERNAL", "properties": {"table_type": "lance"}}
 
 
@@ -80,3 +87,82 @@ def test_what_the_listing_gave_is_not_asked_for_again(unity: Unity, main: UnityN
     unity.asked.clear()
     assert main.list_tables({"id": ["main", "s"], "include_declared": False}).tables == []
     assert {asked.path for asked in unity.asked} == {f"{API}/tables"}
+
+
+def walked(namespace: UnityNamespace, limit: int, **more: object) -> list[list[str]]:
+    """Walk the tables of the schema ``s`` by pages of a limit."""
+    pages: list[list[str]] = []
+    token: str | None = None
+    while not pages or token:
+        request = {"id": ["main", "s"], "limit": limit, "page_token": token, **more}
+        page = namespace.list_tables(request)
+        pages.append(page.tables)
+        token = page.page_token
+    return pages
+
+
+@pytest.mark.parametrize("more", [{}, {"include_declared": False}])
+def test_pages_read_each_page_of_the_server_once(
+    unity: Unity, main: UnityNamespace, more: dict[str, object], tmp_path: Path
+) -> None:
+    names = [f"t{n:04}" for n in range(450)]
+    for name in names:
+        lance.write_dataset(ROWS, tmp_path / name)
+        unity.add_table(
+            ("main", "s", name),
+            properties={"table_type": "lance"},
+            storage_location=(tmp_path / name).as_uri(),
+        )
+    walked(main, 100)  # how the server sorts is known from here on
+    unity.asked.clear()
+    pages = walked(main, 70, **more)
+    assert [name for page in pages for name in page] == names
+    assert len(unity.asked) == 450 // PAGE_SIZE + 1
+    unity.asked.clear()
+    first = main.list_tables({"id": ["main", "s"], "limit": 70, **more})
+    assert first.page_token
+    assert len(unity.asked) == 1
+
+
+def test_another_process_goes_on_at_the_name(unity: Unity, main: UnityNamespace) -> None:
+    for n in range(450):
+        unity.add_table(("main", "s", f"t{n:04}"), properties={"table_type": "lance"})
+    token = main.list_tables({"id": ["main", "s"], "limit": 300}).page_token
+    with pickle.loads(pickle.dumps(main)) as other:
+        unity.asked.clear()
+        page = other.list_tables({"id": ["main", "s"], "limit": 100, "page_token": token})
+    assert page.tables == [f"t{n:04}" for n in range(300, 400)]
+    assert len(unity.asked) <= 3
+
+
+def by_name(names: Callable[[], list[str]]) -> WebServer:
+    """Serve two names a page, from after the name that the token is, in the order of the list."""
+
+    def respond(asked: Asked) -> Answer:
+        after = asked.query.get("page_token")
+        found = names()
+        start = 0 if after is None else found.index(after) + 1
+        page = found[start : start + 2]
+        token = page[-1] if start + 2 < len(found) else None
+        return Answer(body={"tables": tables(*page), "next_page_token": token})
+
+    return WebServer(respond)
+
+
+def test_a_server_with_another_order_is_listed_whole() -> None:
+    with (
+        by_name(lambda: ["b", "a", "d", "c", "e"]) as server,
+        UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"}) as namespace,
+    ):
+        assert walked(namespace, 2) == [["a", "b"], ["c", "d"], ["e"]]
+        assert len(server.asked) == 3
+
+
+def test_an_order_that_turns_out_otherwise_fails_once_and_is_known_then() -> None:
+    with (
+        by_name(lambda: ["a", "b", "C", "d"]) as server,
+        UnityNamespace.from_properties({"endpoint": server.uri, "catalog": "main"}) as namespace,
+    ):
+        with pytest.raises(InternalError, match="from the first page"):
+            walked(namespace, 2)
+        assert walked(namespace, 2) == [["C", "a"], ["b", "d"]]

@@ -1,0 +1,123 @@
+"""Pages of a directory, and what is looked at for one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import InvalidTableStateError, TableNotFoundError
+from lance_namespace_impls.core import paging
+from lance_namespace_impls.core.paging import KeptListings
+from lance_namespace_impls.directory import DirectoryNamespace
+
+COUNT = 300
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Path:
+    for n in range(COUNT):
+        (tmp_path / f"t{n:04}.lance").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def namespace(lake: Path) -> DirectoryNamespace:
+    return DirectoryNamespace.from_properties({"root": str(lake)})
+
+
+class Looks:
+    """Counts the paths that a directory is asked about, and how often its root is listed."""
+
+    def __init__(self, namespace: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.paths: list[str] = []
+        self.listings = 0
+        directory = namespace._directory
+        kinds, folders, starting = directory.kinds, directory.folders, directory.starting_with
+
+        def counted(call: Any) -> Any:
+            def counting(*given: Any) -> Any:
+                self.listings += 1
+                return call(*given)
+
+            return counting
+
+        monkeypatch.setattr(directory, "kinds", lambda *p: (self.paths.extend(p), kinds(*p))[1])
+        monkeypatch.setattr(directory, "folders", counted(folders))
+        monkeypatch.setattr(directory, "starting_with", counted(starting))
+
+
+def test_a_page_looks_at_its_own_tables_alone(
+    namespace: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = Looks(namespace, monkeypatch)
+    page = namespace.list_tables({"limit": 10})
+    assert page.tables == [f"t{n:04}" for n in range(10)]
+    assert len(looks.paths) < 30
+    assert looks.listings == 1
+    following = namespace.list_tables({"limit": 10, "page_token": page.page_token})
+    assert following.tables == [f"t{n:04}" for n in range(10, 20)]
+    assert looks.listings == 1
+
+
+def test_a_name_that_nothing_has_is_not_searched_for(
+    namespace: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = Looks(namespace, monkeypatch)
+    with pytest.raises(TableNotFoundError):
+        namespace.table_exists({"id": ["nothing"]})
+    namespace.declare_table({"id": ["new"]})
+    assert looks.listings == 0
+
+
+def test_a_table_beside_an_occupied_directory_is_found_by_another(
+    namespace: DirectoryNamespace, lake: Path
+) -> None:
+    namespace.deregister_table({"id": ["t0001"]})
+    beside = namespace.declare_table({"id": ["t0001"]}).location
+    assert beside
+    assert Path(beside).name != "t0001.lance"
+    other = DirectoryNamespace.from_properties({"root": str(lake)})
+    assert other.describe_table({"id": ["t0001"]}).location == beside
+    assert other.list_tables({"limit": 3}).tables == ["t0000", "t0001", "t0002"]
+
+
+def test_a_name_with_two_directories_fails_the_page_that_it_is_on(
+    namespace: DirectoryNamespace, lake: Path
+) -> None:
+    (lake / "t0015").mkdir()
+    page = namespace.list_tables({"limit": 10})
+    with pytest.raises(InvalidTableStateError, match="t0015"):
+        namespace.list_tables({"limit": 10, "page_token": page.page_token})
+    with pytest.raises(InvalidTableStateError, match="t0015"):
+        namespace.list_tables()
+
+
+def test_a_listing_is_kept_for_a_while_only(
+    namespace: DirectoryNamespace, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr(paging.time, "monotonic", lambda: now)
+    looks = Looks(namespace, monkeypatch)
+    token = namespace.list_tables({"limit": 10}).page_token
+    now += paging.SECONDS_KEPT + 1
+    (lake / "t0010a.lance").mkdir()
+    page = namespace.list_tables({"limit": 10, "page_token": token})
+    assert page.tables[:2] == ["t0010", "t0010a"]
+    assert looks.listings == 2
+
+
+def test_no_more_is_kept_than_there_is_room_for(namespace: DirectoryNamespace) -> None:
+    kept = namespace._kept_listings = KeptListings(most=2 * COUNT)
+    tokens = [namespace.list_tables({"limit": 10}).page_token for _ in range(5)]
+    assert len(set(tokens)) == 5
+    assert len(kept._kept) == 2
+    for token in tokens:  # those that were dropped are listed anew
+        page = namespace.list_tables({"limit": 10, "page_token": token})
+        assert page.tables == [f"t{n:04}" for n in range(10, 20)]
+
+
+def test_a_name_as_token_goes_on_after_it(namespace: DirectoryNamespace) -> None:
+    page = namespace.list_tables({"limit": 2, "page_token": "t0100"})
+    assert page.tables == ["t0101", "t0102"]
