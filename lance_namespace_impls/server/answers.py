@@ -16,7 +16,7 @@ from ..core.options import redact
 from ..core.storage import EXPIRES_AT_MILLIS
 from .requests import JSON_TYPE, OWN_HEADERS
 
-__all__ = ["Reply", "error_reply", "gather", "reply"]
+__all__ = ["Reply", "error_reply", "gather", "listing_reply", "reply"]
 
 FILE_TYPE = "application/vnd.apache.arrow.file"
 CHUNK_BYTES = 1 << 20
@@ -71,6 +71,34 @@ def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> 
         elif "storage_options" in data:
             _withhold_secrets(data)
     return json_reply(operation.status, data, headers)
+
+
+def listing_reply(
+    operation: Operation[Any, Any], first: Any, following: Callable[[str], Any]
+) -> Reply:
+    """Write a whole listing, which is read page by page while it is sent.
+
+    Args:
+        operation: the listing.
+        first: its first page.
+        following: returns the page of a token. Where it fails, the answer lacks its end.
+    """
+    if not first.page_token:
+        return reply(operation, first, vend=None)
+    (field,) = (name for name in ("tables", "namespaces") if hasattr(first, name))
+
+    def rest() -> Iterator[bytes]:
+        token = first.page_token
+        while token:
+            page = following(token)
+            for name in getattr(page, field):
+                yield b"," + _to_json(name).encode("ascii")
+            token = page.page_token
+        yield b"]}"
+
+    names = _to_json(getattr(first, field)).encode("ascii")
+    body = b'{"%s":%s' % (field.encode("ascii"), names[:-1])
+    return Reply(operation.status, [(b"content-type", JSON_TYPE.encode())], body, rest())
 
 
 def json_reply(status: int, data: Any, headers: RawHeaders) -> Reply:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, BinaryIO
+
+from attrs import evolve
 
 from lance_namespace_client.arrow import RowStream, to_reader
 from lance_namespace_client.errors import LanceNamespaceError, PermissionDeniedError
@@ -16,7 +18,7 @@ from ..core.identifiers import ROOT, Identifier, parse_identifier
 from ..core.options import is_secret_option
 from ..core.storage import EXPIRES_AT_MILLIS
 from ..tables.align import aligned
-from .answers import Reply, Vend, reply
+from .answers import Reply, Vend, listing_reply, reply
 from .call import Call
 from .callers import Authentication, Caller, Credentials
 from .clones import CLONE_TABLE, clone
@@ -46,6 +48,7 @@ class Performer:
         self._options = options
         self._databases = Databases(namespace, options.lancedb_databases)
         self._authentication = Authentication(options.sources) if options.sources else None
+        self._page_sizes: Sequence[int] = getattr(namespace, "page_sizes", ())
         policy = options.policies
         self._guard = None if policy is None else Guard(policy, namespace)
 
@@ -100,6 +103,8 @@ class Performer:
             self._check(operation, request, caller)
             if call.keep is not None and isinstance(self._namespace, Namespace):
                 call.stamp = self._namespace.stamp(operation.name, request)
+            if self._comes_in_pages(operation, request):
+                return self._listing(operation, request, caller)
             return self._reply(
                 operation, request, self._do(operation, request, rows, caller), caller
             )
@@ -134,6 +139,30 @@ class Performer:
         except PermissionDeniedError:
             return False
         return True
+
+    def _comes_in_pages(self, operation: Operation[Any, Any], request: Any) -> bool:
+        """Return whether a whole listing is asked for, of a catalog that is read in pages.
+
+        Not for callers who may not read all of it: every page of theirs costs a whole listing.
+        """
+        return (
+            operation.name in ("ListNamespaces", "ListTables")
+            and request.limit is None
+            and self._guard is None
+            and bool(self._page_sizes)
+        )
+
+    def _listing(
+        self, operation: Operation[Any, Any], request: Any, caller: Caller | None
+    ) -> Reply:
+        """Return a whole listing, of which the first page is sent before the others are read."""
+
+        def page(size: int, token: str | None) -> Any:
+            part = evolve(request, limit=size, page_token=token)
+            return self._do(operation, part, None, caller)
+
+        first = page(self._page_sizes[0], request.page_token)
+        return listing_reply(operation, first, partial(page, self._page_sizes[-1]))
 
     def _read(self, call: Call, body: bytes) -> Any:
         request: Any = read_request(
