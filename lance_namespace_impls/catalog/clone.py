@@ -116,12 +116,12 @@ class TableClones(TableListings, CommitOperations, abstract=True):
         Elsewhere than `near` only those are looked at whose names are part of the location.
         """
         last = _last_level(location)
-        found = self._walk(near, ROOT, include_declared=True, is_whole=True)
+        found = self._all_below(near)
         yield from self._at(location, found)
         if near == ROOT:
             return
         try:
-            found = self._walk(ROOT, ROOT, include_declared=True, is_whole=True)
+            found = self._all_below(ROOT)
             yield from self._at(location, (each for each in found if each[-1] in last))
         except UnsupportedError:
             return  # a catalog whose root cannot be listed

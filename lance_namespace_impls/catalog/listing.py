@@ -132,6 +132,10 @@ class TableListings(TableStorages, abstract=True):
                 return False
             raise found from error
 
+    def _all_below(self, parent: Identifier) -> Iterator[Identifier]:
+        """Return all tables below a namespace, in the order of their identifiers."""
+        return self._walk(parent, ROOT, True, None, Listings(seconds=0))
+
     def _walk(
         self,
         parent: Identifier,

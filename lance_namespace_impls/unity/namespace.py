@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
-
-import attrs
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
@@ -28,8 +24,6 @@ from ..catalog.entry import (
     Loader,
     SortedTables,
     TableEntry,
-    is_lance,
-    storage_options,
     with_lance_type,
 )
 from ..catalog.errors import (
@@ -42,8 +36,8 @@ from ..catalog.errors import (
 )
 from ..core.errors import first_line, scrub
 from ..core.identifiers import Identifier, format_identifier
-from ..core.json_api import HttpFailure, JsonApi, Paging, raising
-from ..core.location import absolute, as_address, default_location
+from ..core.json_api import HttpFailure, JsonApi, raising
+from ..core.location import absolute, default_location
 from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .columns import to_columns, to_json
@@ -65,29 +59,27 @@ if TYPE_CHECKING:
 
 from .config import SPLITS, UnityConfig
 from .pages import TablePages
+from .records import (
+    EXTERNAL,
+    NO_PROPERTIES,
+    PAGES,
+    UnityTable,
+    entry_of,
+    from_uri,
+    is_lance_table,
+    is_sorted_by_name,
+    listed_tables,
+    properties_of,
+    to_uri,
+    too_long,
+)
 
 __all__ = ["UnityConfig", "UnityNamespace"]
 
-EXTERNAL = "EXTERNAL"
-# The open-source server takes an empty map for no change, so this stands for one.
-NO_PROPERTIES = {"lance.no_properties": "true"}
-# The API joins names with dots and would take such a name apart; the open-source server makes a dot of
-# the other one.
-# Most characters of a property's name and value, and of a column's name, on the open-source server.
-MAX_TEXT_LENGTH = 255
 CHANGES_TRIED = 10
 # How long after a change it is looked for: in seconds, and in times of what the change took.
 MIN_PAUSE = 0.02
 PAUSE_FACTOR = 2
-# Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
-PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
-
-
-@attrs.frozen(kw_only=True)
-class UnityTable(TableEntry):
-    """A Lance table as Unity Catalog knows it."""
-
-    columns: Sequence[Mapping[str, Any]]
 
 
 class UnityNamespace(CatalogNamespace):
@@ -167,10 +159,10 @@ class UnityNamespace(CatalogNamespace):
         if not identifier:
             return {}
         if len(identifier) > 1:
-            return _properties(self._schema(identifier))
+            return properties_of(self._schema(identifier))
         self._require_catalog(identifier)
         with raising(namespace_not_found, identifier, when=is_missing):
-            return _properties(self._api.get(f"/catalogs/{_path(identifier)}"))
+            return properties_of(self._api.get(f"/catalogs/{_path(identifier)}"))
 
     def _schema(self, identifier: Identifier) -> dict[str, Any]:
         self._require_catalog(identifier)
@@ -189,14 +181,14 @@ class UnityNamespace(CatalogNamespace):
         }
         with (
             object_lock(self._api.base, identifier),
-            raising(_too_long(body), identifier, when=is_too_long),
+            raising(too_long(body), identifier, when=is_too_long),
             raising(namespace_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:1], when=is_missing),
         ):
-            return _properties(self._api.post("/schemas", body))
+            return properties_of(self._api.post("/schemas", body))
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        properties = _properties(self._schema(identifier))
+        properties = properties_of(self._schema(identifier))
         if not cascade and self._holds_tables(identifier):
             raise namespace_not_empty(identifier, "tables")  # not every server sees to it
         query = {"force": "true"} if cascade else None
@@ -243,7 +235,7 @@ class UnityNamespace(CatalogNamespace):
         The API has no condition for a change, so such a writer puts the old values back.
         """
         time.sleep(max(MIN_PAUSE, PAUSE_FACTOR * (time.monotonic() - started)))
-        found = _properties(self._schema(identifier))
+        found = properties_of(self._schema(identifier))
         ours = {key for key in {*before, *after} if before.get(key) != after.get(key)}
         return not any(found.get(key) == before.get(key) for key in ours)
 
@@ -251,17 +243,17 @@ class UnityNamespace(CatalogNamespace):
         self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
     ) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """Change the properties once, and return what they were and what they are."""
-        present = _properties(self._schema(identifier))
+        present = properties_of(self._schema(identifier))
         wanted = {k: v for k, v in {**present, **changed}.items() if k not in removed}
         if wanted == present:
             return present, present
         body = {"properties": wanted or NO_PROPERTIES}
         with (
-            raising(_too_long(body), identifier, when=is_too_long),
+            raising(too_long(body), identifier, when=is_too_long),
             raising(namespace_not_found, identifier, when=is_missing),
         ):
             answer = self._api.patch(f"/schemas/{_path(identifier)}", body)
-        if _properties(answer) == present:  # another writer's properties are no refusal
+        if properties_of(answer) == present:  # another writer's properties are no refusal
             raise UnsupportedError(
                 f"AlterNamespace {format_identifier(identifier)}: this server takes the request but "
                 "leaves the schema's properties as they are"
@@ -271,7 +263,7 @@ class UnityNamespace(CatalogNamespace):
     # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        found = [pair for page in self._table_pages(parent) for pair in _listed(page)]
+        found = [pair for page in self._table_pages(parent) for pair in listed_tables(page)]
         return self._sorted_tables(parent, dict(found), after)
 
     def first_table_names(
@@ -284,9 +276,9 @@ class UnityNamespace(CatalogNamespace):
             pages = self._table_pages(parent)
             first = next(pages)
             if first.get(PAGES.next_token):
-                self._sorts_by_name = _is_sorted_by_name(first)
+                self._sorts_by_name = is_sorted_by_name(first)
             if not self._sorts_by_name:
-                found = [pair for page in (first, *pages) for pair in _listed(page)]
+                found = [pair for page in (first, *pages) for pair in listed_tables(page)]
                 return self._sorted_tables(parent, dict(found), after)
         return TablePages(partial(self._page_after, parent), after)
 
@@ -297,7 +289,7 @@ class UnityNamespace(CatalogNamespace):
             self._schema(parent)  # some servers give an empty list for a schema that is not there
         return SortedTables(
             sorted(tables),
-            lambda names, _: ((n, partial(_entry, (*parent, n), tables[n])) for n in names),
+            lambda names, _: ((n, partial(entry_of, (*parent, n), tables[n])) for n in names),
             after,
         )
 
@@ -320,7 +312,7 @@ class UnityNamespace(CatalogNamespace):
             )
         if not names and after is None:
             self._schema(parent)
-        tables = [(n, partial(_entry, (*parent, n), table)) for n, table in _listed(page)]
+        tables = [(n, partial(entry_of, (*parent, n), table)) for n, table in listed_tables(page)]
         return list(tables), str(token) if token else None
 
     def _holds_tables(self, schema: Identifier) -> bool:
@@ -341,10 +333,10 @@ class UnityNamespace(CatalogNamespace):
         self._require_catalog(identifier)
         with raising(table_not_found, identifier, when=is_missing):
             table = self._api.get(f"/tables/{_path(identifier)}")
-        if not _is_lance_table(table):
+        if not is_lance_table(table):
             kind = ("table_type", table.get("table_type"), EXTERNAL)
-            raise not_a_lance_table(identifier, _properties(table), kind=kind)
-        return _entry(identifier, table)
+            raise not_a_lance_table(identifier, properties_of(table), kind=kind)
+        return entry_of(identifier, table)
 
     def known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
         assert isinstance(entry, UnityTable)
@@ -357,7 +349,7 @@ class UnityNamespace(CatalogNamespace):
         where = self._location(identifier, location)
         schema = None if location is None else self._schema_at(where, properties)
         entry = self._post_table(identifier, where, properties, schema)
-        if location is not None and entry.location != _from_uri(_to_uri(where)):
+        if location is not None and entry.location != from_uri(to_uri(where)):
             # An entry that points away from the data is no use.
             self.remove_table(entry)
             raise InvalidInputError(
@@ -424,12 +416,12 @@ class UnityNamespace(CatalogNamespace):
             "table_type": EXTERNAL,
             "data_source_format": "TEXT",
             "columns": [] if schema is None else to_columns(schema),
-            "storage_location": _to_uri(location),
+            "storage_location": to_uri(location),
             "properties": with_lance_type(properties),
         }
         with (
             object_lock(self._api.base, identifier),
-            raising(_too_long(body), identifier, when=is_too_long),
+            raising(too_long(body), identifier, when=is_too_long),
             raising(table_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
         ):
@@ -441,7 +433,7 @@ class UnityNamespace(CatalogNamespace):
                     raise
                 raise table_exists(identifier) from failure
         answered = {key: value for key, value in answer.items() if value is not None}
-        return _entry(identifier, {**body, **answered})
+        return entry_of(identifier, {**body, **answered})
 
     def _is_table(self, identifier: Identifier) -> bool:
         try:
@@ -476,81 +468,3 @@ class UnityNamespace(CatalogNamespace):
 @lru_cache(maxsize=4096)
 def _path(identifier: Identifier) -> str:
     return ".".join(map(path_segment, identifier))
-
-
-def _properties(body: Mapping[str, Any]) -> dict[str, str]:
-    found = body.get("properties") or {}
-    return {
-        str(key): str(value)
-        for key, value in found.items()
-        if value is not None and key not in NO_PROPERTIES
-    }
-
-
-def _listed(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Return the Lance tables of a page, each with what leads to its data."""
-    for table in page.get("tables") or ():
-        if _is_lance_table(table):
-            location = table.get("storage_location")
-            properties = storage_options(_properties(table))
-            yield str(table["name"]), {"storage_location": location, "properties": properties}
-
-
-def _is_sorted_by_name(page: Mapping[str, Any]) -> bool:
-    """Return whether a server that gives this page goes by name: its token is the last one's."""
-    names = [str(table["name"]) for table in page.get("tables") or ()]
-    return names == sorted(names) and names[-1:] == [page.get(PAGES.next_token)]
-
-
-def _is_lance_table(table: Mapping[str, Any]) -> bool:
-    return table.get("table_type") == EXTERNAL and is_lance(_properties(table))
-
-
-def _entry(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
-    location = _from_uri(str(table.get("storage_location") or ""))
-    if not location:
-        raise InvalidTableStateError(
-            f"table {format_identifier(identifier)} has no storage_location in Unity Catalog; delete "
-            "the entry with Unity Catalog's tools, and register the table anew"
-        )
-    return UnityTable(
-        id=identifier,
-        location=location,
-        properties=_properties(table),
-        columns=table.get("columns") or (),
-    )
-
-
-def _to_uri(location: str) -> str:
-    """Return a path as a URI, since servers differ in how they make one of it."""
-    return as_address(location) if "://" in location else Path(location).as_uri()
-
-
-def _from_uri(location: str) -> str:
-    parts = urlsplit(location)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return unquote(parts.path).rstrip("/") or "/"
-    return location.rstrip("/")
-
-
-def _too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceError]:
-    """Return what builds the error for a text that the server does not keep (code 13)."""
-
-    def build(identifier: Identifier) -> LanceNamespaceError:
-        held = [(f"the name of property {key[:40]!r}", key) for key in body["properties"]]
-        held += [(f"property {key!r}", value) for key, value in body["properties"].items()]
-        columns = [column["name"] for column in body.get("columns") or ()]
-        held += [(f"the name of column {name[:40]!r}", name) for name in columns]
-        named = [what for what, text in held if _is_too_long(text)]
-        what = named[0] if named else "a name or property"
-        return InvalidInputError(
-            f"{format_identifier(identifier)}: {what} is longer than the {MAX_TEXT_LENGTH} characters "
-            "that this server keeps"
-        )
-
-    return build
-
-
-def _is_too_long(text: str) -> bool:
-    # Java counts a character beyond the first 65,536 as two.
-    return len(text.encode("utf-16-le")) // 2 > MAX_TEXT_LENGTH

@@ -1,0 +1,137 @@
+"""Unity Catalog's tables as ours, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import attrs
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+)
+
+from ..catalog.entry import TableEntry, is_lance, storage_options
+from ..core.identifiers import Identifier, format_identifier
+from ..core.json_api import Paging
+from ..core.location import as_address
+
+__all__ = [
+    "EXTERNAL",
+    "NO_PROPERTIES",
+    "PAGES",
+    "UnityTable",
+    "entry_of",
+    "from_uri",
+    "is_lance_table",
+    "is_sorted_by_name",
+    "listed_tables",
+    "properties_of",
+    "to_uri",
+    "too_long",
+]
+
+EXTERNAL = "EXTERNAL"
+# The open-source server takes an empty map for no change, so this stands for one.
+NO_PROPERTIES = {"lance.no_properties": "true"}
+# Most characters of a property's name and value, and of a column's name, on the open-source server.
+MAX_TEXT_LENGTH = 255
+# Servers cut a page down to what they allow, so asking for more than any gives the fewest pages.
+PAGES = Paging(token="page_token", next_token="next_page_token", size=("max_results", 1000))
+
+
+@attrs.frozen(kw_only=True)
+class UnityTable(TableEntry):
+    """A Lance table as Unity Catalog knows it."""
+
+    columns: Sequence[Mapping[str, Any]]
+
+
+def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return an object's properties."""
+    found = body.get("properties") or {}
+    return {
+        str(key): str(value)
+        for key, value in found.items()
+        if value is not None and key not in NO_PROPERTIES
+    }
+
+
+def listed_tables(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Return the Lance tables of a page, each with what leads to its data."""
+    for table in page.get("tables") or ():
+        if is_lance_table(table):
+            location = table.get("storage_location")
+            properties = storage_options(properties_of(table))
+            yield str(table["name"]), {"storage_location": location, "properties": properties}
+
+
+def is_sorted_by_name(page: Mapping[str, Any]) -> bool:
+    """Return whether a server that gives this page goes by name: its token is the last one's."""
+    names = [str(table["name"]) for table in page.get("tables") or ()]
+    return names == sorted(names) and names[-1:] == [page.get(PAGES.next_token)]
+
+
+def is_lance_table(table: Mapping[str, Any]) -> bool:
+    """Return whether a table is a Lance table."""
+    return table.get("table_type") == EXTERNAL and is_lance(properties_of(table))
+
+
+def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
+    """Return the entry of a table.
+
+    Raises:
+        InvalidTableStateError: code 19, it has no location.
+    """
+    location = from_uri(str(table.get("storage_location") or ""))
+    if not location:
+        raise InvalidTableStateError(
+            f"table {format_identifier(identifier)} has no storage_location in Unity Catalog; delete "
+            "the entry with Unity Catalog's tools, and register the table anew"
+        )
+    return UnityTable(
+        id=identifier,
+        location=location,
+        properties=properties_of(table),
+        columns=table.get("columns") or (),
+    )
+
+
+def to_uri(location: str) -> str:
+    """Return a path as a URI, since servers differ in how they make one of it."""
+    return as_address(location) if "://" in location else Path(location).as_uri()
+
+
+def from_uri(location: str) -> str:
+    """Return a location of the server as pylance takes it."""
+    parts = urlsplit(location)
+    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        return unquote(parts.path).rstrip("/") or "/"
+    return location.rstrip("/")
+
+
+def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceError]:
+    """Return what builds the error for a text that the server does not keep (code 13)."""
+
+    def build(identifier: Identifier) -> LanceNamespaceError:
+        held = [(f"the name of property {key[:40]!r}", key) for key in body["properties"]]
+        held += [(f"property {key!r}", value) for key, value in body["properties"].items()]
+        columns = [column["name"] for column in body.get("columns") or ()]
+        held += [(f"the name of column {name[:40]!r}", name) for name in columns]
+        named = [what for what, text in held if _is_too_long(text)]
+        what = named[0] if named else "a name or property"
+        return InvalidInputError(
+            f"{format_identifier(identifier)}: {what} is longer than the {MAX_TEXT_LENGTH} characters "
+            "that this server keeps"
+        )
+
+    return build
+
+
+def _is_too_long(text: str) -> bool:
+    # Java counts a character beyond the first 65,536 as two.
+    return len(text.encode("utf-16-le")) // 2 > MAX_TEXT_LENGTH
