@@ -13,6 +13,7 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError, NamespaceNotFoundError
 from lance_namespace_impls.glue import GlueNamespace
+from lance_namespace_impls.tables.drop import TableFolder
 
 from ..servers.glue import GlueServer
 
@@ -150,6 +151,27 @@ def test_databases_of_a_catalog_are_looked_up_once(
     assert len(namespace.list_all_tables({}).tables) == 30
     assert glue.count("GetTables") == 30
     assert len(glue.calls) <= 30 + 4
+
+
+def test_a_drop_that_is_repeated_after_a_kill_loads_no_other_table(
+    namespace: GlueNamespace, database: str, glue: GlueServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    glue.add_tables(database, {f"t{number}": LANCE for number in range(250)})
+    namespace.create_table({"id": [database, "gone"]}, pa.table({"x": [1]}))
+    monkeypatch.setattr(TableFolder, "delete", _interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        namespace.drop_table({"id": [database, "gone"]})
+    monkeypatch.undo()
+    glue.calls.clear()
+    location = namespace.drop_table({"id": [database, "gone"]}).location
+    assert location
+    assert not Path(location).exists()
+    assert glue.count("GetTables") == 3
+    assert len(glue.calls) < 15
+
+
+def _interrupt(folder: TableFolder) -> bool:
+    raise KeyboardInterrupt
 
 
 def _at(path: Path) -> dict[str, Any]:
