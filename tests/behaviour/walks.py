@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from lance_namespace_client.errors import TableAlreadyExistsError, TableNotFoundError
+from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core.paging import KeptListings
 
 from .home import make_home
@@ -87,11 +88,13 @@ def check_walks(subject: Subject, runs: int) -> None:
             if step["asked"] == "by name":
                 token = seen[-1]
             elif step["asked"] == "forgetful":
-                walker._kept_listings = KeptListings()  # type: ignore[attr-defined]
+                vars(walker)["_kept_listings"] = KeptListings()
             if asked is not walker:
                 asked.close()
-            other = step["asked"] == "other" and not getattr(walker, "in_process", True)
-            asked = pickle.loads(pickle.dumps(walker)) if other else walker
+            other = step["asked"] == "other" and isinstance(walker, Namespace)
+            asked = walker
+            if other and not walker.in_process:
+                asked = pickle.loads(pickle.dumps(walker))
         assert token is None
         assert seen == sorted(set(seen)), "a name came twice, or out of order"
         assert stayed <= set(seen), "a name that was there all the time is missing"

@@ -154,14 +154,14 @@ def test_databases_of_a_catalog_are_looked_up_once(
 
 
 def test_a_drop_that_is_repeated_after_a_kill_loads_no_other_table(
-    namespace: GlueNamespace, database: str, glue: GlueServer, monkeypatch: pytest.MonkeyPatch
+    namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
     glue.add_tables(database, {f"t{number}": LANCE for number in range(250)})
     namespace.create_table({"id": [database, "gone"]}, pa.table({"x": [1]}))
-    monkeypatch.setattr(TableFolder, "delete", _interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        namespace.drop_table({"id": [database, "gone"]})
-    monkeypatch.undo()
+    with pytest.MonkeyPatch.context() as killed:
+        killed.setattr(TableFolder, "delete", _interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            namespace.drop_table({"id": [database, "gone"]})
     glue.calls.clear()
     location = namespace.drop_table({"id": [database, "gone"]}).location
     assert location
