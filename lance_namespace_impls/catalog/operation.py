@@ -12,7 +12,7 @@ from lance_namespace_client.errors import (
     error_for,
 )
 from lance_namespace_client.model import Model, RequestLike
-from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Operation
+from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Action, Operation
 
 from ..core.errors import first_line
 from ..core.identifiers import SHOWN_DELIMITER, parse_identifier, subject_of
@@ -31,6 +31,8 @@ class Implementation(Protocol):
     def capabilities(self) -> Capabilities: ...
 
     def check_identifier(self, operation: str, request: Any) -> None: ...
+
+    def listings_changed(self) -> None: ...
 
     def translate(self, error: Exception, what: str) -> LanceNamespaceError: ...
 
@@ -62,6 +64,7 @@ def operation(
     a `LanceNamespaceError` of a code that the operation has.
     """
     row = _BY_METHOD[method.__name__]
+    changes_listings = row.action is Action.MANAGE
 
     @functools.wraps(method)
     def call(self: Self_, request: Any = None, *args: Rest.args, **kwargs: Rest.kwargs) -> Response:
@@ -86,6 +89,8 @@ def operation(
                 f"pylance gave up: {first_line(error)}", subject=_subject(row, coerced)
             ) from error
         finally:
+            if changes_listings:
+                self.listings_changed()
             ANSWERS.reset(outer)
             SHOWN_DELIMITER.reset(before)
 

@@ -44,6 +44,10 @@ class TableStorages(CatalogBase, abstract=True):
         self._session: Any = None
         self._kept_listings = KeptListings()
 
+    def listings_changed(self) -> None:
+        """Take no more pages off what was listed before a change made here."""
+        self._kept_listings.clear()
+
     def storage_of(self, entry: TableEntry) -> TableStorage:
         """Return location and storage options: the namespace's, with the table's own on top."""
         own = own_options(entry.properties)

@@ -138,6 +138,12 @@ class KeptListings:
             _, found = self._kept.get(id or "", (0.0, None))
         return found if found is not None else Listings(self._seconds)
 
+    def clear(self) -> None:
+        """Drop all: what was listed is no longer so."""
+        if self._kept:
+            with self._lock:
+                self._kept.clear()
+
     def keep(self, listings: Listings) -> str | None:
         """Keep the listings of a walk and return their number; None where there are none."""
         if not len(listings):
