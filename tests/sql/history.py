@@ -21,7 +21,11 @@ GROUPS, TABLES = 12, 4
 NEVER = 2**63
 # It had no effect, and may be tried again.
 NO_EFFECT = frozenset({14, 17, 21})
-State: TypeAlias = tuple[bool, bool]
+MISSING, LEFT, DECLARED, FILLED = range(4)
+"""What a name is: `LEFT` has gone, and data may be left that another drop deletes."""
+THERE = (DECLARED, FILLED)
+State: TypeAlias = tuple[int, int]
+KINDS = ("declare", "create", "deregister", "drop", "rename", "exists")
 
 
 @frozen(kw_only=True)
@@ -38,22 +42,32 @@ class Call:
     def outcomes(self, state: State) -> list[State]:
         """Return the states that the call can leave, if it happens in this one; none: it cannot."""
         here, there = state[self.name], state[1 - self.name]
+        is_here, is_taken = here in THERE, there in THERE
         right, after = {
-            "declare": (5 if here else 0, (True, there)),
-            "deregister": (0 if here else 4, (False, there)),
-            "rename": (4 if not here else 5 if there else 0, (False, True)),
-            "exists": (0 if here else 4, (here, there)),
+            "declare": (5 if is_here else 0, (DECLARED, there)),
+            "create": (5 if here == FILLED else 0, (FILLED, there)),
+            "deregister": (0 if is_here else 4, (MISSING, there)),
+            "drop": (4 if here == MISSING else 0, (LEFT if is_here else MISSING, there)),
+            "rename": (4 if not is_here else 5 if is_taken else 0, (MISSING, here)),
+            "exists": (0 if is_here else 4, (here, there)),
         }[self.kind]
-        changed: State = after if self.name == 0 else (after[1], after[0])
+        changed = self._ordered(*after)
+        # A create that is cut off, or whose entry another takes away, may leave it or have had it.
+        begun = [self._ordered(DECLARED, there)] if self.kind == "create" and not is_here else []
         if self.answer is None:
-            return [state] if right else [state, changed]
+            return [state] if right else [state, changed, *begun]
         if self.answer in NO_EFFECT:
-            return [state]
+            return [state, *begun]
         if self.kind == "rename" and self.answer == 5:
-            return [state] if there else []
+            return [state] if is_taken else []
+        if self.kind == "drop" and self.answer == 4:
+            return [] if is_here else [state]
         if self.answer != right:
             return []
         return [state] if right else [changed]
+
+    def _ordered(self, here: int, there: int) -> State:
+        return (here, there) if self.name == 0 else (there, here)
 
 
 def has_an_order(calls: Iterable[Call]) -> bool:
@@ -62,7 +76,7 @@ def has_an_order(calls: Iterable[Call]) -> bool:
     Each happened at one moment between its begin and its end.
     """
     ordered = sorted(calls, key=lambda call: call.begin)
-    stack: list[tuple[int, frozenset[int], State]] = [(0, frozenset(), (False, False))]
+    stack: list[tuple[int, frozenset[int], State]] = [(0, frozenset(), (MISSING, MISSING))]
     seen = set(stack)
     while stack:
         first, done, state = stack.pop()
@@ -95,11 +109,7 @@ def work(properties: Mapping[str, str], seed: int, log: str, seconds: float) -> 
         while time.monotonic() < until:
             number += 1
             commits = chance.random() < 0.25
-            kind = (
-                "commit"
-                if commits
-                else chance.choice(("declare", "deregister", "rename", "exists"))
-            )
+            kind = "commit" if commits else chance.choice(KINDS)
             call: dict[str, Any] = {"kind": kind, "name": chance.randrange(2)}
             call["group"] = chance.randrange(TABLES if commits else GROUPS)
             call["row"] = seed * 1_000_000 + number
@@ -125,6 +135,10 @@ def _called(catalog: SqlNamespace, call: Mapping[str, Any]) -> tuple[int, int | 
                 return 0, catalog.insert_into_table({"id": table}, rows).version
             case "declare":
                 catalog.declare_table({"id": [name]})
+            case "create":
+                catalog.create_table({"id": [name]}, pa.table({"row": [call["row"]]}))
+            case "drop":
+                catalog.drop_table({"id": [name]})
             case "deregister":
                 catalog.deregister_table({"id": [name]})
             case "rename":

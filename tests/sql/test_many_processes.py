@@ -71,6 +71,9 @@ def test_every_answer_fits_one_order(
             assert [each.version for each in found] == list(range(1, len(rows) + 1))
         answers = {each["answer"] for each in commits}
         assert 0 in answers and answers <= {0, 14, None}
+    calls = [call for calls in by_group.values() for call in calls]
+    killed = sum(call.answer is None for call in calls) + sum(c["answer"] is None for c in commits)
+    print(f"{len(calls)} calls on names, {len(commits)} commits, {killed} killed in a call")
 
 
 def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) -> list[Path]:
@@ -119,6 +122,10 @@ def a_call(kind: str, begin: int, end: int, answer: int | None, name: int = 0) -
             True,
         ),
         ([a_call("declare", 0, 1, 0), a_call("rename", 2, 3, 0), a_call("exists", 4, 5, 0)], False),
+        ([a_call("create", 0, 1, 0), a_call("create", 2, 3, 0)], False),
+        ([a_call("declare", 0, 1, 0), a_call("create", 2, 3, 0)], True),
+        ([a_call("create", 0, 1, 0), a_call("drop", 2, 3, 0), a_call("exists", 4, 5, 0)], False),
+        ([a_call("drop", 0, 1, 0)], False),
     ],
 )
 def test_the_check_tells_right_from_wrong(calls: list[Call], right: bool) -> None:
