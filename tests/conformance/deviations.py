@@ -56,7 +56,7 @@ def _call(step: Mapping[str, Any]) -> str:
 
 def _cell(text: str) -> str:
     text = re.sub(r"lnkit[0-9a-f]{8}", "x", " ".join(text.split()))
-    text = re.sub(r"(?<![\w.])(file:)?/{1,3}(?:tmp|root|home|work|var)/[^\s'\",;)]*", "/…/", text)
+    text = re.sub(r"(?<![\w.])(file:)?/{0,3}(?:tmp|root|home|work|var)/[^\s'\",;)]*", "/…/", text)
     text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
     return (
         text.replace("&", "&amp;").replace("<", "&lt;").replace("{", "&#123;").replace("|", "\\|")
