@@ -181,7 +181,7 @@ def test_overwrite_does_not_drop_what_was_added_meanwhile(
     run.write("a.csv", "n\n2\n")
     commit = ingest_module.commit
 
-    def late(*arguments: Any) -> int:
+    def late(*arguments: Any, **more: Any) -> int:
         run.lake.put("t", pa.table({"n": [99]}), mode="append")
         return commit(*arguments)
 

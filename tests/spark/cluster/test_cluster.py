@@ -89,7 +89,8 @@ def test_rows_are_exact_and_maintain_removes_what_is_left(
         (row,) = maintain(connect("dir", {"path": str(root)}), upkeep=upkeep)
         assert row.problem is None
         assert left_behind(root) == set()
-        assert not list((root / "t.lance/_transactions").glob("*/"))
+        # A folder without files is none in an object store.
+        assert not list((root / "t.lance/_transactions").glob("*/*"))
         assert lance.dataset(str(root / "t.lance")).count_rows() == rows
     ends = [line["ends"] for line in lines if "ends" in line]
     if scenario == "two-appends":
