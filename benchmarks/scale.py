@@ -395,10 +395,10 @@ def run_ls(report: Report, size: int) -> None:
 
 def first_line(lake: Path) -> float:
     """Return the milliseconds from the start of the command to its first line."""
-    command = [str(Path(sys.executable).with_name("lance-ns")), "--impl", "dir"]
+    command = [str(Path(sys.executable).with_name("lance-ns")), "ls", "--tables"]
     started = time.perf_counter()
     with subprocess.Popen(
-        [*command, "-p", f"path={lake}", "ls", "--tables"], stdout=subprocess.PIPE, text=True
+        [*command, "--impl", "dir", "-p", f"path={lake}"], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline()
