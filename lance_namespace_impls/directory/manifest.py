@@ -173,7 +173,7 @@ class Snapshot:
         size = FIRST_BATCH
         while index < end:
             until = min(index + size, end)
-            size = MAX_BATCH
+            size = min(size * 4, MAX_BATCH)  # a page reads few rows beyond its own
             types = self.table["object_type"].slice(index, until - index).to_pylist()
             for object_id, found in zip(self.ids[index:until], types, strict=True):
                 name = object_id[skip:]
