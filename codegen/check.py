@@ -72,6 +72,8 @@ RESERVED = frozenset(
         "Model",
         "Operation",
         "RequestLike",
+        "AsyncRestNamespace",
+        "AsyncRows",
         "RestNamespace",
         "Wire",
     }

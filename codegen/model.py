@@ -183,6 +183,15 @@ class Operation:
     def returns(self) -> str:
         return "pa.RecordBatchReader" if self.answer == "ARROW" else f"models.{self.response}"
 
+    @property
+    def async_arguments(self) -> str:
+        """What the asynchronous method takes after ``self``."""
+        return self.arguments.replace("ArrowData", "AsyncArrowData")
+
+    @property
+    def async_returns(self) -> str:
+        return "AsyncRows" if self.answer == "ARROW" else self.returns
+
 
 @define(kw_only=True)
 class ErrorKind:

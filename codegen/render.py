@@ -64,7 +64,7 @@ def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
     }
     for model in spec.models:
         out[f"models/{model.module}.py"] = fill("model.py.jinja", model=model)
-    for name in ("errors.py", "namespace.py", "operations.py", "rest.py"):
+    for name in ("errors.py", "namespace.py", "operations.py", "rest.py", "async_rest.py"):
         out[name] = fill(f"{name}.jinja")
     for folder, doc, exports in (
         (
@@ -99,6 +99,8 @@ def _exports(spec: Spec) -> list[tuple[str, str]]:
         ("Operation", "._operation"),
         ("RequestLike", ".model"),
         ("RestNamespace", ".rest"),
+        ("AsyncRestNamespace", ".async_rest"),
+        ("AsyncRows", ".async_rest"),
     ]
 
 

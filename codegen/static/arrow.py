@@ -170,8 +170,6 @@ class RowStream:
             raise self._fault from self.failure
 
     def _each(self, prepare: Any) -> Iterator[pa.RecordBatch]:
-        from .errors import InvalidInputError, LanceNamespaceError
-
         try:
             if self._first is not None:
                 yield self._first if prepare is None else prepare(self._first)
@@ -181,12 +179,25 @@ class RowStream:
                 self.rows += batch.num_rows
                 yield batch if prepare is None else prepare(batch)
         except Exception as error:
-            self.failure = error
-            if isinstance(error, LanceNamespaceError):
-                self._fault = error
+            fault = self.broken_off(error)
+            if fault is error:
                 raise
+            raise fault from error
+
+    def broken_off(self, error: Exception) -> LanceNamespaceError:
+        """Note why the rows broke off; return what `guarded` raises of it.
+
+        Args:
+            error: what their maker raised.
+        """
+        from .errors import InvalidInputError, LanceNamespaceError
+
+        self.failure = error
+        if isinstance(error, LanceNamespaceError):
+            self._fault = error
+        else:
             self._fault = InvalidInputError(f"the Arrow data cannot be read: {_line(error)}")
-            raise self._fault from error
+        return self._fault
 
 
 class _Chunks:

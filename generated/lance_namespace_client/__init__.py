@@ -33,6 +33,8 @@ _MODULES = {
     "AlterVirtualColumnEntry": ".models",
     "AnalyzeTableQueryPlanRequest": ".models",
     "AnalyzeTableQueryPlanResponse": ".models",
+    "AsyncRestNamespace": ".async_rest",
+    "AsyncRows": ".async_rest",
     "BatchCommitTablesRequest": ".models",
     "BatchCommitTablesResponse": ".models",
     "BatchCreateTableVersionsRequest": ".models",

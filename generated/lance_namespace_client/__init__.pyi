@@ -1,5 +1,6 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
 from ._operation import Operation
+from .async_rest import AsyncRestNamespace, AsyncRows
 from .errors import (
     ConcurrentModificationError,
     ErrorCode,
@@ -214,6 +215,8 @@ __all__ = [
     "AlterVirtualColumnEntry",
     "AnalyzeTableQueryPlanRequest",
     "AnalyzeTableQueryPlanResponse",
+    "AsyncRestNamespace",
+    "AsyncRows",
     "BatchCommitTablesRequest",
     "BatchCommitTablesResponse",
     "BatchCreateTableVersionsRequest",

@@ -1,34 +1,19 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
-"""How `RestNamespace` talks HTTP: routes, bodies, answers and failures."""
+"""How `RestNamespace` talks HTTP."""
 
 from __future__ import annotations
 
-import functools
-import io
-import json
-from collections.abc import Iterator, Mapping
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from urllib.parse import quote
 
 import httpx
 
-from . import errors
 from ._operation import Body, Operation
-from .errors import InternalError, InvalidInputError, LanceNamespaceError, ServiceUnavailableError
-from .identifiers import DEFAULT_DELIMITER, join_identifier
+from ._wire import HttpWire, failure, is_encoded, is_refused
 from .model import Model, RequestLike
-from .wire import (
-    HEADER_NAME,
-    HEADER_PREFIX,
-    HEADER_VALUE,
-    STREAM_TYPE,
-    path_segment,
-    retry_after_seconds,
-)
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from .arrow import ArrowData
 
 __all__ = ["Transport"]
@@ -37,28 +22,10 @@ Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
 
 
-class Transport:
-    """Sends operations over an ``httpx.Client``.
+class Transport(HttpWire):
+    """Sends operations over an ``httpx.Client``; the arguments are those of `HttpWire`."""
 
-    Args:
-        client: an ``httpx.Client`` that carries the timeouts and headers.
-        uri: the server's address, such as ``http://localhost:2333``.
-        delimiter: joins the levels of an identifier on a route.
-    """
-
-    def __init__(
-        self, client: httpx.Client, uri: str, *, delimiter: str = DEFAULT_DELIMITER
-    ) -> None:
-        if not delimiter:
-            raise InvalidInputError("the delimiter must not be empty")
-        self._client = client
-        self._uri = uri.rstrip("/")
-        self._delimiter = delimiter
-        self._delimiter_query = "delimiter=" + quote(delimiter, safe="")
-
-    def namespace_id(self) -> str:
-        """Return what tells this namespace from others: its kind and address."""
-        return f"{type(self).__name__} {self._uri}"
+    _client: httpx.Client
 
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
@@ -91,310 +58,15 @@ class Transport:
         rows: Iterator[bytes] | None,
     ) -> Response:
         stream = operation.answer is Body.ARROW
-        try:
-            http_request = self._build(operation, request, rows)
-            response = self._send(http_request, operation, stream)
-        except httpx.InvalidURL as error:
-            advice = "; set fewer or shorter properties" if "too long" in str(error) else ""
-            raise InvalidInputError(
-                f"{operation.name} cannot be sent to {self._uri!r}: {error}{advice}"
-            ) from error
-        except httpx.UnsupportedProtocol as error:
-            raise InvalidInputError(f"{self._uri!r} must start with http:// or https://") from error
-        except UnicodeEncodeError:
-            raise InvalidInputError(
-                f"{operation.name}: a name or value in the request is not valid Unicode text"
-            ) from None
-        except httpx.RequestError as error:
-            raise self._away(operation, error) from error
-        if response.status_code >= 400 or response.status_code in (301, 302, 303, 307, 308):
-            if stream:
-                self._read(response, operation)
+        with self._exchanging(operation):
+            response = self._send(self._build(operation, request, rows), operation, stream)
+            refused = is_refused(response)
+            if stream and refused:
+                with contextlib.closing(response):
+                    response.read()
+        if refused:
             raise failure(operation, response)
-        return self._answer(operation, request, response)
-
-    def _away(self, operation: Operation[Any, Any], error: Exception) -> LanceNamespaceError:
-        cause = " ".join(str(error).split()) or type(error).__name__
-        if isinstance(error, httpx.LocalProtocolError):
-            return InvalidInputError(f"{operation.name} cannot be sent over HTTP: {cause}")
-        if isinstance(error, httpx.DecodingError):
-            return InternalError(f"{operation.name}: {self._uri} answered unreadably: {cause}")
-        return ServiceUnavailableError(
-            f"{operation.name}: no answer from {self._uri} ({cause}); is the server running?"
-        )
-
-    def _read(self, response: httpx.Response, operation: Operation[Any, Any]) -> None:
-        try:
-            response.read()
-        except httpx.RequestError as error:
-            raise self._away(operation, error) from error
-        finally:
-            response.close()
-
-    def _build(
-        self, operation: Operation[Any, Any], request: Any, rows: Iterator[bytes] | None
-    ) -> httpx.Request:
-        sent = request.to_dict() if operation.query or operation.body is not Body.ARROW else {}
-        path, query = self._path(operation, request), self._query(operation, request, sent)
-        headers = _request_headers(request)
-        content: bytes | Iterator[bytes] | None = None
-        if rows is not None:
-            headers["Content-Type"] = STREAM_TYPE
-            content = rows
-        elif operation.body is Body.JSON:
-            headers["Content-Type"] = "application/json"
-            content = json.dumps(sent, separators=(",", ":"), ensure_ascii=False).encode()
-        elif operation.body_field is not None:
-            headers["Content-Type"] = "application/json"
-            content = json.dumps(sent.get(operation.body_field) or {}).encode()
-        return self._request(operation.http_method, f"{self._uri}{path}?{query}", headers, content)
-
-    def _path(self, operation: Operation[Any, Any], request: Any) -> str:
-        path = operation.path
-        for field in operation.path_fields:
-            value = getattr(request, field)
-            if field == "id":
-                value = join_identifier(value, self._delimiter)
-            elif not value:
-                raise InvalidInputError(f"{operation.name} needs {field}")
-            path = path.replace("{" + field + "}", path_segment(value))
-        return path
-
-    def _query(self, operation: Operation[Any, Any], request: Any, sent: dict[str, Any]) -> str:
-        query = self._delimiter_query
-        if "id" not in operation.path_fields and request.context and "delimiter" in request.context:
-            # It only shapes the names in the answer, which the caller may want otherwise.
-            query = "delimiter=" + quote(request.context["delimiter"], safe="")
-        for parameter in operation.query:
-            value = sent.get(parameter.field)
-            if value is not None:
-                for item in value if isinstance(value, list) else [value]:
-                    query += f"&{parameter.name}={quote(_query_text(item), safe='')}"
-            elif parameter.required:
-                raise InvalidInputError(f"{operation.name} needs {parameter.field}")
-        return query
-
-    def _request(
-        self,
-        method: str,
-        url: str,
-        headers: dict[str, str],
-        content: bytes | Iterator[bytes] | None,
-    ) -> httpx.Request:
-        """Build a request; ``httpx.Client.build_request`` takes twice as long for the same."""
-        merged = self._client.headers.copy()
-        merged.update(headers)
-        return httpx.Request(
-            method,
-            _url(url),
-            headers=merged,
-            cookies=self._client.cookies,
-            content=content,
-            extensions={"timeout": self._client.timeout.as_dict()},
-        )
-
-    def _answer(
-        self, operation: Operation[Request, Response], request: Request, response: httpx.Response
-    ) -> Response:
-        if operation.answer is Body.ARROW:
-            return cast("Response", _rows(response, self, operation))
-        context = {HEADER_PREFIX + name: value for name, value in response.headers.items()}
-        data: Any = {}
-        if operation.answer is not Body.NONE and response.content:
-            try:
-                data = json.loads(response.content)
-            except ValueError as error:
-                raise InternalError(
-                    f"{operation.name}: {self._uri} answered {response.status_code} "
-                    "with a body that is not JSON"
-                ) from error
-        if operation.answer is Body.FIELD:
-            data = {operation.answer_field: data}
-        response_type: Any = operation.response_type
-        try:
-            answer = response_type.from_dict(data)
-        except InvalidInputError as error:
-            raise InternalError(
-                f"{operation.name}: {self._uri} answered wrongly: {error}"
-            ) from error
-        answer.context = {**context, **(answer.context or {})}
-        return cast("Response", answer)
-
-
-@functools.lru_cache(maxsize=1024)
-def _url(text: str) -> httpx.URL:
-    """Parse a URL; programs ask for the same tables again and again."""
-    return httpx.URL(text)
-
-
-def _query_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return str(value)
-
-
-def _request_headers(request: Any) -> dict[str, str]:
-    headers: dict[str, str] = {}
-    for key, value in (request.context or {}).items():
-        if key.startswith(HEADER_PREFIX):
-            headers[key[len(HEADER_PREFIX) :]] = value
-    if request.identity is not None:
-        if request.identity.api_key:
-            headers["x-api-key"] = request.identity.api_key
-        if request.identity.auth_token:
-            _check_value("Authorization", request.identity.auth_token)
-            headers["Authorization"] = f"Bearer {request.identity.auth_token}"
-    for name, value in headers.items():
-        if HEADER_NAME.fullmatch(name) is None:
-            raise InvalidInputError(f"context entry 'header.{name}': that is not a header's name")
-        _check_value(name, value)
-    return headers
-
-
-def _check_value(name: str, value: str) -> None:
-    if HEADER_VALUE.fullmatch(value) is None:
-        # The value may be a secret; what a library says of it would show it.
-        raise InvalidInputError(
-            f"header {name!r}: the value holds more than printable ASCII, or has a blank at "
-            "its ends"
-        )
-
-
-def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNamespaceError:
-    """Read the protocol error out of an HTTP failure.
-
-    A body without a code of the protocol, say from a proxy, is given the code that its HTTP status
-    stands for.
-    """
-    body: Any = None
-    try:
-        body = json.loads(response.content)
-    except ValueError:
-        body = None
-    status = response.status_code
-    retry_after = retry_after_seconds(response.headers.get("Retry-After"))
-    if not isinstance(body, dict):
-        body = {}
-    code = body.get("code")
-    text, detail = _error_text(body)
-    known = type(code) is int and code in _CODES
-    if not known:
-        code = _CODE_FOR_STATUS.get(status, 18 if status >= 500 or status < 400 else 13)
-        if not text or "code" not in body:
-            text = _without_code(operation, response)
-    return errors.error_for(
-        code,
-        text or f"HTTP {status}",
-        status=status,
-        detail=detail,
-        instance=body.get("instance"),
-        retry_after=retry_after,
-    )
-
-
-_CODES = frozenset(map(int, errors.ErrorCode))
-# A path that a server does not know is an operation that it does not have.
-_CODE_FOR_STATUS = {
-    400: 13,
-    401: 16,
-    403: 15,
-    404: 0,
-    405: 0,
-    406: 0,
-    409: 14,
-    429: 21,
-    501: 0,
-    502: 17,
-    503: 17,
-    504: 17,
-}
-
-
-def _error_text(body: Mapping[str, Any]) -> tuple[str, str | None]:
-    """Return the message of an error body on one line, and the detail."""
-    text, detail = str(body.get("error") or body.get("detail") or ""), body.get("detail")
-    line, _, rest = text.strip().partition("\n")
-    return line.strip(), text if rest and detail is None else detail
-
-
-def _without_code(operation: Operation[Any, Any], response: httpx.Response) -> str:
-    status = response.status_code
-    hint = "; is this a Lance namespace server?"
-    if status == 413:
-        hint = "; that is more than it takes at once, send smaller parts"
-    elif status in (404, 405, 501):
-        hint = "; it does not have this operation, or is no Lance namespace server"
-    elif status >= 500 or status in (401, 403, 429):
-        hint = ""
-    # Without the query, which may hold storage options and so secrets.
-    url = response.request.url.copy_with(query=None)
-    return f"{operation.name}: {url} answered HTTP {status} without an error code{hint}"
-
-
-class _BodyFile(io.RawIOBase):
-    """The body of a streamed response as a file."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self._response = response
-        self._chunks = (
-            response.iter_raw()
-            if not response.headers.get("Content-Encoding")
-            else response.iter_bytes()
-        )
-        self._rest = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            chunk = next(self._chunks, None)
-            if chunk is None:
-                return 0
-            self._rest = memoryview(chunk)
-        count = min(len(buffer), len(self._rest))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        return count
-
-    def close(self) -> None:
-        if not self.closed:
-            self._response.close()
-        super().close()
-
-
-def _rows(
-    response: httpx.Response, transport: Transport, operation: Operation[Any, Any]
-) -> pa.RecordBatchReader:
-    import pyarrow as pa
-
-    from .arrow import read_file_stream
-
-    body = _BodyFile(response)
-    source = io.BufferedReader(body, 1 << 20)
-    try:
-        reader = read_file_stream(cast("Any", source))
-    except (pa.ArrowException, OSError) as error:
-        body.close()
-        raise InternalError(
-            f"{operation.name}: the answer is not an Arrow IPC file: {error}"
-        ) from error
-    except httpx.RequestError as error:
-        body.close()
-        raise transport._away(operation, error) from error
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        try:
-            yield from reader
-            while source.read(1 << 16):
-                pass  # the footer: a connection is used again only after the whole answer
-        except httpx.RequestError as error:
-            raise transport._away(operation, error) from error
-        except (pa.ArrowException, OSError) as error:
-            raise InternalError(f"{operation.name}: the answer was cut short: {error}") from error
-        finally:
-            body.close()
-
-    return pa.RecordBatchReader.from_batches(reader.schema, batches())
+        if not stream:
+            return self._answer(operation, request, response)
+        chunks = response.iter_bytes() if is_encoded(response) else response.iter_raw()
+        return cast("Response", self._rows(operation, chunks, response.close))

@@ -20,35 +20,20 @@ if TYPE_CHECKING:
     from .capabilities import Capabilities
     from .table import Table
 
-__all__ = ["Namespace"]
+__all__ = ["Configured", "Namespace", "page_request"]
 
 SHOWN = 20
 """Names of a kind that a notebook shows."""
 
 
-class Namespace(LanceNamespace):
-    """A namespace with typed properties: a context manager that pickles and iterates.
-
-    It pickles as its class and properties, and connects anew where it lands.
+class Configured:
+    """What is built of typed properties; it pickles as its class and properties.
 
     Args:
         config: the typed properties.
     """
 
     config_type: ClassVar[type[Config]] = Config
-
-    @property
-    def local_path(self) -> str | None:
-        """The path that all of the catalog is at; None where it is not plain files of this machine."""
-        return None
-
-    in_process: ClassVar[bool] = False
-    """Whether what it holds is in this process alone."""
-    page_sizes: ClassVar[tuple[int, ...]] = ()
-    """Names on the first pages of a walk, of which the last counts for all others; none where whoever
-    answers chooses."""
-    capabilities: Capabilities
-    """What the backend can do, or this connection of it."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
@@ -73,6 +58,35 @@ class Namespace(LanceNamespace):
         """Return what tells this namespace from others: its impl and its properties, without secrets."""
         shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
+
+    def __repr__(self) -> str:
+        return f"<{self.namespace_id()}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_reconnect, (type(self), self.properties))
+
+
+class Namespace(Configured, LanceNamespace):
+    """A namespace with typed properties: a context manager that pickles and iterates.
+
+    It pickles as its class and properties, and connects anew where it lands.
+
+    Args:
+        config: the typed properties.
+    """
+
+    @property
+    def local_path(self) -> str | None:
+        """The path that all of the catalog is at; None where it is not plain files of this machine."""
+        return None
+
+    in_process: ClassVar[bool] = False
+    """Whether what it holds is in this process alone."""
+    page_sizes: ClassVar[tuple[int, ...]] = ()
+    """Names on the first pages of a walk, of which the last counts for all others; none where whoever
+    answers chooses."""
+    capabilities: Capabilities
+    """What the backend can do, or this connection of it."""
 
     def _unsupported(self, operation: str) -> UnsupportedError:
         # Only what CatalogNamespace builds on has to declare them.
@@ -113,7 +127,7 @@ class Namespace(LanceNamespace):
         """
         yield from self._pages(
             lambda limit, token: _of_namespaces(
-                self.list_namespaces(_page_request(id, token, limit))
+                self.list_namespaces(page_request(id, token, limit))
             ),
             page_size,
         )
@@ -138,7 +152,7 @@ class Namespace(LanceNamespace):
         declared = {"include_declared": include_declared}
         yield from self._pages(
             lambda limit, token: _of_tables(
-                self.list_tables({**_page_request(id, token, limit), **declared})
+                self.list_tables({**page_request(id, token, limit), **declared})
             ),
             page_size,
         )
@@ -215,9 +229,6 @@ class Namespace(LanceNamespace):
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-    def __repr__(self) -> str:
-        return f"<{self.namespace_id()}>"
-
     def _repr_html_(self) -> str:
         """Return what the root holds as HTML, for notebooks; at most `SHOWN` names of a kind."""
         from .html import as_html
@@ -226,11 +237,8 @@ class Namespace(LanceNamespace):
         rows += [["table", name] for name in islice(self.iter_tables(), SHOWN)]
         return as_html(["kind", "name"], rows, self.namespace_id())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_reconnect, (type(self), self.properties))
 
-
-def _reconnect(cls: type[Namespace], properties: dict[str, str]) -> Namespace:
+def _reconnect(cls: type[Configured], properties: dict[str, str]) -> Configured:
     return cls.from_properties(properties)
 
 
@@ -242,5 +250,5 @@ def _of_tables(page: ListTablesResponse) -> tuple[Sequence[str], str | None]:
     return page.tables, page.page_token
 
 
-def _page_request(id: Sequence[str] | None, token: str | None, limit: int | None) -> dict[str, Any]:
+def page_request(id: Sequence[str] | None, token: str | None, limit: int | None) -> dict[str, Any]:
     return {"id": list(parse_identifier(id)), "page_token": token, "limit": limit}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http.cookiejar import DefaultCookiePolicy
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -19,9 +19,21 @@ from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_s
 
 from .config import Config, option, prefix_option, timeout_option
 from .errors import first_line
+from .lanes import Lanes
 from .upstream import upstream_call
 
-__all__ = ["HttpConfig", "Retries", "check_uri", "new_client", "send"]
+__all__ = [
+    "HttpConfig",
+    "Retries",
+    "check_uri",
+    "new_async_client",
+    "new_client",
+    "send",
+    "send_async",
+]
+
+T = TypeVar("T")
+Client = TypeVar("Client", httpx.Client, httpx.AsyncClient)
 
 METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 # The request cannot have reached the server.
@@ -156,27 +168,60 @@ def new_client(
     Raises:
         InvalidInputError: code 13, a certificate cannot be read or the proxy is not an address.
     """
-    sent = httpx.Headers(headers)
-    if config.auth_token is not None:
-        sent["Authorization"] = f"Bearer {config.auth_token}"
-    sent.update(config.headers)
+    transport = _transport(httpx.HTTPTransport, config, uri, _tls(config, uri))
+    return _with_rules(httpx.Client, _WholeAnswers(transport, config.impl), config, headers)
+
+
+def new_async_client(
+    config: HttpConfig, uri: str, headers: Mapping[str, str] | None = None
+) -> httpx.AsyncClient:
+    """Build the asynchronous client of one server; arguments and errors are those of `new_client`."""
+    tls = _tls(config, uri)
+    lanes = Lanes(
+        lambda: _transport(httpx.AsyncHTTPTransport, config, uri, tls, 1), config.max_connections
+    )
+    whole = _WholeAsyncAnswers(lanes, config.impl)
+    return _with_rules(httpx.AsyncClient, whole, config, headers)
+
+
+def _transport(
+    kind: Callable[..., T],
+    config: HttpConfig,
+    uri: str,
+    tls: ssl.SSLContext,
+    connections: int | None = None,
+) -> T:
     try:
-        transport = httpx.HTTPTransport(
-            verify=_tls(config, uri),
+        return kind(
+            verify=tls,
             proxy=config.proxy or _proxy_of_environment(uri),
-            limits=httpx.Limits(max_connections=config.max_connections),
+            limits=httpx.Limits(max_connections=connections or config.max_connections),
         )
     except (ValueError, httpx.InvalidURL, ImportError) as error:
         # The proxy's address may hold a password, and the library's message the address.
         raise InvalidInputError(
             f"{config.impl}: property 'proxy' is not the URL of a proxy ({type(error).__name__})"
         ) from None
-    client = httpx.Client(
-        transport=RetryTransport(_WholeAnswers(transport, config.impl), Retry(total=0)),
-        headers=sent,
-        timeout=config.timeout(),
-        trust_env=False,
-    )
+
+
+def _with_rules(
+    kind: type[Client],
+    transport: httpx.BaseTransport | httpx.AsyncBaseTransport,
+    config: HttpConfig,
+    headers: Mapping[str, str] | None,
+) -> Client:
+    """Build a client whose calls are tried again, and that keeps nothing of one for the next."""
+    sent = httpx.Headers(headers)
+    if config.auth_token is not None:
+        sent["Authorization"] = f"Bearer {config.auth_token}"
+    sent.update(config.headers)
+    options: Any = {
+        "transport": RetryTransport(transport, Retry(total=0)),
+        "headers": sent,
+        "timeout": config.timeout(),
+        "trust_env": False,
+    }
+    client = kind(**options)
     # Calls of many callers go over one client: a cookie for one must not go with another's call.
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
     return client
@@ -241,6 +286,30 @@ class _WholeAnswers(httpx.BaseTransport):
         self._transport.close()
 
 
+class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
+    """Does what `_WholeAnswers` does, asynchronously."""
+
+    def __init__(self, transport: httpx.AsyncBaseTransport, impl: str) -> None:
+        self._transport = transport
+        self._impl = impl
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        with upstream_call(self._impl, request.method) as call:
+            request.headers.update(call.headers)
+            response = await self._transport.handle_async_request(request)
+            call.result = str(response.status_code)
+            if response.is_error or STREAMED not in request.extensions:
+                try:
+                    await response.aread()
+                except BaseException:
+                    await response.aclose()
+                    raise
+        return response
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+
 class _AskedToWaitLongerError(Exception):
     """The server wants a longer pause than this client makes; its answer is the result."""
 
@@ -253,11 +322,18 @@ class _Retry(Retry):
     """Never sends again earlier than the server asks."""
 
     def sleep(self, response: httpx.Response | Exception) -> None:
+        self._check_pause(response)
+        super().sleep(response)
+
+    async def asleep(self, response: httpx.Response | Exception) -> None:
+        self._check_pause(response)
+        await super().asleep(response)
+
+    def _check_pause(self, response: httpx.Response | Exception) -> None:
         if isinstance(response, httpx.Response):
             asked = retry_after_seconds(response.headers.get("Retry-After"))
             if asked is not None and asked > self.max_backoff_wait:
                 raise _AskedToWaitLongerError(response)
-        super().sleep(response)
 
 
 class _RetryUnsent(_Retry):
@@ -307,11 +383,27 @@ def send(
     Raises:
         httpx.RequestError: the last try had no answer, or one that was cut short.
     """
-    request.extensions["retry"] = retry
-    if stream:
-        request.extensions[STREAMED] = True
+    _mark(request, retry, stream)
     try:
         return client.send(request, stream=stream)
     except _AskedToWaitLongerError as error:
         error.response.request = request
         return error.response
+
+
+async def send_async(
+    client: httpx.AsyncClient, request: httpx.Request, retry: Retry, *, stream: bool = False
+) -> httpx.Response:
+    """Send a request as `send` does, with a client from `new_async_client`."""
+    _mark(request, retry, stream)
+    try:
+        return await client.send(request, stream=stream)
+    except _AskedToWaitLongerError as error:
+        error.response.request = request
+        return error.response
+
+
+def _mark(request: httpx.Request, retry: Retry, stream: bool) -> None:
+    request.extensions["retry"] = retry
+    if stream:
+        request.extensions[STREAMED] = True

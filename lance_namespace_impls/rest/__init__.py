@@ -3,6 +3,7 @@
 Source: the general specification, "Lance REST Namespace".
 """
 
+from .asynchronous import AsyncRestNamespace
 from .namespace import RestConfig, RestNamespace
 
-__all__ = ["RestConfig", "RestNamespace"]
+__all__ = ["AsyncRestNamespace", "RestConfig", "RestNamespace"]

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import logging
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import attrs
-
 from lance_namespace_client import rest
-from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.model import Model, RequestLike
-from lance_namespace_client.operations import Body
 
 from ..catalog.capabilities import Capabilities
 from ..catalog.namespace import Namespace
-from ..core.errors import scrub
-from ..core.http import Retries, new_client, send
-from ..core.identifiers import check_new_name
-from ..core.requests import secrets_in_request
+from ..core.http import new_client, send
+from .config import RestConfig
+from .rules import Rules
 
 if TYPE_CHECKING:
     import httpx
 
     from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.operations import Operation
-
-from .config import RestConfig
 
 __all__ = ["RestConfig", "RestNamespace"]
 
@@ -55,13 +47,10 @@ class RestNamespace(Namespace, rest.RestNamespace):
     capabilities = Capabilities(namespace_depth=None, cascade=True, rename_across=True)
 
     def __init__(self, config: RestConfig) -> None:
-        api_key = {"x-api-key": config.api_key} if config.api_key is not None else None
         Namespace.__init__(self, config)
-        rest.RestNamespace.__init__(
-            self, new_client(config, config.uri, api_key), config.uri, delimiter=config.delimiter
-        )
-        self._retries = Retries(config)
-        self._snake_case_modes = False
+        self._rules = Rules(config)
+        client = new_client(config, config.uri, self._rules.headers())
+        rest.RestNamespace.__init__(self, client, config.uri, delimiter=config.delimiter)
 
     def close(self) -> None:
         """Close the connections; a call after it is refused (code 13)."""
@@ -70,14 +59,7 @@ class RestNamespace(Namespace, rest.RestNamespace):
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
-        if self._client.is_closed:
-            raise InvalidInputError(f"{operation.name}: this namespace is closed; connect again")
-        if operation.body is Body.ARROW:
-            retry = self._retries.unsent
-        elif operation.repeatable:
-            retry = self._retries.repeatable
-        else:
-            retry = self._retries.unprocessed
+        retry = self._rules.retry(self._client, operation)
         return send(self._client, request, retry, stream=stream)
 
     def _exchange(
@@ -86,17 +68,21 @@ class RestNamespace(Namespace, rest.RestNamespace):
         request: Request,
         rows: Iterator[bytes] | None,
     ) -> Response:
-        check_new_name(request, self.config.delimiter)
-        try:
+        with self._rules.checked(request):
             return super()._exchange(operation, request, rows)
-        except LanceNamespaceError as error:
-            self._redact(error, request)
-            raise
 
     def _call(
         self, operation: Operation[Request, Response], request: Request | RequestLike | None
     ) -> Response:
-        return self._in_known_case(operation, request, super()._call)
+        first = self._rules.first_try(operation.request_type.coerce(request))
+        try:
+            return super()._call(operation, first)
+        except InvalidInputError as refused:
+            second = self._rules.second_try(first)
+            if second is None:
+                raise
+            with self._rules.second_result(refused):
+                return super()._call(operation, second)
 
     def _call_with_rows(
         self,
@@ -104,98 +90,19 @@ class RestNamespace(Namespace, rest.RestNamespace):
         request: Request | RequestLike,
         data: ArrowData,
     ) -> Response:
-        call = super()._call_with_rows
-        return self._in_known_case(
-            operation,
-            request,
-            lambda operation, request: call(operation, request, data),
-            may_repeat=_is_rereadable(data),
-        )
-
-    def _in_known_case(
-        self,
-        operation: Operation[Request, Response],
-        request: Request | RequestLike | None,
-        call: Callable[[Operation[Request, Response], Request], Response],
-        *,
-        may_repeat: bool = True,
-    ) -> Response:
-        """Call with a mode as the server writes it.
-
-        A server that refuses ``ExistOk`` is asked once more, for ``exist_ok``; where it takes that,
-        the next calls begin with it.
-        """
-        coerced = operation.request_type.coerce(request)
-        other = _in_snake_case(coerced)
-        if other is None:
-            return call(operation, coerced)
-        if self._snake_case_modes:
-            return call(operation, other)
+        first = self._rules.first_try(operation.request_type.coerce(request))
         try:
-            return call(operation, coerced)
+            return super()._call_with_rows(operation, first, data)
         except InvalidInputError as refused:
-            if not may_repeat:
+            second = self._rules.second_try(first, data)
+            if second is None:
                 raise
-            try:
-                answer = call(operation, other)
-            except LanceNamespaceError as error:
-                if isinstance(error, InvalidInputError):
-                    raise refused from None
-                self._snake_case_modes = error.status in (404, 409)
-                raise
-            self._snake_case_modes = True
-            return answer
-
-    def _redact(self, error: LanceNamespaceError, request: Any) -> None:
-        """Take secrets out of a failure, should the server repeat what it was sent."""
-        secrets = self.config.secrets() | secrets_in_request(request)
-        error.text = scrub(error.text, secrets)
-        error.subject = error.subject and scrub(error.subject, secrets)
-        error.args = (error.text,)
-        error.detail = error.detail and scrub(error.detail, secrets)
-        error.instance = error.instance and scrub(error.instance, secrets)
+            with self._rules.second_result(refused):
+                return super()._call_with_rows(operation, second, data)
 
     def _answer(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
         answer = super()._answer(operation, request, response)
-        if self.config.storage and hasattr(answer, "storage_options"):
-            answer.storage_options = {**self.config.storage, **(answer.storage_options or {})}
+        self._rules.with_storage(answer)
         return answer
-
-
-def _in_snake_case(request: Request) -> Request | None:
-    """Return the request with its mode in snake case; None where that is the mode given."""
-    mode = getattr(request, "mode", None)
-    if not isinstance(mode, str):
-        return None
-    written = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", mode).lower()
-    if written == mode.lower():
-        return None
-    model: Any = request
-    changed: Request = attrs.evolve(model, mode=written)
-    return changed
-
-
-def _is_rereadable(data: ArrowData) -> bool:
-    """Return whether rows can be sent twice."""
-    import pyarrow as pa
-
-    return isinstance(data, pa.Table | pa.RecordBatch | pa.Buffer | bytes | bytearray | memoryview)
-
-
-class _HideStorageOptions(logging.Filter):
-    """Keeps storage options out of the HTTP log; they are query parameters of CreateTable, as such or
-    among the properties."""
-
-    _VALUE = re.compile(r"\b((?:storage_options|properties)=)[^&\s'\")]+")
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        text = record.getMessage()
-        if self._VALUE.search(text):
-            record.msg, record.args = self._VALUE.sub(r"\1***", text), ()
-        return True
-
-
-for _name in ("httpx", "httpx_retries.transport"):
-    logging.getLogger(_name).addFilter(_HideStorageOptions())

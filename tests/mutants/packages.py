@@ -97,6 +97,8 @@ PACKAGES: dict[str, Package] = {
         ("generated/lance_namespace_client/model.py", "generated/lance_namespace_client/ipc.py",
          "generated/lance_namespace_client/wire.py", "generated/lance_namespace_client/arrow.py",
          "generated/lance_namespace_client/identifiers.py",
+         "generated/lance_namespace_client/_wire.py",
+         "generated/lance_namespace_client/_async_transport.py",
          "generated/lance_namespace_client/_transport.py"), 30,
         ("tests/property", "tests/rest", "tests/server/attacks/test_hostile_arrow.py",
          "tests/server/test_wire.py", "tests/interop"),

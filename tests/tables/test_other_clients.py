@@ -7,6 +7,8 @@ parse every answer.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import inspect
 import io
 import json
@@ -21,8 +23,10 @@ import pytest
 from lance_namespace_urllib3_client import api as urllib3_api
 from lance_namespace_urllib3_client import models as official
 
+from lance_namespace_client.arrow import file_chunks
+from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import OPERATIONS, Body
-from lance_namespace_impls import connect
+from lance_namespace_impls import AsyncRestNamespace, connect
 from lance_namespace_impls.server import serving
 
 Call = Callable[..., Any]
@@ -147,12 +151,41 @@ def urllib3_caller(uri: str) -> Call:
     return call
 
 
-@pytest.fixture(params=["pylance", "urllib3", "interop"])
+@contextlib.contextmanager
+def async_caller(uri: str) -> Iterator[Call]:
+    """Our own asynchronous client, a call at a time."""
+    client = AsyncRestNamespace.from_properties({"uri": uri})
+
+    async def awaited(name: str, request: dict[str, Any], *data: bytes) -> Any:
+        row = OPERATIONS[name]
+        answer = await getattr(client, row.method_name)(request, *data)
+        if row.answer is not Body.ARROW:
+            return getattr(answer, row.answer_field) if row.answer_field else answer
+        table = await answer.read_all()
+        return b"".join(file_chunks(table.to_reader()))
+
+    with asyncio.Runner() as runner:
+
+        def call(name: str, request: dict[str, Any], *data: bytes) -> Any:
+            try:
+                return runner.run(awaited(name, request, *data))
+            except LanceNamespaceError as error:
+                raise Refused(int(error.code), str(error)) from error
+
+        yield call
+        runner.run(client.aclose())
+
+
+@pytest.fixture(params=["pylance", "urllib3", "interop", "async"])
 def call(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Call]:
     if request.param == "interop":
         yield interop_client(str(tmp_path))
         return
     with connect("dir", {"path": str(tmp_path)}) as namespace, serving(namespace) as uri:
+        if request.param == "async":
+            with async_caller(uri) as caller:
+                yield caller
+            return
         yield {"pylance": rust_client, "urllib3": urllib3_caller}[request.param](uri)
 
 

@@ -1,0 +1,204 @@
+"""How `AsyncRestNamespace` talks HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
+
+import anyio.from_thread
+import anyio.to_thread
+import httpx
+
+from ._operation import Body, Operation
+from ._wire import HttpWire, failure, is_encoded, is_refused
+from .errors import InvalidInputError
+from .model import Model, RequestLike
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .arrow import ArrowData, RowStream
+
+    AsyncArrowData: TypeAlias = ArrowData | AsyncIterable[pa.RecordBatch]
+
+__all__ = ["AsyncArrowData", "AsyncRows", "AsyncTransport"]
+
+Request = TypeVar("Request", bound=Model)
+Response = TypeVar("Response")
+T = TypeVar("T")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AsyncArrowData":
+        return Any
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class AsyncTransport(HttpWire):
+    """Sends operations over an ``httpx.AsyncClient``; the arguments are those of `HttpWire`."""
+
+    _client: httpx.AsyncClient
+
+    async def _send(
+        self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
+    ) -> httpx.Response:
+        """Send a request once; a subclass may send it again where `operation` allows."""
+        return await self._client.send(request, stream=stream)
+
+    async def _call(
+        self, operation: Operation[Request, Response], request: Request | RequestLike | None
+    ) -> Response:
+        return await self._exchange(operation, operation.request_type.coerce(request), None)
+
+    async def _call_with_rows(
+        self,
+        operation: Operation[Request, Response],
+        request: Request | RequestLike,
+        data: AsyncArrowData,
+    ) -> Response:
+        coerced = operation.request_type.coerce(request)
+        rows, chunks = await _upload(data)
+        with rows.guarded(operation.name):
+            return await self._exchange(operation, coerced, chunks)
+
+    async def _exchange(
+        self,
+        operation: Operation[Request, Response],
+        request: Request,
+        rows: AsyncIterator[bytes] | None,
+    ) -> Response:
+        stream = operation.answer is Body.ARROW
+        with self._exchanging(operation):
+            response = await self._send(self._build(operation, request, rows), operation, stream)
+            refused = is_refused(response)
+            if stream and refused:
+                async with contextlib.aclosing(response):
+                    await response.aread()
+        if refused:
+            raise failure(operation, response)
+        if not stream:
+            return self._answer(operation, request, response)
+        return cast("Response", await AsyncRows._of(self, operation, response))
+
+
+class AsyncRows:
+    """Rows that come in from a server, a batch at a time: ``async for batch in rows``.
+
+    They are read to their end, or closed; ``async with`` closes them.
+    """
+
+    schema: pa.Schema
+    """Columns of the rows."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        # A thread of its own: those that wait for a server must not keep others from running.
+        self._limiter = anyio.CapacityLimiter(1)
+        self._batches: Iterator[pa.RecordBatch]
+
+    @classmethod
+    async def _of(
+        cls, wire: HttpWire, operation: Operation[Any, Any], response: httpx.Response
+    ) -> Self:
+        rows = cls(response)
+        chunks = response.aiter_bytes() if is_encoded(response) else response.aiter_raw()
+
+        def pulled() -> Iterator[bytes]:
+            while chunk := anyio.from_thread.run(anext, chunks, b""):
+                yield chunk
+
+        try:
+            reader = await rows._in_thread(lambda: wire._rows(operation, pulled(), lambda: None))
+        except BaseException:
+            await rows.aclose()
+            raise
+        rows.schema, rows._batches = reader.schema, iter(reader)
+        return rows
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> pa.RecordBatch:
+        try:
+            batch = await self._in_thread(lambda: next(self._batches, None))
+        except BaseException:
+            await self.aclose()
+            raise
+        if batch is None:
+            await self.aclose()
+            raise StopAsyncIteration
+        return batch
+
+    async def read_all(self) -> pa.Table:
+        """Return the rows that are left as a table."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches([batch async for batch in self], self.schema)
+
+    async def aclose(self) -> None:
+        """Close the connection where rows are left; closing again does nothing."""
+        with anyio.CancelScope(shield=True):
+            await self._response.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+async def _upload(data: AsyncArrowData) -> tuple[RowStream, AsyncIterator[bytes]]:
+    """Return rows, and the Arrow IPC stream that they become as it is read."""
+    from .arrow import RowStream, stream_chunks
+
+    if isinstance(data, AsyncIterable) and not hasattr(data, "__arrow_c_stream__"):
+        return await _upload_async(data)
+    rows = await anyio.to_thread.run_sync(RowStream.of, data)
+    chunks = stream_chunks(rows.reader())
+
+    async def sent() -> AsyncIterator[bytes]:
+        # Reading what the caller gave may wait for files or a database.
+        while (chunk := await anyio.to_thread.run_sync(next, chunks, None)) is not None:
+            yield chunk
+
+    return rows, sent()
+
+
+async def _upload_async(
+    data: AsyncIterable[pa.RecordBatch],
+) -> tuple[RowStream, AsyncIterator[bytes]]:
+    from .arrow import RowStream, stream_chunks
+
+    batches = aiter(data)
+    first = await anext(batches, None)
+    schema = getattr(data, "schema", None) or getattr(first, "schema", None)
+    if schema is None:
+        raise InvalidInputError("the rows have no batch and no schema, so no columns either")
+    # What `stream_chunks` reads next: it asks for one batch for each chunk after the first.
+    turn: list[pa.RecordBatch] = []
+
+    def taken() -> Iterator[pa.RecordBatch]:
+        while turn:
+            yield turn.pop()
+
+    rows = RowStream(schema, taken())
+    chunks = stream_chunks(rows.reader())
+
+    async def sent() -> AsyncIterator[bytes]:
+        yield next(chunks)
+        batch = first
+        while batch is not None:
+            turn.append(batch)
+            yield next(chunks)
+            try:
+                batch = await anext(batches, None)
+            except Exception as error:
+                raise rows.broken_off(error) from error
+        for rest in chunks:
+            yield rest
+
+    return rows, sent()

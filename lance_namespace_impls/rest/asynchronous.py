@@ -1,0 +1,156 @@
+"""The REST backend for asynchronous programs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from lance_namespace_client import async_rest
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.model import Model, RequestLike
+
+from ..catalog.namespace import Configured, page_request
+from ..core.http import new_async_client, send_async
+from .config import RestConfig
+from .rules import Rules
+
+if TYPE_CHECKING:
+    import httpx
+
+    from lance_namespace_client._async_transport import AsyncArrowData
+    from lance_namespace_client.operations import Operation
+
+__all__ = ["AsyncRestNamespace"]
+
+Request = TypeVar("Request", bound=Model)
+Response = TypeVar("Response")
+
+
+class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
+    """A namespace behind a REST server, whose operations are awaited.
+
+    Properties, retries and errors are those of `RestNamespace`. It is used from one event loop, of
+    asyncio.
+
+    Examples:
+        >>> async with AsyncRestNamespace.from_properties({"uri": uri}) as namespace:
+        ...     await namespace.describe_table({"id": ["db", "events"]})  # doctest: +SKIP
+
+    Source: the general specification, "Lance REST Namespace".
+    """
+
+    config_type = RestConfig
+    config: RestConfig
+
+    def __init__(self, config: RestConfig) -> None:
+        Configured.__init__(self, config)
+        self._rules = Rules(config)
+        client = new_async_client(config, config.uri, self._rules.headers())
+        async_rest.AsyncRestNamespace.__init__(self, client, config.uri, delimiter=config.delimiter)
+
+    async def aclose(self) -> None:
+        """Close the connections; a call after it is refused (code 13)."""
+        await self._client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def iter_namespaces(
+        self, id: Sequence[str] | None = None, *, page_size: int | None = None
+    ) -> AsyncIterator[str]:
+        """Walk the names of the child namespaces, page by page as they are asked for.
+
+        Args:
+            id: the parent; the root unless given.
+            page_size: names a page; the namespace chooses unless given.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        token: str | None = None
+        while True:
+            page = await self.list_namespaces(page_request(id, token, page_size))
+            for name in page.namespaces:
+                yield name
+            if not (token := page.page_token):
+                return
+
+    async def iter_tables(
+        self,
+        id: Sequence[str] | None = None,
+        *,
+        include_declared: bool = True,
+        page_size: int | None = None,
+    ) -> AsyncIterator[str]:
+        """Walk the names of the tables in a namespace, page by page as they are asked for.
+
+        Args:
+            id: the namespace; the root unless given.
+            include_declared: whether tables without data count.
+            page_size: names a page; the namespace chooses unless given.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        token: str | None = None
+        while True:
+            request = page_request(id, token, page_size)
+            page = await self.list_tables({**request, "include_declared": include_declared})
+            for name in page.tables:
+                yield name
+            if not (token := page.page_token):
+                return
+
+    async def _send(
+        self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
+    ) -> httpx.Response:
+        retry = self._rules.retry(self._client, operation)
+        return await send_async(self._client, request, retry, stream=stream)
+
+    async def _exchange(
+        self,
+        operation: Operation[Request, Response],
+        request: Request,
+        rows: AsyncIterator[bytes] | None,
+    ) -> Response:
+        with self._rules.checked(request):
+            return await super()._exchange(operation, request, rows)
+
+    async def _call(
+        self, operation: Operation[Request, Response], request: Request | RequestLike | None
+    ) -> Response:
+        first = self._rules.first_try(operation.request_type.coerce(request))
+        try:
+            return await super()._call(operation, first)
+        except InvalidInputError as refused:
+            second = self._rules.second_try(first)
+            if second is None:
+                raise
+            with self._rules.second_result(refused):
+                return await super()._call(operation, second)
+
+    async def _call_with_rows(
+        self,
+        operation: Operation[Request, Response],
+        request: Request | RequestLike,
+        data: AsyncArrowData,
+    ) -> Response:
+        first = self._rules.first_try(operation.request_type.coerce(request))
+        try:
+            return await super()._call_with_rows(operation, first, data)
+        except InvalidInputError as refused:
+            second = self._rules.second_try(first, data)
+            if second is None:
+                raise
+            with self._rules.second_result(refused):
+                return await super()._call_with_rows(operation, second, data)
+
+    def _answer(
+        self, operation: Operation[Request, Response], request: Request, response: httpx.Response
+    ) -> Response:
+        answer = super()._answer(operation, request, response)
+        self._rules.with_storage(answer)
+        return answer

@@ -1,0 +1,157 @@
+"""What the REST backend adds to the generated clients: configuration, retries, redacted errors."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_client.model import Model
+from lance_namespace_client.operations import Body
+
+from ..core.errors import scrub
+from ..core.http import Retries
+from ..core.identifiers import check_new_name
+from ..core.requests import secrets_in_request
+from .config import RestConfig
+
+if TYPE_CHECKING:
+    import httpx
+    from httpx_retries import Retry
+
+    from lance_namespace_client.arrow import ArrowData
+    from lance_namespace_client.operations import Operation
+
+__all__ = ["Rules"]
+
+Request = TypeVar("Request", bound=Model)
+
+
+class Rules:
+    """What is decided of a call before it is sent and after it came back.
+
+    Args:
+        config: the typed properties.
+    """
+
+    def __init__(self, config: RestConfig) -> None:
+        self._config = config
+        self._retries = Retries(config)
+        self._snake_case_modes = False
+
+    def headers(self) -> Mapping[str, str] | None:
+        """Return the headers of every request that only this backend has."""
+        key = self._config.api_key
+        return {"x-api-key": key} if key is not None else None
+
+    def retry(
+        self, client: httpx.Client | httpx.AsyncClient, operation: Operation[Any, Any]
+    ) -> Retry:
+        """Return when a request of an operation is sent again.
+
+        Raises:
+            InvalidInputError: code 13, the client is closed.
+        """
+        if client.is_closed:
+            raise InvalidInputError(f"{operation.name}: this namespace is closed; connect again")
+        if operation.body is Body.ARROW:
+            return self._retries.unsent
+        return self._retries.repeatable if operation.repeatable else self._retries.unprocessed
+
+    @contextmanager
+    def checked(self, request: Any) -> Iterator[None]:
+        """Refuse names that cannot be sent, and take secrets out of a failure.
+
+        A server may repeat what it was sent.
+        """
+        check_new_name(request, self._config.delimiter)
+        try:
+            yield
+        except LanceNamespaceError as error:
+            secrets = self._config.secrets() | secrets_in_request(request)
+            error.text = scrub(error.text, secrets)
+            error.subject = error.subject and scrub(error.subject, secrets)
+            error.args = (error.text,)
+            error.detail = error.detail and scrub(error.detail, secrets)
+            error.instance = error.instance and scrub(error.instance, secrets)
+            raise
+
+    def with_storage(self, answer: Any) -> None:
+        """Add the client's own storage options to an answer that has some."""
+        if self._config.storage and hasattr(answer, "storage_options"):
+            answer.storage_options = {**self._config.storage, **(answer.storage_options or {})}
+
+    def first_try(self, request: Request) -> Request:
+        """Return a request with its mode as the server is known to write it."""
+        other = _in_snake_case(request) if self._snake_case_modes else None
+        return request if other is None else other
+
+    def second_try(self, request: Request, data: ArrowData | None = None) -> Request | None:
+        """Return a request to send once more after code 13, for a server that writes modes in snake
+        case; None where there is none.
+
+        Args:
+            request: what was refused.
+            data: the rows that went with it.
+        """
+        if self._snake_case_modes or not (data is None or _is_rereadable(data)):
+            return None
+        return _in_snake_case(request)
+
+    @contextmanager
+    def second_result(self, refused: InvalidInputError) -> Iterator[None]:
+        """Learn from the second try which case the server takes.
+
+        Raises:
+            InvalidInputError: code 13, `refused`, since the case was not the reason.
+        """
+        try:
+            yield
+        except InvalidInputError:
+            raise refused from None
+        except LanceNamespaceError as error:
+            self._snake_case_modes = error.status in (404, 409)
+            raise
+        self._snake_case_modes = True
+
+
+def _in_snake_case(request: Request) -> Request | None:
+    """Return the request with its mode in snake case; None where that is the mode given."""
+    mode = getattr(request, "mode", None)
+    if not isinstance(mode, str):
+        return None
+    written = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", mode).lower()
+    if written == mode.lower():
+        return None
+    model: Any = request
+    changed: Request = attrs.evolve(model, mode=written)
+    return changed
+
+
+def _is_rereadable(data: ArrowData) -> bool:
+    """Return whether rows can be sent twice."""
+    import pyarrow as pa
+
+    return isinstance(data, pa.Table | pa.RecordBatch | pa.Buffer | bytes | bytearray | memoryview)
+
+
+class _HideStorageOptions(logging.Filter):
+    """Keeps storage options out of the HTTP log; they are query parameters of CreateTable, as such or
+    among the properties."""
+
+    _VALUE = re.compile(r"\b((?:storage_options|properties)=)[^&\s'\")]+")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if self._VALUE.search(text):
+            record.msg, record.args = self._VALUE.sub(r"\1***", text), ()
+        return True
+
+
+for _name in ("httpx", "httpx_retries.transport"):
+    logging.getLogger(_name).addFilter(_HideStorageOptions())

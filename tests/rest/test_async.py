@@ -1,0 +1,316 @@
+"""The asynchronous client: what it shares with the other, streams, faults and cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client import OPERATIONS, rest
+from lance_namespace_client.async_rest import AsyncRestNamespace as Generated
+from lance_namespace_client.errors import (
+    InternalError,
+    InvalidInputError,
+    ServiceUnavailableError,
+    TableNotFoundError,
+)
+from lance_namespace_client.operations import Body
+from lance_namespace_impls import AsyncRestNamespace, connect
+from lance_namespace_impls.server import serving
+from tests.servers.scripted import CUT, SILENT, Answer, scripted_server
+
+T = {"id": ["t"]}
+ROWS = pa.table({"id": range(10)})
+
+
+def opened(uri, **more):
+    return AsyncRestNamespace.from_properties({"uri": uri, **more})
+
+
+@pytest.fixture(scope="module")
+def script():
+    with scripted_server() as script:
+        yield script
+
+
+@pytest.fixture
+def lake(tmp_path):
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table(T, ROWS)
+        yield namespace
+
+
+@pytest.fixture
+def uri(lake):
+    with serving(lake) as uri:
+        yield uri
+
+
+@pytest.mark.parametrize("row", OPERATIONS.values(), ids=lambda row: row.name)
+def test_every_operation_is_awaited_and_takes_what_the_other_client_takes(row):
+    method = getattr(Generated, row.method_name)
+    other = getattr(rest.RestNamespace, row.method_name)
+    assert inspect.iscoroutinefunction(method)
+    ours, theirs = (inspect.signature(each) for each in (method, other))
+    assert list(ours.parameters) == list(theirs.parameters)
+    if row.answer is Body.ARROW:
+        assert ours.return_annotation == "AsyncRows"
+    else:
+        assert ours.return_annotation == theirs.return_annotation
+
+
+def test_it_pickles_and_hides_its_secrets(script):
+    first = opened(script.uri, auth_token="hunter2")
+    assert "hunter2" not in repr(first)
+    second = pickle.loads(pickle.dumps(first))
+    assert second.config == first.config
+
+
+def test_a_closed_one_says_so(uri):
+    async def main():
+        async with opened(uri) as namespace:
+            pass
+        await namespace.describe_table(T)
+
+    with pytest.raises(InvalidInputError, match="closed"):
+        asyncio.run(main())
+
+
+def test_a_proxy_that_is_none_is_refused_at_once():
+    with pytest.raises(InvalidInputError, match="proxy"):
+        opened("http://localhost", proxy="nonsense://user:hunter2@x")
+
+
+def test_more_calls_than_connections_at_once(uri):
+    async def main():
+        async with opened(uri, max_connections=4) as namespace:
+            return await asyncio.gather(*(namespace.count_table_rows(T) for _ in range(200)))
+
+    assert [answer.count for answer in asyncio.run(main())] == [10] * 200
+
+
+def test_names_are_walked_page_by_page(lake, uri):
+    for number in range(4):
+        lake.create_table({"id": [f"t{number}"]}, ROWS)
+
+    async def main():
+        async with opened(uri) as namespace:
+            tables = [name async for name in namespace.iter_tables(page_size=2)]
+            return tables, [name async for name in namespace.iter_namespaces()]
+
+    assert asyncio.run(main()) == (["t", "t0", "t1", "t2", "t3"], [])
+
+
+# --- rows
+
+
+async def batches(count, size=3, fail=None):
+    for number in range(count):
+        await asyncio.sleep(0)
+        yield pa.record_batch({"id": pa.array(range(number * size, (number + 1) * size))})
+    if fail is not None:
+        raise fail
+
+
+@pytest.mark.parametrize(
+    "made", [ROWS, ROWS.to_pylist(), ROWS.to_pandas()], ids=["arrow", "dicts", "pandas"]
+)
+def test_rows_go_up_in_every_form(uri, made):
+    async def main():
+        async with opened(uri) as namespace:
+            await namespace.create_table({"id": ["new"]}, made)
+            return await (await namespace.query_table({"id": ["new"], "k": 20})).read_all()
+
+    assert asyncio.run(main())["id"].to_pylist() == list(range(10))
+
+
+def test_rows_go_up_from_an_asynchronous_iterator_and_come_down_batch_by_batch(uri):
+    async def main():
+        async with opened(uri) as namespace:
+            await namespace.create_table({"id": ["new"]}, batches(50))
+            found = await namespace.query_table({"id": ["new"], "k": 200})
+            assert found.schema.names == ["id"]
+            # What comes down goes up again without being held.
+            await namespace.create_table({"id": ["copy"]}, found)
+            async with await namespace.query_table({"id": ["copy"], "k": 200}) as copied:
+                return [value async for batch in copied for value in batch["id"].to_pylist()]
+
+    assert asyncio.run(main()) == list(range(150))
+
+
+def test_rows_without_a_batch_need_a_schema(uri):
+    async def main():
+        async with opened(uri) as namespace:
+            await namespace.create_table({"id": ["new"]}, batches(0))
+
+    with pytest.raises(InvalidInputError, match="no batch and no schema"):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_an_iterator_that_fails_changes_nothing(lake, uri, count):
+    async def main():
+        async with opened(uri) as namespace:
+            await namespace.insert_into_table(T, batches(count, fail=OSError("the source is gone")))
+
+    with pytest.raises(InvalidInputError, match="the source is gone"):
+        asyncio.run(main())
+    assert lake.count_table_rows(T).count == 10
+
+
+# --- faults
+
+
+def test_a_failure_is_the_class_of_its_code(uri):
+    async def main():
+        async with opened(uri) as namespace:
+            await namespace.query_table({"id": ["gone"], "k": 1})
+
+    with pytest.raises(TableNotFoundError, match="gone"):
+        asyncio.run(main())
+
+
+def test_a_read_is_sent_again_and_a_change_is_not(script):
+    async def main():
+        async with opened(script.uri, max_retry_wait="0.1") as namespace:
+            script.play(SILENT, CUT, Answer(200, {"tables": ["t"]}))
+            assert (await namespace.list_tables({})).tables == ["t"]
+            script.play(SILENT, Answer(200, {}))
+            await namespace.drop_table(T)
+
+    with pytest.raises(ServiceUnavailableError, match="DropTable: no answer"):
+        asyncio.run(main())
+    assert len(script.asked) == 1
+
+
+def test_a_longer_pause_than_allowed_is_the_answer(script):
+    async def main():
+        async with opened(script.uri, max_retry_wait="0.1") as namespace:
+            script.play(Answer(503, {"error": "busy", "code": 17}, ("Retry-After: 60",)))
+            await namespace.list_tables({})
+
+    with pytest.raises(ServiceUnavailableError, match="busy"):
+        asyncio.run(main())
+    assert len(script.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("keep", "error", "message"),
+    [
+        (3, InternalError, "not an Arrow IPC file"),
+        (-1200, ServiceUnavailableError, "no answer"),
+    ],
+)
+def test_rows_that_are_cut(script, keep, error, message):
+    from lance_namespace_client.arrow import file_chunks
+
+    whole = b"".join(file_chunks(pa.table({"id": range(100_000)}).to_reader(max_chunksize=1000)))
+
+    async def main():
+        async with opened(script.uri) as namespace:
+            answer = (
+                Answer(200, whole[:keep]) if keep > 0 else Answer(200, whole, cut=len(whole) + keep)
+            )
+            script.play(answer)
+            rows = await namespace.query_table({"id": ["t"], "k": 1})
+            await rows.read_all()
+
+    with pytest.raises(error, match=message):
+        asyncio.run(main())
+
+
+def test_modes_in_the_case_that_the_server_takes(script):
+    refusal = Answer(400, {"error": "unknown mode", "code": 13})
+    script.play(refusal, Answer(200, {}), Answer(200, {}))
+
+    async def main():
+        async with opened(script.uri) as namespace:
+            for _ in range(2):
+                await namespace.create_namespace({"id": ["n"], "mode": "ExistOk"})
+
+    asyncio.run(main())
+    assert [b"exist_ok" in asked.body for asked in script.asked] == [False, True, True]
+
+
+# --- cancellation
+
+
+async def silent_server(seen):
+    """Answer the first connection never, each later one with an empty list."""
+
+    async def answer(reader, writer):
+        seen.append("came")
+        first = len(seen) == 1
+        await reader.readuntil(b"\r\n\r\n")
+        if first:
+            seen.append(await reader.read())  # ends when the other side closes
+        else:
+            writer.write(b'HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n{"tables":[]}')
+            await writer.drain()
+        writer.close()
+
+    return await asyncio.start_server(answer, "127.0.0.1", 0)
+
+
+def test_a_cancelled_call_closes_its_connection_and_frees_its_place():
+    seen = []
+
+    async def main():
+        server = await silent_server(seen)
+        port = server.sockets[0].getsockname()[1]
+        async with server, opened(f"http://127.0.0.1:{port}", max_connections=1) as namespace:
+            task = asyncio.create_task(namespace.list_tables({}))
+            while not seen:
+                await asyncio.sleep(0.01)
+            waiting = asyncio.create_task(namespace.list_tables({}))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert (await waiting).tables == []
+            while b"" not in seen:  # the server saw the end of the first connection
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_a_call_waits_for_a_connection_no_longer_than_its_timeout():
+    seen = []
+
+    async def main():
+        server = await silent_server(seen)
+        port = server.sockets[0].getsockname()[1]
+        properties = {"max_connections": 1, "connect_timeout": 0.2, "max_retries": 0}
+        async with server, opened(f"http://127.0.0.1:{port}", **properties) as namespace:
+            task = asyncio.create_task(namespace.list_tables({}))
+            while not seen:
+                await asyncio.sleep(0.01)
+            with pytest.raises(ServiceUnavailableError, match="no connection became free"):
+                await namespace.list_tables({})
+            task.cancel()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_rows_that_are_left_free_their_connection(lake, uri):
+    lake.create_table({"id": ["big"]}, pa.table({"id": range(2_000_000)}))
+    request = {"id": ["big"], "k": 2_000_000}
+
+    async def main():
+        async with opened(uri, max_connections=1) as namespace:
+            async with await namespace.query_table(request) as rows:
+                await anext(rows)
+            assert (await namespace.count_table_rows(T)).count == 10
+            task = asyncio.create_task((await namespace.query_table(request)).read_all())
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert (await namespace.count_table_rows(T)).count == 10
+            # The rows of a call that goes on are whole.
+            assert (await (await namespace.query_table(request)).read_all()).num_rows == 2_000_000
+
+    asyncio.run(asyncio.wait_for(main(), 120))
