@@ -27,7 +27,7 @@ from lance_namespace import errors as official_errors
 from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
 from lance_namespace_client.operations import OPERATIONS, Body, Operation
 
-from .registry import connect, implementations
+from .registry import implementations, open_namespace
 
 __all__ = ["OfficialNamespace"]
 
@@ -55,7 +55,7 @@ class OfficialNamespace(lance_namespace.LanceNamespace):
     def __init__(self, **properties: str) -> None:
         self._properties = properties
         with _official_errors():
-            self._namespace = connect(self.impl, properties)
+            self._namespace = open_namespace(self.impl, properties)
 
     def namespace_id(self) -> str:
         """Return what tells this namespace from others: its impl and its properties, without secrets."""

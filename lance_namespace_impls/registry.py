@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lance_namespace_client.errors import InvalidInputError
 
 from .catalog.namespace import Namespace
 from .core.config import Config
+from .core.profiles import config_path, read_profile
+
+if TYPE_CHECKING:
+    from . import properties as typed
 
 __all__ = ["connect", "connect_config", "implementations", "register"]
 
@@ -53,6 +57,11 @@ def register(name: str, target: str) -> None:
     if target.count(":") != 1 or not all(target.split(":")):
         raise InvalidInputError(f"register {name!r}: {target!r} is not of the form 'module:Class'")
     _registered[name] = target
+
+
+def built_in() -> tuple[str, ...]:
+    """Return the names of the implementations of this package."""
+    return tuple(_BUILT_IN)
 
 
 def implementations() -> dict[str, str]:
@@ -97,19 +106,81 @@ def load(impl: str) -> type[Namespace]:
     return cls
 
 
-def connect(impl: str, properties: Mapping[str, Any] | None = None) -> Namespace:
+@overload
+def connect(
+    impl: Literal["dir"], properties: typed.DirectoryProperties | None = None
+) -> Namespace: ...
+@overload
+def connect(
+    impl: Literal["memory"], properties: typed.MemoryProperties | None = None
+) -> Namespace: ...
+@overload
+def connect(impl: Literal["rest"], properties: typed.RestProperties | None = None) -> Namespace: ...
+@overload
+def connect(impl: Literal["hive"], properties: typed.HiveProperties | None = None) -> Namespace: ...
+@overload
+def connect(
+    impl: Literal["hive2"], properties: typed.Hive2Properties | None = None
+) -> Namespace: ...
+@overload
+def connect(
+    impl: Literal["hive3"], properties: typed.Hive3Properties | None = None
+) -> Namespace: ...
+@overload
+def connect(impl: Literal["glue"], properties: typed.GlueProperties | None = None) -> Namespace: ...
+@overload
+def connect(impl: Literal["sql"], properties: typed.SqlProperties | None = None) -> Namespace: ...
+@overload
+def connect(
+    impl: Literal["unity"], properties: typed.UnityProperties | None = None
+) -> Namespace: ...
+@overload
+def connect(
+    impl: Literal["polaris"], properties: typed.PolarisProperties | None = None
+) -> Namespace: ...
+@overload
+def connect(
+    impl: Literal["iceberg"], properties: typed.IcebergProperties | None = None
+) -> Namespace: ...
+@overload
+def connect(*, profile: str) -> Namespace: ...
+@overload
+def connect(impl: str) -> Namespace: ...
+
+
+def connect(
+    impl: str | None = None,
+    properties: Mapping[str, Any] | None = None,
+    *,
+    profile: str | None = None,
+) -> Namespace:
     """Connect to a namespace.
+
+    For a type checker, the properties of a built-in implementation are the keys of a dict of its
+    own: one that is not known is an error there, too. Where the implementation is chosen at run time,
+    comes from elsewhere, or has a key with a name of one's own (``headers.*``), `connect_config` takes
+    any mapping.
 
     Args:
         impl: ``dir``, ``rest``, a registered name, or ``module:Class``.
-        properties: its properties, bare (``path``) or with the impl as prefix (``dir.path``).
+        properties: its properties, bare (``path``) or with the impl as prefix (``dir.path``); with a
+            profile they are added to it and win.
+        profile: a profile of the configuration file, in place of `impl`. The file is
+            ``~/.config/lance-ns/config.toml``, or what ``LANCE_NS_CONFIG`` names.
 
     Raises:
         InvalidInputError: code 13; the impl or a property is not known, a required one is
-            missing, or a value is of the wrong type.
+            missing, a value is of the wrong type, or there is no such profile.
     """
+    if impl is not None and profile is None:
+        return open_namespace(impl, properties or {})
+    return connect_config({**(properties or {}), "impl": impl, "profile": profile})
+
+
+def open_namespace(impl: str, properties: Mapping[str, Any]) -> Namespace:
+    """Connect as `connect` does, whatever the implementation."""
     cls = load(impl)
-    return cls.from_properties(properties or {}, sorted(_prefixes(properties or {}) - {impl}))
+    return cls.from_properties(properties, sorted(_prefixes(properties) - {impl}))
 
 
 def secrets_among(impl: str, properties: Mapping[str, Any]) -> frozenset[str]:
@@ -137,13 +208,36 @@ def _prefixes(properties: Mapping[str, Any]) -> set[str]:
 def connect_config(config: Mapping[str, Any]) -> Namespace:
     """Connect with one flat configuration that names the implementation under ``impl``.
 
+    Args:
+        config: ``impl`` and its properties; or ``profile``, a profile of the configuration file, and
+            properties that are added to it and win.
+
     Examples:
         >>> connect_config({"impl": "dir", "dir.path": "/my/dir"})  # doctest: +SKIP
 
     Raises:
-        InvalidInputError: code 13, as `connect`; or there is no ``impl``.
+        InvalidInputError: code 13, as `connect`; or there is neither ``impl`` nor ``profile``.
     """
-    if not config.get("impl"):
+    return open_namespace(*resolved(config))
+
+
+def resolved(config: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the implementation and the properties that a configuration names, or its profile.
+
+    Raises:
+        InvalidInputError: code 13, as `connect_config`, but for the properties.
+    """
+    properties = dict(config)
+    profile, impl = properties.pop("profile", None), properties.pop("impl", None)
+    if profile and impl:
+        raise InvalidInputError("'impl' and 'profile' each name a namespace: give one of them")
+    if profile:
+        found = read_profile(config_path(), profile) or {}
+        properties = {**found, **properties}
+        impl = properties.pop("impl")
+    if not impl:
         known = ", ".join(sorted(implementations()))
-        raise InvalidInputError(f"the configuration has no 'impl'; it is one of {known}")
-    return connect(config["impl"], {key: value for key, value in config.items() if key != "impl"})
+        raise InvalidInputError(
+            f"the configuration has no 'impl'; it is one of {known}; or name a 'profile'"
+        )
+    return str(impl), properties

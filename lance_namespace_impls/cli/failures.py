@@ -17,6 +17,8 @@ import typer
 
 from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
 
+from ..core.profiles import ProfileError
+
 __all__ = [
     "MissingPackageError",
     "Report",
@@ -137,11 +139,13 @@ class Report:
             sys.stdout.flush()
         except (typer.Exit, typer.Abort):
             raise
-        except KeyboardInterrupt:
-            raise typer.Exit(Status.INTERRUPTED) from None
+        except KeyboardInterrupt as error:
+            raise self._exit(error, Status.INTERRUPTED, "interrupted") from None
         except BrokenPipeError:
             _let_go_of_output()
             raise typer.Exit(Status.BROKEN_PIPE) from None
+        except ProfileError as error:
+            raise self._exit(error, Status.USAGE, error.message) from error
         except LanceNamespaceError as error:
             raise self._exit(error, status_of(error.code), error.message, error.code) from error
         except MissingPackageError as error:
@@ -155,7 +159,7 @@ class Report:
             raise self._exit(error, Status.INTERNAL, message, ErrorCode.INTERNAL) from error
 
     def _exit(
-        self, error: Exception, status: Status, message: str, code: ErrorCode | None = None
+        self, error: BaseException, status: Status, message: str, code: ErrorCode | None = None
     ) -> typer.Exit:
         name = _name(code) if code is not None else None
         message = self._without_secrets(message)

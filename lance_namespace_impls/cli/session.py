@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..core.profiles import config_path, read_profile
 from .failures import Report, UsageError
 from .output import Output
-from .profiles import default_path, read_profile
 
 if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
@@ -127,14 +127,13 @@ class Session:
         Raises:
             InvalidInputError: code 13, as `lance_namespace_impls.connect`.
         """
-        from lance_namespace_impls import connect
-        from lance_namespace_impls.registry import secrets_among
+        from lance_namespace_impls.registry import open_namespace, secrets_among
 
         if ":" in self.impl and os.getcwd() not in sys.path:
             # As with `python -m`, what lies in the current folder is found; behind all else.
             sys.path.append(os.getcwd())
         self.report.secrets |= secrets_among(self.impl, self.properties)
-        namespace = connect(self.impl, self.properties)
+        namespace = open_namespace(self.impl, self.properties)
         self.report.secrets |= namespace.config.secrets()
         return namespace
 
@@ -225,7 +224,7 @@ def _open(
     chosen = choose(impl, profile, config) | key_values(property, "--property")
     name = chosen.pop("impl")
     return Session(
-        str(name), chosen, delimiter, Output(as_json=as_json), report, _config_path(config)
+        str(name), chosen, delimiter, Output(as_json=as_json), report, config_path(config)
     )
 
 
@@ -272,18 +271,18 @@ def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[s
     if profile is None and environment.get("LANCE_NS_IMPL"):
         return {"impl": environment["LANCE_NS_IMPL"]} | _environment_properties()
     named = config or environment.get("LANCE_NS_CONFIG")
-    path = _config_path(config)
+    if profile is None and environment.get("LANCE_NS_PROPERTIES"):
+        raise UsageError(
+            "LANCE_NS_PROPERTIES is set without LANCE_NS_IMPL: set both, or unset it and give "
+            "--impl NAME or --profile NAME"
+        )
+    path = config_path(config)
     found = read_profile(path, profile) if named or profile or path.exists() else None
     if found is None:
         raise NoNamespaceError(
             "no namespace is named: give --impl NAME or --profile NAME, or set LANCE_NS_IMPL"
         )
     return found
-
-
-def _config_path(config: Path | None) -> Path:
-    named = config or os.environ.get("LANCE_NS_CONFIG")
-    return Path(named) if named else default_path()
 
 
 def _environment_properties() -> dict[str, str]:

@@ -150,10 +150,10 @@ def url_target(
 
 def impl_target(impl: str, properties: Mapping[str, Any], redactor: Redactor) -> tuple[Target, str]:
     """Return the target of an implementation, and the expression that connects to it."""
-    from ..registry import connect, secrets_among
+    from ..registry import open_namespace, secrets_among
 
     redactor.learn(secrets_among(impl, properties))
-    namespace = connect(impl, properties)
+    namespace = open_namespace(impl, properties)
     redactor.learn(namespace.config.secrets())
     shown = redactor.value(dict(properties))
     return PythonTarget(namespace), f"connect({impl!r}, {shown!r})"

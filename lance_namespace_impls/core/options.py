@@ -15,6 +15,7 @@ from lance_namespace_client.errors import InvalidInputError
 
 __all__ = [
     "HIDDEN",
+    "KNOWN",
     "is_secret_option",
     "joined_options",
     "redact",
@@ -49,6 +50,8 @@ _HARMLESS = frozenset({
     "server_side_encryption", "skip_signature", "timeout", "unsigned_payload",
     "upload_concurrency", "use_opendal", "user_agent",
 })  # fmt: skip
+KNOWN = _DESTINATIONS | _HARMLESS
+"""Names of options, without the vendor's, that are known to hold no secret."""
 _VENDORS = re.compile(r"(?:aws_|azure_storage_|azure_|google_|gcs_|gs_|s3_(?!express))")
 _ANONYMOUS = frozenset({"skip_signature", "anonymous"})
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
@@ -62,7 +65,7 @@ def _name(key: str) -> str:
 
 def is_secret_option(key: str) -> bool:
     """Return whether an option's value must not be shown: it is not known to be harmless."""
-    return _name(key) not in _DESTINATIONS | _HARMLESS
+    return _name(key) not in KNOWN
 
 
 def redact(options: Mapping[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ from pyspark.sql.datasource import (
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
-from ..registry import connect_config, secrets_among
+from ..registry import connect_config, resolved, secrets_among
 from .failures import coded
 from .options import (
     choice,
@@ -161,7 +161,7 @@ def split_options(given: Mapping[str, str]) -> tuple[TableOptions, dict[str, str
     it is a property of the namespace.
 
     Raises:
-        InvalidInputError: code 13, there is no table or no impl, an option has a bad value, or a URI
+        InvalidInputError: code 13, there is no table, an option has a bad value, or a URI
             holds credentials.
     """
     for key, value in given.items():
@@ -301,7 +301,11 @@ class LanceNamespaceDataSource(DataSource):
             for key, value in self.options.items()
             if key.lower() != "impl" and option_name(TableOptions, key) is None
         }
-        secrets = secrets_among(self.options.get("impl", ""), properties)
+        impl = self.options.get("impl", "")
+        if not impl:
+            with suppress(InvalidInputError):  # it is raised where the namespace is connected to
+                impl, properties = resolved(properties)
+        secrets = secrets_among(impl, properties)
         return coded(f"{doing} {self.options.get('table') or self.options.get('path')}", secrets)
 
     def _target(self) -> Target:

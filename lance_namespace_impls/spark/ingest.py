@@ -25,7 +25,7 @@ from lance_namespace_client.errors import (
 
 from ..core.identifiers import parse_identifier
 from ..core.modes import parse_mode
-from ..registry import connect
+from ..registry import open_namespace
 from .agreement import agree
 from .failures import failure_answer, protocol_error, raise_failure
 from .files import FORMATS, FileInfo, Format, Piece, SourceFile, find_files
@@ -147,7 +147,7 @@ def import_files(
         TableSchemaValidationError: code 20, a file does not fit; the message names file and
             column.
     """
-    with connect(impl, properties) as namespace:
+    with open_namespace(impl, properties) as namespace:
         return import_into(
             _target(namespace, table),
             spark,
@@ -230,7 +230,7 @@ def preview_files(
 
     Arguments and errors are those of `import_files`.
     """
-    with connect(impl, properties) as namespace:
+    with open_namespace(impl, properties) as namespace:
         return preview_into(
             _target(namespace, table),
             sources=sources,

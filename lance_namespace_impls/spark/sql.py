@@ -18,7 +18,7 @@ from lance_namespace_client.errors import InvalidInputError
 
 from ..catalog.loopback import find_loopback_server
 from ..core.errors import first_line
-from ..registry import connect
+from ..registry import open_namespace
 from .extra import require_pyspark
 from .jars import lance_spark_jars
 
@@ -112,7 +112,7 @@ def sql_catalog(
     paths = [] if session is not None else list(map(str, jars or lance_spark_jars()))
     resources = ExitStack()
     try:
-        namespace = resources.enter_context(connect(impl, properties))
+        namespace = resources.enter_context(open_namespace(impl, properties or {}))
         server = resources.enter_context(serve(namespace, "spark"))
         given = _settings(name, namespace, server) | {
             f"spark.sql.catalog.{name}.{key}": value for key, value in (settings or {}).items()

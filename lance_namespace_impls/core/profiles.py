@@ -1,4 +1,4 @@
-"""The configuration file of ``lance-ns``: a TOML table for each profile.
+"""The configuration file: a TOML table for each profile, for the command line, Python and Spark.
 
 A profile holds ``impl`` and the properties of that implementation. ``${NAME}`` in a value is the
 environment variable of that name, so that no secret has to stand in the file.
@@ -13,18 +13,40 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .failures import UsageError
+from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["default_path", "read_profile"]
+__all__ = ["ProfileError", "config_path", "read_profile", "read_profiles"]
 
 DEFAULT_PROFILE = "default"
 VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-def default_path() -> Path:
-    """Return the place of the configuration file where none is named."""
+class ProfileError(InvalidInputError):
+    """The configuration file, or a profile in it, cannot be used (code 13)."""
+
+
+def config_path(named: str | os.PathLike[str] | None = None) -> Path:
+    """Return the place of the configuration file: the one named, else ``LANCE_NS_CONFIG``, else the
+    usual one of this user."""
+    named = named or os.environ.get("LANCE_NS_CONFIG")
+    if named:
+        return Path(named)
     base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
     return Path(base).expanduser() / "lance-ns" / "config.toml"
+
+
+def read_profiles(path: Path) -> dict[str, Any]:
+    """Return every profile of a configuration file as it stands there.
+
+    Raises:
+        ProfileError: code 13, the file cannot be read or is not TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ProfileError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ProfileError(f"{path} is not TOML: {error}") from error
 
 
 def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
@@ -38,27 +60,22 @@ def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
         the profile, or None where `name` is None and the file has no default profile.
 
     Raises:
-        UsageError: the file cannot be read, has no such profile, or the profile is no table, has
-            no ``impl``, or names an environment variable that is not set.
+        ProfileError: code 13; the file cannot be read, has no such profile, or the profile is no
+            table, has no ``impl``, or names an environment variable that is not set.
     """
-    try:
-        profiles = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not TOML: {error}") from error
+    profiles = read_profiles(path)
     profile = profiles.get(name or DEFAULT_PROFILE)
     if profile is None:
         if name is None:
             return None
         known = ", ".join(sorted(profiles)) or "none"
-        raise UsageError(f"{path} has no profile {name!r}; it has {known}")
+        raise ProfileError(f"{path} has no profile {name!r}; it has {known}")
     where = f"{path}: profile {name or DEFAULT_PROFILE!r}"
     if not isinstance(profile, Mapping):
-        raise UsageError(f"{where} must be a table, [{name or DEFAULT_PROFILE}]")
+        raise ProfileError(f"{where} must be a table, [{name or DEFAULT_PROFILE}]")
     flat = {key: _expand(value, f"{where}, {key}") for key, value in _flatten(profile).items()}
     if not flat.get("impl"):
-        raise UsageError(f'{where} has no impl; write impl = "dir" or another')
+        raise ProfileError(f'{where} has no impl; write impl = "dir" or another')
     return flat
 
 
@@ -80,7 +97,7 @@ def _expand(value: Any, where: str) -> Any:
     def variable(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in os.environ:
-            raise UsageError(f"{where}: the environment variable {name} is not set")
+            raise ProfileError(f"{where}: the environment variable {name} is not set")
         return os.environ[name]
 
     return VARIABLE.sub(variable, value)
