@@ -10,11 +10,25 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import alter, browse, catalogs, change, databases, generate, imports, jobs, look, serving
+from . import (
+    alter,
+    browse,
+    catalogs,
+    change,
+    databases,
+    generate,
+    imports,
+    jobs,
+    look,
+    serving,
+    settings,
+    statement,
+)
 from .conformance import conformance
 from .failures import Report, Status, one_line
+from .logs import GENERAL
 from .migrate import migrate
-from .session import with_output, with_served, with_session
+from .session import CONNECTION, with_output, with_served, with_session
 
 __all__ = ["app", "run"]
 
@@ -50,7 +64,26 @@ class Commands(TyperGroup):
         """Read the arguments before the command's name."""
         report = Report(as_json="--json" in args, debug="--debug" in args)
         with report.failures():
+            args = self._options_behind_command(args)
             return super().make_context(info_name, args, parent, obj=report, **extra)
+
+    def _options_behind_command(self, args: list[str]) -> list[str]:
+        """Return the arguments with options of every command, given before it, behind its name."""
+        flags = {
+            flag: option
+            for command in self.commands.values()
+            for option in command.params
+            if getattr(option, "rich_help_panel", None) in (CONNECTION, GENERAL)
+            for flag in option.opts
+        }
+        end = 0
+        while end < len(args) and (option := flags.get(args[end].partition("=")[0])):
+            end += 1 if "=" in args[end] or getattr(option, "is_flag", False) else 2
+        command = args[end : end + 1]
+        if not end or not command or command[0].startswith("-"):
+            return args
+        # Before what a command may take as it stands, behind a "--".
+        return [*command, *args[:end], *args[end + 1 :]]
 
     def invoke(self, ctx: Any) -> Any:
         """Read the command's arguments and run it."""
@@ -122,6 +155,12 @@ _add(
     "lance-ns query flights --where 'delay > 60' --limit 5 --impl dir -p path=/data/lance",
     "lance-ns query notes --vector '[0.1, 0.2]' --text 'red apple' --json --profile prod",
     "lance-ns query notes --vector id:'id = 42' --arrow near.arrow --profile prod",
+)
+_add(
+    statement.sql,
+    with_session,
+    "lance-ns sql 'SELECT carrier, avg(delay) FROM flights GROUP BY 1' --impl dir -p path=/data/lance",
+    "lance-ns sql 'SELECT * FROM sales.orders JOIN sales.items USING (id)' --csv --profile prod",
 )
 _add(
     look.stats,
@@ -293,6 +332,19 @@ _add(
     with_session,
     "lance-ns operations --impl dir -p path=/data/lance",
     "lance-ns operations --supported --profile prod",
+)
+_add(
+    settings.profiles,
+    with_output,
+    "lance-ns profiles list",
+    "lance-ns profiles add lake --impl dir -p path=/data/lance",
+    "lance-ns profiles add prod --impl rest -p uri=https://lance.example -p 'auth_token=${LANCE_TOKEN}'",
+    "lance-ns profiles test prod",
+)
+_add(
+    settings.config,
+    with_output,
+    "lance-ns config path",
 )
 _add(
     browse.backends,

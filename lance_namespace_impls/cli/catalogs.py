@@ -219,7 +219,7 @@ def sync(
         prune=prune,
     )
     check_output(output)
-    with session.connect() as source, other.connect() as target, progress("sync") as bar:
+    with session.connect() as source, other.connect(makes=True) as target, progress("sync") as bar:
         rows = run_sync(
             source,
             target,

@@ -82,7 +82,7 @@ def create(
 def _create_namespace(
     session: Session, identifier: Identifier, request: dict[str, Any], done: str
 ) -> None:
-    with session.connect() as namespace:
+    with session.connect(makes=True) as namespace:
         try:
             made = namespace.create_namespace(request)
         except (UnsupportedError, InvalidInputError) as error:
@@ -100,7 +100,7 @@ def _create_table(
     session: Session, identifier: Identifier, request: dict[str, Any], done: str, rows: RowFile
 ) -> None:
     name = session.written(identifier)
-    with session.connect() as namespace, progress(f"create {name}") as bar:
+    with session.connect(makes=True) as namespace, progress(f"create {name}") as bar:
         rows.on_rows = lambda read: bar.update(read, rows.total, f"{read:,} rows")
         try:
             made = namespace.create_table(request, rows.reader())
@@ -146,7 +146,7 @@ def declare(
     """Add a table without data to the catalog."""
     identifier = session.identifier(id)
     stored = key_values(properties, "--set") or None
-    with session.connect() as namespace:
+    with session.connect(makes=True) as namespace:
         made = namespace.declare_table(
             {"id": list(identifier), "location": location, "properties": stored}
         )

@@ -162,17 +162,17 @@ class Report:
         self, error: BaseException, status: Status, message: str, code: ErrorCode | None = None
     ) -> typer.Exit:
         name = _name(code) if code is not None else None
-        message = self._without_secrets(message)
+        message = self.without_secrets(message)
         if self.debug:
             shown = "".join(traceback.format_exception(error))
-            sys.stderr.write(self._without_secrets(shown))
+            sys.stderr.write(self.without_secrets(shown))
         if self.as_json:
             detail = getattr(error, "detail", None)
             document = {
                 "error": message,
                 "code": None if code is None else int(code),
                 "name": name,
-                "detail": detail and self._without_secrets(detail),
+                "detail": detail and self.without_secrets(detail),
                 "instance": getattr(error, "instance", None),
                 "status": int(status),
             }
@@ -187,7 +187,8 @@ class Report:
             _let_go_of_output()
         return typer.Exit(status)
 
-    def _without_secrets(self, text: str) -> str:
+    def without_secrets(self, text: str) -> str:
+        """Return a text with the run's secrets hidden."""
         for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text

@@ -88,7 +88,9 @@ def import_files(
     identifier = session.identifier(id)
     name = session.written(identifier)
     chosen = key_values(options, "--option")
-    with session.connect() as namespace:  # finds what is wrong with it before Spark starts
+    with session.connect(
+        makes=True
+    ) as namespace:  # finds what is wrong with it before Spark starts
         properties = namespace.properties
     if dry_run:
         with progress(f"look at {name}") as bar:

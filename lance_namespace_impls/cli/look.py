@@ -24,7 +24,19 @@ if TYPE_CHECKING:
     from ..catalog.search import Search
     from ..catalog.table import Table
 
-__all__ = ["count", "diff", "export", "head", "query", "schema", "stats", "versions"]
+__all__ = [
+    "Arrow",
+    "Csv",
+    "count",
+    "diff",
+    "export",
+    "head",
+    "query",
+    "schema",
+    "stats",
+    "versions",
+    "write_rows",
+]
 
 Id = Annotated[
     str, typer.Argument(metavar="ID", help="The table: its names, joined by the delimiter.")
@@ -65,7 +77,8 @@ def head(
     """Show some first rows of a table."""
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
-        _write(session, _selected(table.search().limit(rows), select), as_csv, None)
+        with _selected(table.search().limit(rows), select).to_reader() as reader:
+            write_rows(session, reader, as_csv, None)
 
 
 def schema(
@@ -153,7 +166,8 @@ def query(
             search = search.metric(metric)
         if offset is not None:
             search = search.offset(offset)
-        _write(session, _selected(search.limit(limit or 10), select), as_csv, arrow)
+        with _selected(search.limit(limit or 10), select).to_reader() as reader:
+            write_rows(session, reader, as_csv, arrow)
 
 
 def stats(session: Session, id: Id) -> None:
@@ -275,8 +289,8 @@ def export(
         total = table.count(where)
         search = _selected(table.search() if where is None else table.search().where(where), select)
         written = 0
-        with progress(f"export {session.written(table.id)}") as bar:
-            for written in _write_file(search, file, kind):
+        with search.to_reader() as reader, progress(f"export {session.written(table.id)}") as bar:
+            for written in _write_file(reader, file, kind):
                 bar.update(written, total, f"{written:,} rows")
     if session.output.as_json:
         session.output.document({"file": str(file), "rows": written})
@@ -367,29 +381,25 @@ def _vector_of_row(table: Table, condition: str, column: str | None) -> Any:
     return rows[names[0]][0].as_py()
 
 
-def _write(session: Session, search: Search, as_csv: bool, arrow: Path | None) -> None:
+def write_rows(
+    session: Session, reader: pa.RecordBatchReader, as_csv: bool, arrow: Path | None
+) -> None:
     """Write rows: to a file, as CSV, as JSON, or as a table for people."""
     if arrow is not None:
-        written = max(_write_file(search, arrow, FileFormat.ARROW), default=0)
+        written = max(_write_file(reader, arrow, FileFormat.ARROW), default=0)
         session.output.line(f"{written:,} rows written to {arrow}")
-        return
-    if as_csv:
-        with search.to_reader() as reader:
-            _write_csv(reader, sys.stdout.buffer)
-        return
-    with search.to_reader() as reader:
-        if session.output.as_json:
-            rows = (row for batch in reader for row in batch.to_pylist())
-            session.output.listing(
-                columns=list(reader.schema.names), rows=(_json(row) for row in rows)
-            )
-            return
-        cells = [
-            tuple(_cell(value) for value in row.values())
-            for batch in reader
-            for row in batch.to_pylist()
-        ]
+    elif as_csv:
+        _write_csv(reader, sys.stdout.buffer)
+    elif session.output.as_json:
+        rows = (row for batch in reader for row in batch.to_pylist())
+        session.output.listing(columns=list(reader.schema.names), rows=(_json(row) for row in rows))
+    else:
         names = reader.schema.names
+        cells = [
+            tuple(_cell(column[row].as_py()) for column in batch.columns)
+            for batch in reader
+            for row in range(batch.num_rows)
+        ]
         session.output.table(names, cells, nowrap=len(names))
 
 
@@ -436,20 +446,18 @@ def _file_format(file: Path) -> FileFormat:
     return endings[file.suffix]
 
 
-def _write_file(search: Search, file: Path, format: FileFormat) -> Iterator[int]:
+def _write_file(reader: pa.RecordBatchReader, file: Path, format: FileFormat) -> Iterator[int]:
     """Write rows to a file, and walk how many are written; a file that is not whole goes away."""
     import pyarrow as pa
 
     partial = file.with_name(f".{file.name}.partial")
     written = 0
     try:
-        with search.to_reader() as reader:
-            writer = _writer(partial, reader.schema, format)
-            with writer:
-                for batch in reader:
-                    writer.write_batch(batch)
-                    written += batch.num_rows
-                    yield written
+        with _writer(partial, reader.schema, format) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+                written += batch.num_rows
+                yield written
         partial.replace(file)
     except (pa.ArrowException, OSError) as error:
         raise UsageError(f"{file} cannot be written: {error}") from error

@@ -247,7 +247,7 @@ def serve(
         )
     if session.is_default:
         _create_catalog(session)
-    namespace = session.connect()
+    namespace = session.connect(makes=True)
 
     def announce(address: str) -> None:
         if session.output.as_json:

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lance_namespace_client.errors import NamespaceNotFoundError
+
 from ..core.profiles import config_path, read_profile
 from .failures import Report, UsageError
+from .logs import GENERAL, start_log
 from .output import Output
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from ..core.identifiers import Identifier
 
 __all__ = [
+    "CONNECTION",
     "ConfigFile",
     "Profile",
     "Properties",
@@ -36,7 +40,6 @@ __all__ = [
 ]
 
 CONNECTION = "Connection"
-GENERAL = "General"
 
 Impl = Annotated[
     str | None,
@@ -121,11 +124,15 @@ class Session:
     is_default: bool = False
     """Whether it is the one that a server starts with where none is named."""
 
-    def connect(self) -> Namespace:
+    def connect(self, *, makes: bool = False) -> Namespace:
         """Connect to the namespace; a context manager.
+
+        Args:
+            makes: whether the command makes the folder of a directory that is not there.
 
         Raises:
             InvalidInputError: code 13, as `lance_namespace_impls.connect`.
+            NamespaceNotFoundError: code 1, the folder is not there.
         """
         from lance_namespace_impls.registry import open_namespace, secrets_among
 
@@ -135,6 +142,11 @@ class Session:
         self.report.secrets |= secrets_among(self.impl, self.properties)
         namespace = open_namespace(self.impl, self.properties)
         self.report.secrets |= namespace.config.secrets()
+        path = namespace.local_path
+        if not makes and path is not None and not os.path.exists(path):
+            raise NamespaceNotFoundError(
+                f"path {path} is not there; lance-ns create, declare or import makes it"
+            )
         return namespace
 
     def identifier(self, text: str | None) -> Identifier:
@@ -294,20 +306,22 @@ def _environment_properties() -> dict[str, str]:
 
 
 def _with_options(command: Callable[..., None], build: Callable[..., Any]) -> Callable[..., None]:
-    """Append the options that `build` takes to the parameters of a command.
+    """Append the options that `build` and the log take to the parameters of a command.
 
     What `build` makes of the run's `Report` and their values is the command's first argument.
     """
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     shared = list(inspect.signature(build, eval_str=True).parameters.values())[1:]
+    logging = list(inspect.signature(start_log, eval_str=True).parameters.values())[1:]
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter("context", keyword, annotation=typer.Context),
-        *(parameter.replace(kind=keyword) for parameter in (*own, *shared)),
+        *(parameter.replace(kind=keyword) for parameter in (*own, *shared, *logging)),
     ]
 
     @functools.wraps(command)
     def run(*, context: typer.Context, **given: Any) -> None:
+        start_log(context.obj, **{each.name: given.pop(each.name) for each in logging})
         settings = {parameter.name: given.pop(parameter.name) for parameter in shared}
         command(build(context.obj, **settings), **given)
 

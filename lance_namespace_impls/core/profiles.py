@@ -15,7 +15,7 @@ from typing import Any
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["ProfileError", "config_path", "read_profile", "read_profiles"]
+__all__ = ["ProfileError", "config_path", "expanded", "read_profile", "read_profiles"]
 
 DEFAULT_PROFILE = "default"
 VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -73,7 +73,7 @@ def read_profile(path: Path, name: str | None) -> dict[str, Any] | None:
     where = f"{path}: profile {name or DEFAULT_PROFILE!r}"
     if not isinstance(profile, Mapping):
         raise ProfileError(f"{where} must be a table, [{name or DEFAULT_PROFILE}]")
-    flat = {key: _expand(value, f"{where}, {key}") for key, value in _flatten(profile).items()}
+    flat = expanded(_flatten(profile), where)
     if not flat.get("impl"):
         raise ProfileError(f'{where} has no impl; write impl = "dir" or another')
     return flat
@@ -88,6 +88,15 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[prefix + key] = value
     return flat
+
+
+def expanded(properties: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return properties with the environment variables in their values filled in.
+
+    Raises:
+        ProfileError: code 13, one is not set; the message begins with `where`.
+    """
+    return {key: _expand(value, f"{where}, {key}") for key, value in properties.items()}
 
 
 def _expand(value: Any, where: str) -> Any:

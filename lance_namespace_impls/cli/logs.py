@@ -1,0 +1,88 @@
+"""The log of a run: on stderr, as lines for people or as JSON."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .failures import Report, one_line
+
+if TYPE_CHECKING:
+    import logging
+
+__all__ = ["GENERAL", "Level", "start_log"]
+
+GENERAL = "General"
+
+
+class Level(StrEnum):
+    """From which level on the log is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Write on stderr what is done: --log-level info.",
+        rich_help_panel=GENERAL,
+    ),
+]
+LogLevel = Annotated[
+    Level | None,
+    typer.Option(
+        "--log-level",
+        metavar="LEVEL",
+        help="Write the log from this level on to stderr: debug, info, warning or error.",
+        rich_help_panel=GENERAL,
+    ),
+]
+LogJson = Annotated[
+    bool,
+    typer.Option("--log-json", help="The log as JSON, an object a line.", rich_help_panel=GENERAL),
+]
+
+
+def start_log(
+    report: Report,
+    *,
+    verbose: Verbose = False,
+    log_level: LogLevel = None,
+    log_json: LogJson = False,
+) -> None:
+    """Write the log of this run to stderr, where an option asks for it; secrets are taken out."""
+    level = log_level or (Level.INFO if verbose or log_json else None)
+    if level is None:
+        return
+    import logging
+    import sys
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_formatter(report, log_json))
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+
+
+def _formatter(report: Report, as_json: bool) -> logging.Formatter:
+    import json
+    import logging
+    from datetime import UTC, datetime
+
+    class Formatter(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+            message = report.without_secrets(record.getMessage())
+            if record.exc_info:
+                message += "\n" + report.without_secrets(self.formatException(record.exc_info))
+            if as_json:
+                line = {"time": time, "level": record.levelname.lower(), "logger": record.name}
+                return json.dumps({**line, "message": message})
+            return f"{time} {record.levelname.lower()} {record.name}: {one_line(message)}"
+
+    return Formatter()

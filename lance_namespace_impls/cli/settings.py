@@ -1,0 +1,160 @@
+"""The commands about the configuration file: profiles and config."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lance_namespace_client.errors import LanceNamespaceError
+
+from ..core.profiles import config_path, expanded, read_profile, read_profiles
+from .failures import Report, Status, UsageError, one_line
+from .output import Output, Styled
+from .session import ConfigFile, Impl, Properties, key_values
+
+__all__ = ["config", "profiles"]
+
+
+class Action(StrEnum):
+    """What to do with profiles."""
+
+    LIST = "list"
+    ADD = "add"
+    TEST = "test"
+
+
+def profiles(
+    output: Output,
+    action: Annotated[Action, typer.Argument(metavar="list|add|test", help="What to do.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The profile; test takes all without.")
+    ] = None,
+    impl: Impl = None,
+    property: Properties = None,
+    file: ConfigFile = None,
+) -> None:
+    """Show, add or try the profiles of the configuration file.
+
+    A property may hold ${NAME}, an environment variable, so that no secret stands in the file.
+    """
+    if action is not Action.ADD and (impl or property):
+        raise UsageError("--impl and --property are about a new profile: lance-ns profiles add")
+    path = config_path(file)
+    if action is Action.ADD:
+        _add(output, path, name, impl, key_values(property, "--property"))
+        return
+    known = read_profiles(path) if path.exists() or file else {}
+    if name is not None:
+        read_profile(path, name)  # says which profiles there are
+        known = {name: known[name]}
+    if action is Action.LIST:
+        _list(output, path, known)
+    elif not _test(output, path, list(known)):
+        raise typer.Exit(Status.NOT_DONE)
+
+
+class ConfigAction(StrEnum):
+    """What to tell of the configuration file."""
+
+    PATH = "path"
+
+
+def config(
+    output: Output,
+    action: Annotated[ConfigAction, typer.Argument(metavar="path", help="Show where it is.")],
+    file: ConfigFile = None,
+) -> None:
+    """Show where the configuration file is, whether it is there or not."""
+    path = config_path(file)
+    if output.as_json:
+        output.document({"path": str(path), "exists": path.exists()})
+    else:
+        output.line(str(path))
+
+
+def _list(output: Output, path: Path, known: dict[str, Any]) -> None:
+    rows = []
+    for name, profile in known.items():
+        impl = profile.get("impl", "") if isinstance(profile, dict) else ""
+        keys = sorted(set(profile) - {"impl"}) if isinstance(profile, dict) else []
+        rows.append((name, impl, ", ".join(keys)))
+    if output.as_json:
+        listed = [{"name": n, "impl": i, "properties": k.split(", ")} for n, i, k in rows]
+        output.document({"path": str(path), "profiles": listed})
+    elif rows:
+        output.table(("Profile", "Implementation", "Properties"), rows)
+
+
+def _add(
+    output: Output, path: Path, name: str | None, impl: str | None, given: dict[str, str]
+) -> None:
+    if name is None or impl is None:
+        raise UsageError("give the new profile's NAME, and its --impl")
+    if path.exists() and name in read_profiles(path):
+        raise UsageError(f"{path} has a profile {name!r} already: choose another name, or edit it")
+    from ..registry import load
+
+    # What cannot be meant is refused before it stands in the file.
+    load(impl).config_type.from_properties(expanded(given, f"profile {name!r}"))
+    # A JSON string is one of TOML, too; all but a bare key is quoted.
+    lines = [f"[{json.dumps(name)}]", f"impl = {json.dumps(impl)}"]
+    lines += [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in given.items()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        there = path.exists()
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "a") as sink:
+            sink.write(("\n" if there else "") + "\n".join(lines) + "\n")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+    if output.as_json:
+        output.document({"path": str(path), "profile": name})
+    else:
+        output.line(f"profile {name} added to {path}")
+
+
+def _test(output: Output, path: Path, names: list[str]) -> bool:
+    """List the root of each profile's namespace, and say how that went."""
+    results: list[dict[str, Any]] = []
+    for name in names:
+        begun = time.perf_counter()
+        problem = _problem(path, name)
+        taken = round(1000 * (time.perf_counter() - begun))
+        results.append({"name": name, "ok": problem is None, "error": problem, "millis": taken})
+    if output.as_json:
+        output.document({"profiles": results})
+    elif results:
+        output.table(
+            ("Profile", "Result"),
+            [
+                (
+                    each["name"],
+                    Styled(f"answers, {each['millis']} ms", "green")
+                    if each["ok"]
+                    else Styled(each["error"], "red"),
+                )
+                for each in results
+            ],
+        )
+    return all(each["ok"] for each in results)
+
+
+def _problem(path: Path, name: str) -> str | None:
+    """Return why a profile's namespace does not answer, without its secrets."""
+    from .session import Session
+
+    report = Report(as_json=False, debug=False)
+    try:
+        found = read_profile(path, name) or {}
+        impl = str(found.pop("impl"))
+        session = Session(impl, found, "$", Output(as_json=False), report, path)
+        with session.connect() as namespace:
+            namespace.list_namespaces({"limit": 1})
+    except LanceNamespaceError as error:
+        return report.without_secrets(one_line(error.message))
+    return None

@@ -1,0 +1,151 @@
+"""The command sql: one statement over the tables of a catalog, with duckdb."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lance_namespace_client.errors import (
+    ErrorCode,
+    InvalidInputError,
+    LanceNamespaceError,
+)
+
+from .failures import needs
+from .look import Arrow, Csv, write_rows
+from .session import Session
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from ..catalog.namespace import Namespace
+    from ..core.identifiers import Identifier
+
+__all__ = ["sql"]
+
+# Nothing outside the catalog is read or written, whatever the statement says.
+CLOSED = {
+    "temp_directory": "",
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+MOST_LEVELS = 3
+"""Levels of a name in duckdb: catalog, schema and table."""
+# Why a table's files may not be at hand where the catalog is behind a server.
+ELSEWHERE = frozenset(
+    {
+        ErrorCode.INVALID_INPUT,
+        ErrorCode.PERMISSION_DENIED,
+        ErrorCode.UNAUTHENTICATED,
+        ErrorCode.SERVICE_UNAVAILABLE,
+        ErrorCode.INTERNAL,
+        ErrorCode.TABLE_NOT_FOUND,
+    }
+)
+
+
+def sql(
+    session: Session,
+    statement: Annotated[
+        str,
+        typer.Argument(
+            metavar="STATEMENT",
+            help="A SELECT, as duckdb takes it. Tables have their names in the catalog: db.events, "
+            '"my table", or an ID as one name, "db$events".',
+        ),
+    ],
+    as_csv: Csv = False,
+    arrow: Arrow = None,
+) -> None:
+    """Ask the tables of the catalog in SQL; nothing is changed."""
+    with needs("sql", "duckdb"):
+        import duckdb
+    with session.connect() as namespace, duckdb.connect(":memory:") as engine:
+        try:
+            for number, path in enumerate(_tables(engine, statement)):
+                identifier = _identifier(session, path)
+                _offer(engine, f"_rows_{number}", path, _rows(namespace, identifier))
+            for name, value in CLOSED.items():
+                engine.execute(f"SET {name} = '{value}'")
+            write_rows(session, engine.sql(statement).to_arrow_reader(10_000), as_csv, arrow)
+        except duckdb.Error as error:
+            raise InvalidInputError(f"the statement fails: {_first_line(error)}") from error
+
+
+def _tables(engine: DuckDBPyConnection, statement: str) -> list[list[str]]:
+    """Return the names of the tables that a statement reads, each once.
+
+    Raises:
+        InvalidInputError: code 13, it is not one SELECT.
+    """
+    [(text,)] = engine.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()
+    tree = json.loads(text)
+    if tree.get("error"):
+        raise InvalidInputError(f"the statement is no SELECT: {tree.get('error_message')}")
+    if len(tree["statements"]) != 1:
+        raise InvalidInputError("give one statement at a time")
+    parts = list(_parts(tree))
+    inner = {key for part in parts for key in _names_within(part)}
+    paths = [part["qualified_name"]["path"] for part in parts if part.get("type") == "BASE_TABLE"]
+    return [
+        list(path)
+        for path in dict.fromkeys(map(tuple, paths))
+        if not (len(path) == 1 and path[0].lower() in inner)
+    ]
+
+
+def _parts(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+    for part in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(part, dict | list):
+            yield from _parts(part)
+
+
+def _names_within(part: dict[str, Any]) -> Iterator[str]:
+    """Walk the names that ``WITH`` gives."""
+    for entry in (part.get("cte_map") or {}).get("map", ()):
+        yield entry["key"].lower()
+
+
+def _identifier(session: Session, path: list[str]) -> Identifier:
+    return session.identifier(path[0]) if len(path) == 1 else tuple(path)
+
+
+def _rows(namespace: Namespace, identifier: Identifier) -> Any:
+    """Return the table as what duckdb reads only the wanted columns and rows of.
+
+    Where its files are only at the server's hand, all rows are asked for.
+    """
+    try:
+        return namespace.open_table(identifier)
+    except LanceNamespaceError as error:
+        if namespace.config.impl != "rest" or error.code not in ELSEWHERE:
+            raise
+    return namespace.table(identifier).search().to_arrow()
+
+
+def _offer(engine: DuckDBPyConnection, name: str, path: list[str], rows: Any) -> None:
+    """Let the statement find a table under its name."""
+    if len(path) > MOST_LEVELS:
+        raise InvalidInputError(
+            f"table {'.'.join(path)}: duckdb takes {MOST_LEVELS} levels; write its ID as one name, "
+            'such as "a$b$c$d"'
+        )
+    engine.register(name, rows)
+    quoted = ['"' + part.replace('"', '""') + '"' for part in path]
+    if len(path) == MOST_LEVELS:
+        engine.execute(f"ATTACH IF NOT EXISTS ':memory:' AS {quoted[0]}")
+    if len(path) > 1:
+        engine.execute(f"CREATE SCHEMA IF NOT EXISTS {'.'.join(quoted[:-1])}")
+    engine.execute(f"CREATE VIEW {'.'.join(quoted)} AS SELECT * FROM {name}")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
