@@ -14,6 +14,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from .completion import complete_id
 from .failures import UsageError
 from .output import Styled
 from .session import Session, key_values
@@ -25,7 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["branch", "cp", "index", "properties", "rename", "restore", "tag"]
 
 Id = Annotated[
-    str, typer.Argument(metavar="ID", help="The table: its names, joined by the delimiter.")
+    str,
+    typer.Argument(
+        metavar="ID",
+        autocompletion=complete_id,
+        help="The table: its names, joined by the delimiter.",
+    ),
 ]
 
 
@@ -82,7 +88,12 @@ def properties(
     action: Annotated[
         PropertiesAction, typer.Argument(metavar="get|set|unset", help="What to do.")
     ],
-    id: Annotated[str, typer.Argument(metavar="ID", help="A table, or else a namespace.")],
+    id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", autocompletion=complete_id, help="A table, or else a namespace."
+        ),
+    ],
     entries: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE | KEY]...", help="Pairs to set, keys to get or unset."),

@@ -17,6 +17,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.errors import scrub
+from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Output, Styled, begun
 from .session import Session
@@ -43,7 +44,10 @@ UNTOLD = Styled("?", "dim")
 def ls(
     session: Session,
     id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The namespace; the root unless given.")
+        str | None,
+        typer.Argument(
+            metavar="[ID]", autocompletion=complete_id, help="The namespace; the root unless given."
+        ),
     ] = None,
     tables: Annotated[bool, typer.Option("--tables", "-t", help="Only tables.")] = False,
     namespaces: Annotated[
@@ -138,7 +142,12 @@ def _all_tables(namespace: Namespace, delimiter: str, include_declared: bool) ->
 def describe(
     session: Session,
     id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="What to describe; the root unless given.")
+        str | None,
+        typer.Argument(
+            metavar="[ID]",
+            autocompletion=complete_id,
+            help="What to describe; the root unless given.",
+        ),
     ] = None,
     table: Annotated[bool, typer.Option("--table", help="It is a table.")] = False,
     namespace: Annotated[bool, typer.Option("--namespace", help="It is a namespace.")] = False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .completion import complete_id
 from .failures import Status, UsageError
 from .output import Cell, Styled, progress
 from .session import Session, key_values, other_session
@@ -21,7 +22,9 @@ __all__ = ["Saved", "State", "check_output", "inventory", "maintain", "save", "s
 Under = Annotated[
     str | None,
     typer.Argument(
-        metavar="[ID]", help="The namespace whose tables it is about; all unless given."
+        metavar="[ID]",
+        autocompletion=complete_id,
+        help="The namespace whose tables it is about; all unless given.",
     ),
 ]
 Tables = Annotated[

@@ -10,6 +10,7 @@ import typer
 
 from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 
+from .completion import complete_id
 from .failures import Status, UsageError
 from .output import progress
 from .rows import Format, RowFile, row_file
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["create", "declare", "drop"]
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="Its names, joined by the delimiter.")]
+Id = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", autocompletion=complete_id, help="Its names, joined by the delimiter."
+    ),
+]
 Properties = Annotated[
     list[str] | None,
     typer.Option(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from .completion import complete_id
 from .failures import needs
 from .output import Progress, progress
 from .session import Session, key_values
@@ -39,7 +40,12 @@ UseSpark = Annotated[
 
 def import_files(
     session: Session,
-    id: Annotated[str, typer.Argument(metavar="ID", help="The table, its names joined.")],
+    id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", autocompletion=complete_id, help="The table, its names joined."
+        ),
+    ],
     files: Annotated[
         list[str],
         typer.Argument(

@@ -12,6 +12,7 @@ import typer
 
 from lance_namespace_client.errors import TableSchemaValidationError
 
+from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Styled, progress
 from .session import Session
@@ -39,7 +40,12 @@ __all__ = [
 ]
 
 Id = Annotated[
-    str, typer.Argument(metavar="ID", help="The table: its names, joined by the delimiter.")
+    str,
+    typer.Argument(
+        metavar="ID",
+        autocompletion=complete_id,
+        help="The table: its names, joined by the delimiter.",
+    ),
 ]
 Version = Annotated[
     int | None,

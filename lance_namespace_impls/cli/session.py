@@ -17,6 +17,7 @@ import typer
 from lance_namespace_client.errors import NamespaceNotFoundError
 
 from ..core.profiles import config_path, read_profile
+from .completion import complete_impl, complete_profile
 from .failures import Report, UsageError
 from .logs import GENERAL, start_log
 from .output import Output
@@ -46,6 +47,7 @@ Impl = Annotated[
     typer.Option(
         "--impl",
         metavar="NAME",
+        autocompletion=complete_impl,
         help="Implementation: dir, rest or another (see lance-ns backends), or module:Class. "
         "[env: LANCE_NS_IMPL, with LANCE_NS_PROPERTIES='key=value …']",
         rich_help_panel=CONNECTION,
@@ -66,6 +68,7 @@ Profile = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME",
+        autocompletion=complete_profile,
         help="Profile of the configuration file; 'default' unless --impl is given. "
         "[env: LANCE_NS_PROFILE]",
         rich_help_panel=CONNECTION,

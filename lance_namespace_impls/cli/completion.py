@@ -1,0 +1,94 @@
+"""What the shell completes: implementations, profiles, and the names in a catalog."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from ..core.profiles import config_path, read_profiles
+
+__all__ = ["complete_id", "complete_impl", "complete_profile"]
+
+FRESH_SECONDS = 60
+"""Age up to which the names of a catalog are taken from the cache."""
+WAIT_SECONDS = 2
+"""How long a catalog is waited for."""
+MOST_NAMES = 500
+"""Names of a kind that are asked for."""
+
+
+def complete_impl(incomplete: str) -> list[str]:
+    """Return the implementations that begin so."""
+    from ..registry import implementations
+
+    return [name for name in sorted(implementations()) if name.startswith(incomplete)]
+
+
+def complete_profile(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the profiles that begin so."""
+    try:
+        known = read_profiles(config_path(ctx.params.get("config")))
+    except Exception:  # noqa: BLE001 - a message would stand within the line that is being typed
+        return []
+    return [name for name in known if name.startswith(incomplete)]
+
+
+def complete_id(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the namespaces and tables that begin so; a namespace goes on with the delimiter."""
+    delimiter = ctx.params.get("delimiter") or "$"
+    parent, found, _ = incomplete.rpartition(delimiter)
+    try:
+        names = _names(ctx.params, parent.split(delimiter) if found else [])
+    except Exception:  # noqa: BLE001 - as above
+        return []
+    prefix = parent + found
+    tables = [prefix + name for name in names["tables"]]
+    namespaces = [prefix + name + delimiter for name in names["namespaces"]]
+    return [name for name in (*namespaces, *tables) if name.startswith(incomplete)]
+
+
+def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]:
+    from .session import choose, key_values
+
+    chosen = choose(params.get("impl"), params.get("profile"), params.get("config"))
+    chosen |= key_values(params.get("property"), "--property")
+    key = hashlib.sha256(json.dumps([chosen, parent], sort_keys=True, default=str).encode())
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    cache = Path(base).expanduser() / "lance-ns" / f"{key.hexdigest()}.json"
+    kept: dict[str, Any] = json.loads(cache.read_text("utf-8")) if cache.exists() else {}
+    if kept and 0 <= time.time() - kept["time"] < FRESH_SECONDS:
+        return kept
+    asked: list[dict[str, list[str]]] = []
+    asking = threading.Thread(target=lambda: asked.append(_ask(chosen, parent)), daemon=True)
+    asking.start()
+    asking.join(WAIT_SECONDS)
+    if not asked:
+        return kept or {"namespaces": [], "tables": []}
+    _keep(cache, asked[0])
+    return asked[0]
+
+
+def _ask(chosen: dict[str, Any], parent: list[str]) -> dict[str, list[str]]:
+    from ..registry import connect_config
+
+    with connect_config(chosen) as namespace:
+        return {
+            "namespaces": list(islice(namespace.iter_namespaces(parent), MOST_NAMES)),
+            "tables": list(islice(namespace.iter_tables(parent), MOST_NAMES)),
+        }
+
+
+def _keep(cache: Path, names: dict[str, list[str]]) -> None:
+    cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    partial = cache.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps({"time": time.time(), **names}), "utf-8")
+    partial.replace(cache)
