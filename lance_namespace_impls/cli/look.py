@@ -101,7 +101,6 @@ def schema(
     session.output.table(
         ("Column", "Type", "Nullable"),
         [(name, Styled(kind, "cyan"), "yes" if yes else "no") for name, kind, yes in fields],
-        nowrap=3,
     )
 
 

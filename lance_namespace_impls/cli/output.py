@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .failures import needs, one_line
@@ -27,6 +28,8 @@ class Styled(NamedTuple):
 
 Cell: TypeAlias = str | Styled
 GAP = "  "
+LEAST_TEXT = 20
+"""Columns of a terminal that a cell of several words has at least."""
 
 
 class Output:
@@ -83,25 +86,48 @@ class Output:
     def table(
         self, headers: Sequence[str], rows: Sequence[Sequence[Cell]], *, nowrap: int = 1
     ) -> None:
-        """Write a table; on a narrow terminal cells are cut with an ellipsis, between words only.
+        """Write a table; where a terminal is too narrow for it, a row is a block of lines.
+
+        No word is broken and no column left out: cells of more than a word go on in the next line,
+        or are cut with an ellipsis.
 
         Args:
             headers: names of the columns.
             rows: the cells.
-            nowrap: how many columns, from the left, stay on one line on a narrow terminal.
+            nowrap: how many columns, from the left, stay on one line.
         """
         if self._console is None:
             _write_columns([headers, *rows])
+            return
+        least = [max(map(_least_width, column)) for column in zip(headers, *rows, strict=True)]
+        if sum(least) + len(GAP) + 3 * (len(least) - 1) > self._console.width:
+            self._blocks(headers, rows)
             return
         from rich import box
         from rich.table import Table
 
         table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False)
-        for number, header in enumerate(headers):
-            table.add_column(header, overflow="ellipsis", no_wrap=number < nowrap)
+        for number, (header, width) in enumerate(zip(headers, least, strict=True)):
+            fixed = number < nowrap
+            table.add_column(header, overflow="ellipsis", no_wrap=fixed, min_width=width)
         for row in rows:
             table.add_row(*(self._text(cell) for cell in row))
         self._console.print(table)
+
+    def _blocks(self, headers: Sequence[str], rows: Sequence[Sequence[Cell]]) -> None:
+        """Write each row as lines, one or more a cell."""
+        assert self._console is not None
+        label = max(map(len, headers))
+        room = max(self._console.width - label - len(GAP), LEAST_TEXT)
+        for number, row in enumerate(rows):
+            if number:
+                self.line()
+            for header, cell in zip(headers, row, strict=True):
+                style = cell.style if isinstance(cell, Styled) else ""
+                parts = wrap(_plain(cell), room, break_long_words=False, break_on_hyphens=False)
+                for line, part in enumerate(parts or [""]):
+                    name = "" if line else header
+                    self.line(Styled(name.ljust(label), "bold"), GAP, Styled(part, style))
 
     def _text(self, cell: Cell) -> Text:
         from rich.text import Text
@@ -112,6 +138,14 @@ class Output:
 def _plain(cell: Cell) -> str:
     text = cell.text if isinstance(cell, Styled) else cell
     return text if text.isprintable() else "".join(_escaped(c) for c in text)
+
+
+def _least_width(cell: Cell) -> int:
+    """Return how narrow a column may be for a cell: a word is whole, a text has some room."""
+    from rich.cells import cell_len
+
+    text = _plain(cell)
+    return max(min(cell_len(text), LEAST_TEXT), max(map(cell_len, text.split()), default=0))
 
 
 def _escaped(character: str) -> str:

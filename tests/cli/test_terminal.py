@@ -1,0 +1,105 @@
+"""A session of the command line on a terminal: widths, colours, and every example of the help.
+
+``LANCE_NS_SHOW=1 pytest -s tests/cli/test_terminal.py`` prints the session, to be looked at.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_impls import connect
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-ln-z]")
+LONG = "a_table_with_a_name_that_is_longer_than_a_narrow_terminal_is_wide"
+WORDS = "departure carrier minutes terminal delayed cancelled"
+SESSION = (
+    ("ls",),
+    ("describe", "flights", "--details"),
+    ("head", "flights"),
+    ("schema", "flights"),
+    ("stats", "flights"),
+    ("versions", "flights"),
+    ("sql", "SELECT carrier, avg(delay) AS mean FROM flights GROUP BY 1 ORDER BY 1"),
+    ("operations", "--supported"),
+    ("backends",),
+    ("ls", "--help"),
+    ("head", "gone"),
+)
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("terminal") / "lake"
+    rows = pa.table(
+        {
+            "carrier": ["AA", "UA", "AA"],
+            "delay": [1.5, None, 12.25],
+            "note": [WORDS, "", "züge 列車 🚆"],
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array([0.5] * 12, pa.float32()), 4),
+        }
+    )
+    with connect("dir", {"path": str(path)}) as namespace:
+        namespace.create_table({"id": ["flights"]}, rows)
+        namespace.create_table({"id": [LONG]}, rows)
+    return path
+
+
+def on_terminal(arguments: tuple[str, ...], columns: int, env: Mapping[str, str]) -> str:
+    """Run the command on a terminal of its own; return what it shows, stderr included."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    command = [sys.executable, "-m", "lance_namespace_kit", *arguments]
+    plain = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
+    process = subprocess.Popen(
+        command, stdin=slave, stdout=slave, stderr=slave, env={**plain, "TERM": "xterm", **env}
+    )
+    os.close(slave)
+    shown = b""
+    try:
+        while part := os.read(master, 1 << 16):
+            shown += part
+    except OSError:
+        pass  # EIO: the process let go of the terminal
+    finally:
+        os.close(master)
+        process.wait()
+    return shown.decode()
+
+
+@pytest.mark.parametrize("columns", [50, 80, 200])
+@pytest.mark.parametrize("colour", [True, False], ids=["colour", "plain"])
+def test_a_session(lake: Path, columns: int, colour: bool) -> None:
+    env = {"LANCE_NS_IMPL": "dir", "LANCE_NS_PROPERTIES": f"path={lake}"}
+    env |= {} if colour else {"NO_COLOR": "1"}
+    coloured = False
+    for arguments in SESSION:
+        shown = on_terminal(arguments, columns, env)
+        if os.environ.get("LANCE_NS_SHOW"):
+            print(f"\n$ lance-ns {' '.join(arguments)}   ({columns} columns)\n{shown}")
+        coloured |= bool(re.search(r"\x1b\[[0-9;]*3[0-9]m", shown))
+        assert not STEERING.search(shown), arguments
+        assert "Traceback" not in shown
+        lines = COLOUR.sub("", shown).splitlines()
+        if arguments[0] in ("head", "schema", "versions", "sql", "operations", "backends"):
+            assert max(len(line) for line in lines if ":" not in line) <= columns, arguments
+        if arguments == ("ls",):
+            assert any(LONG in line for line in lines), "a name is never cut"
+        if arguments == ("head", "flights"):
+            for name in ("carrier", "delay", "note", "vector", "minutes", "12.25"):
+                assert any(name in line for line in lines), "no column is left out"
+        if arguments[0] in ("operations", "backends", "schema"):
+            assert "…" not in shown, "no word is cut"
+    assert coloured is colour
