@@ -346,7 +346,7 @@ def operations(
 
     listed: set[str] = set()
     is_told = True
-    with session.connect() as namespace:
+    with session.connect(makes=True) as namespace:
         try:
             listed |= set(namespace.list_operations({}).operations)
         except UnsupportedError:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import threading
+import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ __all__ = ["complete_id", "complete_impl", "complete_profile"]
 
 FRESH_SECONDS = 60
 """Age up to which the names of a catalog are taken from the cache."""
-WAIT_SECONDS = 2
+WAIT_SECONDS = 3
 """How long a catalog is waited for."""
 MOST_NAMES = 500
 """Names of a kind that are asked for."""
@@ -67,14 +68,32 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
     kept: dict[str, Any] = json.loads(cache.read_text("utf-8")) if cache.exists() else {}
     if kept and 0 <= time.time() - kept["time"] < FRESH_SECONDS:
         return kept
-    asked: list[dict[str, list[str]]] = []
-    asking = threading.Thread(target=lambda: asked.append(_ask(chosen, parent)), daemon=True)
-    asking.start()
-    asking.join(WAIT_SECONDS)
-    if not asked:
+    try:
+        with _at_most(WAIT_SECONDS):
+            found = _ask(chosen, parent)
+    except TimeoutError:
         return kept or {"namespaces": [], "tables": []}
-    _keep(cache, asked[0])
-    return asked[0]
+    _keep(cache, found)
+    return found
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in what runs inside once so much time has passed.
+
+    A thread that is left behind would still be at work when the interpreter ends.
+    """
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _ask(chosen: dict[str, Any], parent: list[str]) -> dict[str, list[str]]:

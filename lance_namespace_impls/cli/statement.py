@@ -115,6 +115,11 @@ def _names_within(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _identifier(session: Session, path: list[str]) -> Identifier:
+    if len(path) > MOST_LEVELS:
+        raise InvalidInputError(
+            f"table {'.'.join(path)}: duckdb takes {MOST_LEVELS} levels; write its ID as one name, "
+            'such as "a$b$c$d"'
+        )
     return session.identifier(path[0]) if len(path) == 1 else tuple(path)
 
 
@@ -133,11 +138,6 @@ def _rows(namespace: Namespace, identifier: Identifier) -> Any:
 
 def _offer(engine: DuckDBPyConnection, name: str, path: list[str], rows: Any) -> None:
     """Let the statement find a table under its name."""
-    if len(path) > MOST_LEVELS:
-        raise InvalidInputError(
-            f"table {'.'.join(path)}: duckdb takes {MOST_LEVELS} levels; write its ID as one name, "
-            'such as "a$b$c$d"'
-        )
     engine.register(name, rows)
     quoted = ['"' + part.replace('"', '""') + '"' for part in path]
     if len(path) == MOST_LEVELS:

@@ -20,6 +20,7 @@ def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
+    (tmp_path / "lake").mkdir()
     return Lake("dir", path=str(tmp_path / "lake"))
 
 

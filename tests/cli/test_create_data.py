@@ -91,11 +91,13 @@ def test_what_cannot_be_read_makes_no_table(
     for command in (("create", "t", "--data"), ("import", "t")):
         told = lake(tmp_path / "lake", *command, str(tmp_path / name), "--json", status=5)
         assert said in json.loads(told.strip().splitlines()[-1])["error"]
+    (tmp_path / "lake").mkdir(exist_ok=True)
     assert json.loads(lake(tmp_path / "lake", "ls", "--json"))["tables"] == []
 
 
 def test_a_dry_run_shows_what_would_be_and_changes_nothing(tmp_path: Path) -> None:
     data, root = tmp_path / "a.csv", tmp_path / "lake"
+    root.mkdir()
     data.write_text(CSV)
     dry = ("import", "t", str(data), "--dry-run", "--option", "nulls=NULL,NA")
     shown = json.loads(lake(root, *dry, "--json"))

@@ -39,11 +39,13 @@ def test_default_profile(tmp_path: Path, lake: Lake) -> None:
     )
     assert run("ls", "-t").stdout == "t\n"
     assert json.loads(run("describe", "t", "--json").stdout)["storage_options"] == {"region": "eu"}
+    (tmp_path / "other").mkdir()
     assert Lake("dir", path=str(tmp_path / "other")).run("ls").stdout == ""
 
 
 def test_named_profile(tmp_path: Path, lake: Lake) -> None:
     lake.run("declare", "t")
+    (tmp_path / "other").mkdir()
     config = write_config(
         tmp_path / "ns.toml",
         f'[lake]\nimpl = "dir"\npath = "${{LAKE_HOME}}/lake"\n'

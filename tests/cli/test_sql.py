@@ -88,14 +88,9 @@ def test_nothing_else_is_read_or_written(flat: Lake, tmp_path: Path, statement: 
     (tmp_path / "data.csv").write_text("a\nhunter2\n")
     before = sorted(tmp_path.rglob("*"))
     text = statement.format(secret=tmp_path / "secret", folder=tmp_path)
-    results = [flat.run("sql", text, status=each) for each in _statuses(statement)]
-    assert "hunter2" not in "".join(result.output for result in results)
+    result = flat.run("sql", text, status=Status.INVALID)
+    assert "hunter2" not in result.output
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def _statuses(statement: str) -> list[int]:
-    # A file's name is a table's that the catalog does not have.
-    return [Status.NOT_FOUND if "FROM '" in statement else Status.INVALID]
 
 
 def test_a_table_that_is_not_there(flat: Lake) -> None:
@@ -104,7 +99,7 @@ def test_a_table_that_is_not_there(flat: Lake) -> None:
 
 def test_too_many_levels(deep: Lake) -> None:
     said = deep.error("sql", "SELECT 1 FROM a.b.c.d", status=Status.INVALID)
-    assert "write its ID as one name" in said or "3 levels" in said
+    assert "write its ID as one name" in said
 
 
 def test_rows_of_every_type(tmp_path: Path) -> None:
