@@ -260,7 +260,7 @@ _SqlProperties = TypedDict("_SqlProperties", {
     "sql.connect_timeout": Number, "connect_timeout_millis": Number,
     "sql.connect_timeout_millis": Number, "lock_timeout": Number, "sql.lock_timeout": Number,
     "lock_timeout_millis": Number, "sql.lock_timeout_millis": Number, "pool_size": Number,
-    "sql.pool_size": Number,
+    "sql.pool_size": Number, "transaction_days": Number, "sql.transaction_days": Number,
 }, total=False)
 
 

@@ -52,7 +52,7 @@ def import_tables(
     sources = read_mapping(mapping, session.delimiter)
     check_output(output)
     with (
-        session.connect() as namespace,
+        session.connect(makes=True) as namespace,
         progress("import") as bar,
         spark_when_asked(bar, f"lance-ns import-tables {mapping.name}", cores) as start,
     ):
