@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import anyio.from_thread
 import anyio.to_thread
@@ -18,21 +18,13 @@ from .model import Model, RequestLike
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .arrow import ArrowData, RowStream
+    from .arrow import AsyncArrowData, RowStream
 
-    AsyncArrowData: TypeAlias = ArrowData | AsyncIterable[pa.RecordBatch]
-
-__all__ = ["AsyncArrowData", "AsyncRows", "AsyncTransport"]
+__all__ = ["AsyncRows", "AsyncTransport"]
 
 Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
 T = TypeVar("T")
-
-
-def __getattr__(name: str) -> Any:
-    if name == "AsyncArrowData":
-        return Any
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class AsyncTransport(HttpWire):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     ArrowData: TypeAlias = (
         "pa.RecordBatchReader | pa.Table | pa.RecordBatch | bytes | BinaryIO | Any"
     )
+    AsyncArrowData: TypeAlias = ArrowData | AsyncIterable[pa.RecordBatch]
 
 __all__ = [
     "ArrowData",
+    "AsyncArrowData",
     "RowStream",
     "file_chunks",
     "read_file_stream",
@@ -31,7 +33,7 @@ FILE_MAGIC = b"ARROW1"
 
 
 def __getattr__(name: str) -> Any:
-    if name == "ArrowData":
+    if name in ("ArrowData", "AsyncArrowData"):
         return Any
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -10,7 +10,7 @@ from ._async_transport import AsyncRows, AsyncTransport
 
 if TYPE_CHECKING:
     from . import models
-    from ._async_transport import AsyncArrowData
+    from .arrow import AsyncArrowData
     from .model import RequestLike
 
 __all__ = ["AsyncRestNamespace", "AsyncRows"]

@@ -16,6 +16,7 @@ from typing import Any
 import typer
 
 from ..core.profiles import config_path, read_profiles
+from .choice import choose, key_values
 
 __all__ = ["complete_id", "complete_impl", "complete_profile"]
 
@@ -58,8 +59,6 @@ def complete_id(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]:
-    from .session import choose, key_values
-
     chosen = choose(params.get("impl"), params.get("profile"), params.get("config"))
     chosen |= key_values(params.get("property"), "--property")
     key = hashlib.sha256(json.dumps([chosen, parent], sort_keys=True, default=str).encode())

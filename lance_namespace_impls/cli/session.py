@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ import typer
 from lance_namespace_client.errors import NamespaceNotFoundError
 
 from ..core.profiles import config_path, read_profile
+from .choice import NoNamespaceError, choose, key_values
 from .completion import complete_impl, complete_profile
 from .failures import Report, UsageError
 from .logs import GENERAL, start_log
@@ -109,10 +109,6 @@ Debug = Annotated[
 ]
 
 
-class NoNamespaceError(UsageError):
-    """Neither the command line nor the environment nor a file names a namespace."""
-
-
 @dataclass(frozen=True)
 class Session:
     """The namespace that a command works on, and how it answers."""
@@ -167,25 +163,6 @@ class Session:
         from lance_namespace_impls.core.identifiers import format_identifier
 
         return format_identifier(identifier, self.delimiter)
-
-
-def key_values(pairs: list[str] | None, option: str) -> dict[str, str]:
-    """Take the values of an option that is given as ``KEY=VALUE``.
-
-    The value is never part of a message, since it may be a secret.
-
-    Raises:
-        UsageError: one has no ``=``, no key, or a key is given twice.
-    """
-    found: dict[str, str] = {}
-    for number, pair in enumerate(pairs or (), start=1):
-        key, equals, value = pair.partition("=")
-        if not equals or not key:
-            raise UsageError(f"{option}: number {number} is not of the form KEY=VALUE")
-        if key in found:
-            raise UsageError(f"{option}: {key} is given twice")
-        found[key] = value
-    return found
 
 
 def with_output(command: Callable[..., None]) -> Callable[..., None]:
@@ -270,42 +247,6 @@ def other_session(
     chosen |= key_values(properties, f"{option}-property")
     name = chosen.pop("impl")
     return replace(session, impl=str(name), properties=chosen)
-
-
-def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[str, Any]:
-    """Find the implementation: the command line's, else the environment's, else the file's.
-
-    Each of them stands alone, so that properties of one namespace never reach another.
-    """
-    if impl is not None and profile is not None:
-        raise UsageError("--impl and --profile each name a namespace: give one of them")
-    if impl is not None:
-        return {"impl": impl}
-    environment = os.environ
-    profile = profile or environment.get("LANCE_NS_PROFILE") or None
-    if profile is None and environment.get("LANCE_NS_IMPL"):
-        return {"impl": environment["LANCE_NS_IMPL"]} | _environment_properties()
-    named = config or environment.get("LANCE_NS_CONFIG")
-    if profile is None and environment.get("LANCE_NS_PROPERTIES"):
-        raise UsageError(
-            "LANCE_NS_PROPERTIES is set without LANCE_NS_IMPL: set both, or unset it and give "
-            "--impl NAME or --profile NAME"
-        )
-    path = config_path(config)
-    found = read_profile(path, profile) if named or profile or path.exists() else None
-    if found is None:
-        raise NoNamespaceError(
-            "no namespace is named: give --impl NAME or --profile NAME, or set LANCE_NS_IMPL"
-        )
-    return found
-
-
-def _environment_properties() -> dict[str, str]:
-    try:
-        pairs = shlex.split(os.environ.get("LANCE_NS_PROPERTIES", ""))
-    except ValueError as error:
-        raise UsageError(f"LANCE_NS_PROPERTIES cannot be read: {error}") from error
-    return key_values(pairs, "LANCE_NS_PROPERTIES")
 
 
 def _with_options(command: Callable[..., None], build: Callable[..., Any]) -> Callable[..., None]:

@@ -17,7 +17,7 @@ from .rules import Rules
 if TYPE_CHECKING:
     import httpx
 
-    from lance_namespace_client._async_transport import AsyncArrowData
+    from lance_namespace_client.arrow import AsyncArrowData
     from lance_namespace_client.operations import Operation
 
 __all__ = ["AsyncRestNamespace"]
