@@ -251,4 +251,5 @@ def _of_tables(page: ListTablesResponse) -> tuple[Sequence[str], str | None]:
 
 
 def page_request(id: Sequence[str] | None, token: str | None, limit: int | None) -> dict[str, Any]:
+    """Return the request for a page of a listing."""
     return {"id": list(parse_identifier(id)), "page_token": token, "limit": limit}
