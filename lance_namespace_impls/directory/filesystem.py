@@ -91,10 +91,9 @@ class Directory:
 
     def kinds(self, *paths: str) -> list[str]:
         """Return of each path what it is: ``directory``, ``file`` or ``missing``."""
-        if self.is_local:
-            base = self._base.rstrip("/")
-            return [_local_kind(f"{base}/{path}") for path in paths]
         places = [self._path(path) if path else self._base for path in paths]
+        if self.is_local:
+            return [_local_kind(place) for place in places]
         try:
             infos = self._fs.get_file_info(places)
         except OSError as error:
