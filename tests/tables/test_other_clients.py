@@ -160,7 +160,7 @@ def async_caller(uri: str) -> Iterator[Call]:
         row = OPERATIONS[name]
         answer = await getattr(client, row.method_name)(request, *data)
         if row.answer is not Body.ARROW:
-            return getattr(answer, row.answer_field) if row.answer_field else answer
+            return getattr(official, row.response).from_dict(answer.to_dict())
         table = await answer.read_all()
         return b"".join(file_chunks(table.to_reader()))
 
