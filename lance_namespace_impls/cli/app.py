@@ -262,6 +262,9 @@ _add(
     with_session,
     "lance-ns import flights flights.csv --option nulls=NA --impl dir -p path=/data/lance",
     "lance-ns import 'sales$orders' 'orders/*.parquet' --mode append --profile prod",
+    "lance-ns import orders s3://bucket/orders -p storage.aws_region=eu-west-1 --profile prod",
+    "lance-ns import cities 'https://example.com/train-*-of-00003.parquet' --profile prod",
+    "lance-ns import reviews 'hf://datasets/owner/name/data/train-*.parquet' --profile prod",
     name="import",
 )
 _add(

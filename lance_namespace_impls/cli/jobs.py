@@ -51,7 +51,8 @@ def import_files(
         typer.Argument(
             metavar="FILES...",
             help="CSV, JSON (an object a line) or Parquet files, folders, or patterns such as "
-            "'data/*.csv'; paths or URIs.",
+            "'data/*.csv'; paths, URIs such as s3://bucket/data (by the storage.* properties), "
+            "https:// addresses, or hf://datasets/OWNER/NAME/data/train-*.parquet.",
         ),
     ],
     format: Annotated[
@@ -75,7 +76,7 @@ def import_files(
             "--option",
             metavar="KEY=VALUE",
             help="How to read the files, such as delimiter=';', header=false, nulls=NA or "
-            "types='zip: string'; give it again for each.",
+            "types='zip: string', or storage.* of the files' own store; give it again for each.",
         ),
     ] = None,
     cores: Cores = None,
@@ -110,6 +111,7 @@ def import_files(
                 options=chosen,
                 cores=cores,
                 progress=lambda done, total, _: bar.update(done, total, "files inspected"),
+                downloading=lambda file, done, total: bar.update(done, total, f"download {file}"),
             )
         _show_preview(session, name, found)
         return
@@ -129,6 +131,7 @@ def import_files(
             cores=cores,
             small_bytes=-1 if use_spark else SMALL_BYTES,
             progress=lambda done, total, rows: bar.update(done, total, f"{rows:,} rows"),
+            downloading=lambda file, done, total: bar.update(done, total, f"download {file}"),
         )
     if session.output.as_json:
         session.output.document(

@@ -38,7 +38,7 @@ def agree(
             kind = reader.unify(found.get(field.name, pa.null()), field.type)
             if kind is None:
                 raise TableSchemaValidationError(
-                    f"{info.file.path}: column {field.name} is {reader.shown(field.type)}, and "
+                    f"{info.file.name}: column {field.name} is {reader.shown(field.type)}, and "
                     f"{reader.shown(found[field.name])} in the files before it"
                 )
             found[field.name] = kind
@@ -78,17 +78,17 @@ def _check_file(info: FileInfo, reader: Format, schema: pa.Schema, name: str) ->
     for field in info.schema:
         if field.name not in known:
             raise TableSchemaValidationError(
-                f"{info.file.path}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
+                f"{info.file.name}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
             )
         wanted = schema.field(field.name).type
         if not reader.fits(field.type, wanted):
             raise TableSchemaValidationError(
-                f"{info.file.path}: column {field.name} is {reader.shown(field.type)}, which "
+                f"{info.file.name}: column {field.name} is {reader.shown(field.type)}, which "
                 f"cannot be read as {wanted}"
             )
     for field in schema:
         if field.name not in given and not (lenient and field.nullable):
             hint = "; option missing=null takes null for it" if field.nullable else ""
             raise TableSchemaValidationError(
-                f"{info.file.path}: column {field.name} is missing{hint}"
+                f"{info.file.name}: column {field.name} is missing{hint}"
             )

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import lance_namespace_client.errors as errors
 from lance_namespace_client.errors import LanceNamespaceError, TableSchemaValidationError
 
-from ..core.errors import from_system_failure, scrub
+from ..core.errors import first_line, from_system_failure, scrub
+from ..core.stores import store_failure
 from ..tables.errors import from_lance, plain_message
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ def protocol_error(
     """
     if isinstance(error, LanceNamespaceError):
         return error
-    if "LanceError(Schema)" in str(error):
-        found: LanceNamespaceError = TableSchemaValidationError(f"{what}: {plain_message(error)}")
+    if kind := store_failure(error):
+        found: LanceNamespaceError = kind(f"{what}: {first_line(error)}")
+    elif "LanceError(Schema)" in str(error):
+        found = TableSchemaValidationError(f"{what}: {plain_message(error)}")
     else:
         found = from_lance(error, what) or from_system_failure(error, what)
     return type(found)(scrub(found.message, secrets))

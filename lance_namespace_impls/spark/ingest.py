@@ -28,8 +28,9 @@ from ..core.modes import parse_mode
 from ..registry import open_namespace
 from .agreement import agree
 from .failures import failure_answer, protocol_error, raise_failure
-from .files import FORMATS, FileInfo, Format, Piece, SourceFile, find_files
-from .options import read_options
+from .files import FileInfo, Format, Piece, SourceFile
+from .files.downloads import Downloading
+from .inputs import opened
 from .runners import Count, Runner, ThreadRunner, spark_runner
 from .writing import Mode, Target, WritePlan, abort, commit, plan_write, write_rows
 
@@ -107,6 +108,7 @@ def import_files(
     mode: str = "create",
     options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    downloading: Downloading | None = None,
     cores: int | None = None,
     small_bytes: int = SMALL_BYTES,
 ) -> ImportResult:
@@ -125,15 +127,18 @@ def import_files(
         properties: its properties.
         table: identifier of the table, a list of levels.
         sources: files, folders and patterns such as ``data/*.csv``; paths or URIs that workers
-            can read too.
+            can read too, with the namespace's ``storage.*`` properties, or the addresses of files
+            on the web (``https://``, ``hf://datasets/...``), which are downloaded and imported
+            without Spark.
         format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given.
         mode: ``create`` (code 5 where the table is there), ``append`` (code 4 where it is not),
             ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave a table that is
             there as it is).
         options: of the format, see `lance_namespace_impls.spark.files`: ``types``, ``missing``,
-            ``rows_per_file``, ``task_bytes``; for CSV also ``header``, ``names``, ``delimiter``,
-            ``quote``, ``escape``, ``nulls``, ``encoding``.
+            ``rows_per_file``, ``task_bytes``; ``storage.*`` of the files' own store; for CSV also
+            ``header``, ``names``, ``delimiter``, ``quote``, ``escape``, ``nulls``, ``encoding``.
         progress: called from this thread, several times a second.
+        downloading: called from this thread for each MiB that was downloaded.
         cores: threads of this process, where Spark is not used; all cores unless given.
         small_bytes: size of the files together up to which Spark is not started.
 
@@ -144,6 +149,9 @@ def import_files(
         TableAlreadyExistsError: code 5, the mode is create.
         TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
         ConcurrentModificationError: code 14, someone else changed the table meanwhile.
+        PermissionDeniedError: code 15, a store or a server refuses a file.
+        UnauthenticatedError: code 16, it wants credentials, or others.
+        ServiceUnavailableError: code 17, it cannot be reached, or sends half a file.
         TableSchemaValidationError: code 20, a file does not fit; the message names file and
             column.
     """
@@ -156,6 +164,7 @@ def import_files(
             mode=mode,
             options=options,
             progress=progress,
+            downloading=downloading,
             cores=cores,
             small_bytes=small_bytes,
         )
@@ -170,6 +179,7 @@ def import_into(
     mode: str = "create",
     options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    downloading: Downloading | None = None,
     cores: int | None = None,
     small_bytes: int = SMALL_BYTES,
     commit_properties: Mapping[str, str] | None = None,
@@ -188,14 +198,16 @@ def import_into(
     present = _present(target, chosen)
     if present is not None and chosen is Mode.EXIST_OK:
         return _kept(target, started)
-    inputs = _Inputs.find(sources, format, options)
-    runner = _runner(spark, inputs.files, cores, small_bytes)
-    job = _Import(runner, target, inputs.reader, progress)
-    infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
-    plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
-    if plan is None:
-        return _kept(target, started)
-    fragments, version = job.write(plan, infos, commit_properties)
+    storage = target.namespace.config.storage
+    with opened(sources, format, options, storage, downloading) as inputs:
+        # Files that were downloaded are not there for workers on other machines.
+        runner = _runner(None if inputs.are_here else spark, inputs.files, cores, small_bytes)
+        job = _Import(runner, target, inputs.reader, progress)
+        infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+        plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
+        if plan is None:
+            return _kept(target, started)
+        fragments, version = job.write(plan, infos, commit_properties)
     return ImportResult(
         table=target.table,
         location=plan.location,
@@ -224,6 +236,7 @@ def preview_files(
     mode: str = "create",
     options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    downloading: Downloading | None = None,
     cores: int | None = None,
 ) -> ImportPreview:
     """Return what an import would do, and change nothing; the files are read in this process.
@@ -238,6 +251,7 @@ def preview_files(
             mode=mode,
             options=options,
             progress=progress,
+            downloading=downloading,
             cores=cores,
         )
 
@@ -250,40 +264,24 @@ def preview_into(
     mode: str = "create",
     options: Mapping[str, str] | None = None,
     progress: Progress | None = None,
+    downloading: Downloading | None = None,
     cores: int | None = None,
 ) -> ImportPreview:
     """Return what `import_into` would do, and change nothing."""
     chosen = parse_mode(mode, Mode.CREATE)
     present = _present(target, chosen)
-    inputs = _Inputs.find(sources, format, options)
-    job = _Import(ThreadRunner(cores), target, inputs.reader, progress)
-    _, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
-    return ImportPreview(
-        table=target.table,
-        format=inputs.format,
-        read_with=inputs.reader.described(inputs.files),
-        files=len(inputs.files),
-        bytes=sum(file.size for file in inputs.files),
-        schema=schema,
-    )
-
-
-@frozen(kw_only=True)
-class _Inputs:
-    """The files of an import, and what reads them."""
-
-    format: str
-    files: Sequence[SourceFile]
-    reader: Format
-
-    @classmethod
-    def find(
-        cls, sources: Sequence[str], format: str | None, options: Mapping[str, str] | None
-    ) -> _Inputs:
-        name, files = find_files(sources, format)
-        kind = FORMATS[name]
-        given = read_options(kind.options_type, options or {}, f"{name} import")
-        return cls(format=name, files=files, reader=kind(given))
+    storage = target.namespace.config.storage
+    with opened(sources, format, options, storage, downloading) as inputs:
+        job = _Import(ThreadRunner(cores), target, inputs.reader, progress)
+        _, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+        return ImportPreview(
+            table=target.table,
+            format=inputs.format,
+            read_with=inputs.reader.described(inputs.files),
+            files=len(inputs.files),
+            bytes=sum(file.size for file in inputs.files),
+            schema=schema,
+        )
 
 
 def _runner(

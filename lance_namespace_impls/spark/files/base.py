@@ -211,7 +211,7 @@ def refused(
     try:
         yield
     except TableSchemaValidationError as error:
-        raise TableSchemaValidationError(f"{file.path}: {error.message}") from error
+        raise TableSchemaValidationError(f"{file.name}: {error.message}") from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeError) as error:
         text = first_line(error)
         if match := _CSV_COLUMN.search(text):
@@ -220,13 +220,13 @@ def refused(
             text = _ROW.sub("", text)
         if match := _JSON_COLUMN.search(text):
             text = f"column {match[1].replace('/', '.')}: {text}"
-        raise TableSchemaValidationError(f"{file.path}: {text}") from error
+        raise TableSchemaValidationError(f"{file.name}: {text}") from error
     except OSError as error:
         if _is_damage(error, file):
             raise TableSchemaValidationError(
-                f"{file.path}: the file is damaged or cut off: {first_line(error)}"
+                f"{file.name}: the file is damaged or cut off: {first_line(error)}"
             ) from error
-        raise protocol_error(error, f"reading {file.path}") from error
+        raise protocol_error(error, f"reading {file.name}") from error
 
 
 def _is_damage(error: OSError, file: SourceFile) -> bool:

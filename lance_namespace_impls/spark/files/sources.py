@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from typing import Any
+from urllib.parse import urlsplit
 
-from attrs import frozen
+from attrs import field, frozen
 from pyarrow import fs
 
 from lance_namespace_client.errors import InvalidInputError
 
+from ...core import stores
 from ...core.errors import first_line
+from ..failures import protocol_error
+from .downloads import Downloads, Hub, is_web, shards
 
 __all__ = ["SourceFile", "find_files", "format_of"]
 
@@ -25,6 +30,12 @@ ENDINGS = {
 }
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 _WILD = frozenset("*?[")
+# A name or password before the host (Azure has its container there), or a query that signs.
+_SECRET = re.compile(
+    r"(?:(?:az|abfss?)://[^/?#]*:[^/?#]*@|(?!az:|abfss?:)[\w+.-]+://[^/?#]*@"
+    r"|[\w+.-]+://[^?#]*\?(?:[^#]*&)?[^=&#]*(?:sig|token|secret|password|credential|key)[^=&#]*=)",
+    re.IGNORECASE,
+)
 
 
 @frozen(kw_only=True)
@@ -37,6 +48,15 @@ class SourceFile:
     """Bytes."""
     store: str | None = None
     """A URI of the store that the file is in; None is this machine."""
+    storage: Mapping[str, str] = field(factory=dict, repr=False)
+    """Options of that store, by pylance's names."""
+    address: str | None = None
+    """Where it was downloaded from; None where it was not."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.address or self.path
 
     @property
     def is_compressed(self) -> bool:
@@ -51,7 +71,7 @@ class SourceFile:
     @contextmanager
     def open(self) -> Iterator[Any]:
         """Open it; compressed text is decompressed, and only that cannot be searched in."""
-        store = open_store(self.store)[0]
+        store = open_store(self.store, self.storage)[0]
         if self.is_compressed:
             source = store.open_input_stream(self.path, compression="detect")
         else:
@@ -60,16 +80,21 @@ class SourceFile:
             yield source
 
 
-def open_store(uri: str | None) -> tuple[Any, str]:
+def open_store(uri: str | None, storage: Mapping[str, str]) -> tuple[Any, str]:
     """Open the store of a URI, and give the path that the URI has in it.
 
-    Credentials of object stores come from the environment.
+    Args:
+        uri: of something in the store; None is this machine.
+        storage: the store's options, by pylance's names; without any, those of an object store
+            come from the environment.
 
     Raises:
         InvalidInputError: code 13, there is no such kind of store.
     """
     if uri is None:
         return fs.LocalFileSystem(), ""
+    if storage:
+        return stores.open_store(uri, storage)
     try:
         store, path = fs.FileSystem.from_uri(uri)
     except Exception as error:
@@ -77,7 +102,12 @@ def open_store(uri: str | None) -> tuple[Any, str]:
     return store, path
 
 
-def find_files(sources: Sequence[str], format: str | None) -> tuple[str, list[SourceFile]]:
+def find_files(
+    sources: Sequence[str],
+    format: str | None,
+    storage: Mapping[str, str] | None = None,
+    downloads: Downloads | None = None,
+) -> tuple[str, list[SourceFile]]:
     """Find the files that sources stand for, and their format.
 
     A source is a file, a folder (with all below it) or a pattern such as ``data/*.csv``. Names
@@ -89,13 +119,18 @@ def find_files(sources: Sequence[str], format: str | None) -> tuple[str, list[So
         sources: paths or URIs.
         format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given, and files of
             no known ending are then left out of folders.
+        storage: options of the object stores, by pylance's names; else from the environment.
+        downloads: what downloads files of the web, which are refused without it.
 
     Returns:
         the format and the files, in the order of the sources and of their paths.
 
     Raises:
         InvalidInputError: code 13, there is nothing to read, it is of several formats, or the
-            format is not known.
+            format is not known, or an address has credentials in it.
+        PermissionDeniedError: code 15, the store or the server refuses it.
+        UnauthenticatedError: code 16, it wants credentials, or others.
+        ServiceUnavailableError: code 17, it does not answer.
     """
     if format is not None and format not in ENDINGS:
         raise InvalidInputError(
@@ -105,7 +140,8 @@ def find_files(sources: Sequence[str], format: str | None) -> tuple[str, list[So
         raise InvalidInputError("sources is a list of files, folders or patterns, and not empty")
     files: dict[tuple[str | None, str], SourceFile] = {}
     for source in sources:
-        found = list(_expand(source, format))
+        _refuse_credentials(source)
+        found = list(_expand(source, format, storage or {}, downloads))
         if not found:
             hint = "" if format else f"; name the format ({', '.join(ENDINGS)}) of other endings"
             raise InvalidInputError(f"{source}: there is no file to read{hint}")
@@ -130,35 +166,78 @@ def format_of(path: str) -> str | None:
     return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
 
 
-def _expand(source: str, format: str | None) -> Iterable[SourceFile]:
-    uri = source if "://" in source and not source.startswith("file:") else None
-    store, path = open_store(source if "://" in source else None)
-    if "://" not in source:
-        path = os.path.abspath(os.path.expanduser(source))
+def _refuse_credentials(source: str) -> None:
+    if _SECRET.match(source):
+        raise InvalidInputError(
+            f"{source.split('://', 1)[0]}://...: the address holds credentials, which logs and "
+            "messages would show; give an object store's as 'storage.*' properties, the Hub's as "
+            "HF_TOKEN"
+        )
+
+
+def _expand(
+    source: str, format: str | None, storage: Mapping[str, str], downloads: Downloads | None
+) -> Iterable[SourceFile]:
+    if not is_web(source):
+        uri = source if "://" in source and not source.startswith("file:") else None
+        store, path = open_store(source if "://" in source else None, storage if uri else {})
+        if "://" not in source:
+            path = os.path.abspath(os.path.expanduser(source))
+        own = storage if uri else {}
+        for info in _found(source, store, path, format):
+            yield SourceFile(path=info.path, size=info.size, store=uri, storage=own)
+        return
+    if downloads is None:
+        raise InvalidInputError(f"{source}: download it first; it is not read from the web here")
+    if source.lower().startswith("hf://"):
+        hub, path = Hub.open(source, downloads)
+        addresses = [hub.address(info.path) for info in _found(source, hub, path, format)]
+    else:
+        addresses = shards(source)
+        _refuse_unknown_ending(source, urlsplit(addresses[0]).path, format)
+    for address in addresses:
+        here, shown = downloads.fetch(address)
+        yield SourceFile(path=str(here), size=here.stat().st_size, address=shown)
+
+
+def _refuse_unknown_ending(source: str, path: str, format: str | None) -> None:
+    if format is None and format_of(path) is None:
+        raise InvalidInputError(
+            f"{source}: the file name has no known ending; name the format ({', '.join(ENDINGS)})"
+        )
+
+
+def _found(source: str, store: Any, path: str, format: str | None) -> list[Any]:
+    """Return what a source stands for in its store, in the order of the paths."""
+    try:
+        infos = _infos(source, store, path, format)
+    except OSError as error:
+        raise protocol_error(error, f"looking for {source}") from error
+    return [
+        info
+        for info in sorted(infos, key=lambda info: str(info.path))
+        if format is not None or format_of(info.path) is not None
+    ]
+
+
+def _infos(source: str, store: Any, path: str, format: str | None) -> Sequence[Any]:
     info = store.get_file_info(path)
     if info.type == fs.FileType.File:
-        if format is None and format_of(path) is None:
-            raise InvalidInputError(
-                f"{source}: the file name has no known ending; name the format ({', '.join(ENDINGS)})"
-            )
-        infos = [info]
-    elif info.type == fs.FileType.Directory:
+        _refuse_unknown_ending(source, path, format)
+        return [info]
+    if info.type == fs.FileType.Directory:
         infos = _below(store, path)
         for info in infos:
             _refuse_partition(source, os.path.dirname(info.path)[len(path) :].split("/"))
-    elif not _WILD.isdisjoint(path):
+        return infos
+    if not _WILD.isdisjoint(path):
         infos = [
             info for info in _matching(store, path) if _is_shown(_not_spelt_out(info.path, path))
         ]
         for info in infos:
             _refuse_partition(source, _not_spelt_out(os.path.dirname(info.path), path))
-    else:
-        raise InvalidInputError(f"{source}: there is no such file or folder")
-    return [
-        SourceFile(path=info.path, size=info.size, store=uri)
-        for info in sorted(infos, key=lambda info: str(info.path))
-        if format is not None or format_of(info.path) is not None
-    ]
+        return infos
+    raise InvalidInputError(f"{source}: there is no such file or folder")
 
 
 def _below(store: Any, folder: str) -> list[Any]:
@@ -190,7 +269,7 @@ def _refuse_partitions(files: Iterable[SourceFile]) -> None:
     """Refuse files of several partitions that were named one by one, as a shell does."""
     first: list[str] | None = None
     for file in files:
-        partition = [part for part in file.path.split("/")[:-1] if "=" in part]
+        partition = [part for part in file.name.split("/")[:-1] if "=" in part]
         first = partition if first is None else first
         if partition != first:
             both = " and ".join("/".join(each) or "none" for each in (first, partition))

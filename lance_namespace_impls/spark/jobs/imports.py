@@ -248,9 +248,12 @@ class _Job:
         if not source.files:
             return int(self._frame(source).count())
         from ..files import find_files
+        from ..files.downloads import is_web
         from ..files.parquet_files import rows_of
 
-        format, files = find_files(source.files, source.format)
+        if any(map(is_web, source.files)):
+            return None  # its rows are those that were downloaded, and may be others by now
+        format, files = find_files(source.files, source.format, self._namespace.config.storage)
         return sum(map(rows_of, files)) if format == "parquet" else None
 
     def _was_committed(self, target: Target, row: ImportRow) -> bool:
