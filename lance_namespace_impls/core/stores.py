@@ -20,7 +20,7 @@ from lance_namespace_client.errors import (
 
 from .errors import first_line
 
-__all__ = ["open_store", "reaches", "store_failure"]
+__all__ = ["open_store", "reaches", "store_failure", "takes"]
 
 S3_ATTEMPTS = 4
 
@@ -108,6 +108,16 @@ def open_store(root: str, options: Mapping[str, str]) -> tuple[Any, str]:
                 return filesystem, base
     except Exception as error:
         raise InvalidInputError(f"{root} cannot be opened: {first_line(error)}") from error
+
+
+def takes(root: str, options: Mapping[str, str]) -> bool:
+    """Return whether any of these options is one of the kind of object store that a URI names."""
+    names = {
+        "s3": _S3_OPTIONS,
+        **dict.fromkeys(("gs", "gcs"), _GCS_OPTIONS),
+        **dict.fromkeys(("az", "abfs", "abfss"), _AZURE_OPTIONS),
+    }.get(urlsplit(root).scheme, {})
+    return any(key.lower() in names for key in options)
 
 
 def reaches(root: str, options: Mapping[str, str]) -> bool:

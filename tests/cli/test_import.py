@@ -167,7 +167,7 @@ def test_ctrl_c_while_spark_starts_waits_and_stops_it(
     check_interrupted(tmp_path, spark)
 
 
-def test_ctrl_c_while_the_job_runs_is_quiet(
+def test_ctrl_c_while_the_job_runs_is_one_line(
     tmp_path: Path,
     spark: Spark,
     monkeypatch: pytest.MonkeyPatch,
@@ -192,7 +192,7 @@ def check_interrupted(tmp_path: Path, spark: Spark) -> None:
     options = ["--impl", "dir", "-p", f"path={tmp_path}"]
     result = CliRunner().invoke(app, ["import", "t", "a.csv", *options])
     assert result.exit_code == Status.INTERRUPTED
-    assert result.output == ""
+    assert result.output == "error: interrupted\n"
     assert spark.stopped
     assert signal.getsignal(signal.SIGINT) is handler
     assert logging.getLogger("py4j").isEnabledFor(logging.ERROR)

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyarrow import fs, parquet
+from typer.testing import CliRunner
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -20,6 +21,9 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
     UnauthenticatedError,
 )
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.cli.failures import Status
+from lance_namespace_impls.core import stores
 from lance_namespace_impls.spark import ImportResult, import_files
 from lance_namespace_impls.spark.files import downloads
 from lance_namespace_impls.spark.ingest import preview_files
@@ -310,6 +314,37 @@ def test_a_refusal_of_s3_is_told_in_a_line(
         bring(quiet_lake, source, properties=storage)
     assert source in caught.value.message
     assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("root", "options", "takes"),
+    [
+        ("s3://b/x", {"AWS_ENDPOINT": "http://h"}, True),
+        ("s3://b/x", {"google_project_id": "p"}, False),
+        ("s3://b/x", {}, False),
+        ("gs://b/x", {"aws_region": "r"}, False),
+        ("az://c/x", {"account_name": "a"}, True),
+        ("/b/x", {"aws_region": "r"}, False),
+    ],
+)
+def test_options_of_another_kind_of_store_do_not_count(
+    root: str, options: dict[str, str], takes: bool
+) -> None:
+    assert stores.takes(root, options) is takes
+
+
+def test_the_command_line_takes_an_address(quiet_lake: Lake, site: Site) -> None:
+    server, has = site
+    has["/a.parquet"] = Answer(body=part(0))
+    own = ["--impl", "dir", "-p", f"path={quiet_lake.root}"]
+    done = CliRunner().invoke(app, ["import", "t", f"{server.uri}/a.parquet", *own])
+    assert done.exit_code == Status.OK, done.output
+    assert done.output.startswith("table t: 2 rows imported\n")
+    lost = CliRunner().invoke(app, ["import", "u", f"{server.uri}/b.parquet", *own])
+    assert lost.exit_code != Status.OK
+    assert lost.output == (
+        f"error 13 InvalidInput: {server.uri}/b.parquet: there is no such file (HTTP 404)\n"
+    )
 
 
 def test_a_preview_of_an_address(quiet_lake: Lake, site: Site) -> None:

@@ -216,7 +216,9 @@ class Downloads:
                     return
                 before, address = address, str(answer.url.join(answer.headers["Location"]))
             scheme = urlsplit(address).scheme
-            if scheme not in (("https",) if before.startswith("https:") else ("http", "https")):
+            if scheme not in (
+                ("https",) if before.lower().startswith("https:") else ("http", "https")
+            ):
                 raise InvalidInputError(
                     f"{_shown(before)}: it leads to an address of {scheme}, which is not followed"
                 )

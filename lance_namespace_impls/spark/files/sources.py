@@ -85,15 +85,15 @@ def open_store(uri: str | None, storage: Mapping[str, str]) -> tuple[Any, str]:
 
     Args:
         uri: of something in the store; None is this machine.
-        storage: the store's options, by pylance's names; without any, those of an object store
-            come from the environment.
+        storage: options by pylance's names; without any of this kind of store, they come from the
+            environment, or the URI where it names an account of Azure.
 
     Raises:
         InvalidInputError: code 13, there is no such kind of store.
     """
     if uri is None:
         return fs.LocalFileSystem(), ""
-    if storage:
+    if stores.takes(uri, storage) and "@" not in urlsplit(uri).netloc:
         return stores.open_store(uri, storage)
     try:
         store, path = fs.FileSystem.from_uri(uri)
