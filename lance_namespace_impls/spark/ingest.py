@@ -138,7 +138,7 @@ def import_files(
             ``rows_per_file``, ``task_bytes``; ``storage.*`` of the files' own store; for CSV also
             ``header``, ``names``, ``delimiter``, ``quote``, ``escape``, ``nulls``, ``encoding``.
         progress: called from this thread, several times a second.
-        downloading: called from this thread for each MiB that was downloaded.
+        downloading: called from this thread for each part that was downloaded.
         cores: threads of this process, where Spark is not used; all cores unless given.
         small_bytes: size of the files together up to which Spark is not started.
 

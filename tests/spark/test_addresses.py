@@ -230,6 +230,40 @@ def test_what_a_server_gives_instead(
     assert not quiet_lake.root.joinpath("t.lance").exists()
 
 
+@pytest.mark.parametrize(
+    ("mark", "later", "found", "ranges"),
+    [
+        ('"1"', '"1"', [1, 2, 3], [None, "bytes=4-", "bytes=6-"]),
+        ('"1"', '"2"', [4, 5, 6], [None, "bytes=4-"]),
+        ('W/"1"', 'W/"1"', [4, 5, 6], [None, None]),
+    ],
+    ids=["the same", "changed", "not told"],
+)
+def test_a_download_that_is_cut_short_goes_on(
+    quiet_lake: Lake, mark: str, later: str, found: list[int], ranges: list[str | None]
+) -> None:
+    old, new = b"n\n1\n2\n3\n", b"n\n4\n5\n6\n"
+
+    def respond(asked: Asked) -> Answer:
+        given = asked.headers.get("range")
+        if len(server.asked) == 1:
+            return Answer(body=old, headers={"ETag": mark}, cut=True)
+        if given is None or asked.headers["if-range"] != later:
+            return Answer(body=new, headers={"ETag": later})
+        start = int(given.removeprefix("bytes=").removesuffix("-"))
+        return Answer(
+            status=206,
+            body=old[start:],
+            headers={"ETag": later, "Content-Range": f"bytes {start}-7/8"},
+            cut=len(server.asked) == 2,
+        )
+
+    with WebServer(respond) as server:
+        bring(quiet_lake, f"{server.uri}/a.csv")
+        assert [asked.headers.get("range") for asked in server.asked] == ranges
+    assert numbers(quiet_lake) == found
+
+
 def test_a_server_that_is_not_there(quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     with WebServer() as server:
         address = f"{server.uri}/a.csv"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Self
+from typing import IO, Any, ClassVar, Self
 from urllib.parse import quote, unquote, urlsplit
 
 import httpx
@@ -36,7 +36,8 @@ Downloading = Callable[[str, int, int | None], None]
 MAX_BYTES = 64 << 30
 """Bytes that one import downloads at most."""
 MAX_REDIRECTS = 10
-PART_BYTES = 1 << 20
+TRIES = 4
+"""How often a download that is cut short is taken up."""
 HUB = "https://huggingface.co"
 HUB_FORM = "hf://datasets/OWNER/NAME/data/train-*.parquet"
 _SHARD = re.compile(r"\*(-of-(\d{3,8}))")
@@ -175,41 +176,71 @@ class Downloads:
             UnauthenticatedError: code 16.
             ServiceUnavailableError: code 17, the server does not answer, or not to the end.
         """
-        shown = _shown(address)
-        name = os.path.basename(unquote(urlsplit(address).path)) or "file"
+        name = os.path.basename(unquote(urlsplit(address).path)).replace("\0", "") or "file"
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="lance-import-")
         self._count += 1
-        path = Path(self._folder.name, f"{self._count:05}-{name[-100:]}")
-        with self.answer(address) as answer, path.open("wb") as file:
-            # Compressed files stay so, whatever a server says of their encoding.
-            packed = name.lower().endswith((".gz", ".bz2", ".zst", ".lz4"))
-            parts = (answer.iter_raw if packed else answer.iter_bytes)(PART_BYTES)
-            length = answer.headers.get("Content-Length", "")
-            total = int(length) if length.isdecimal() else None
-            self._check_room(shown, total or 0)
-            try:
-                for part in parts:
-                    self._check_room(shown, len(part))
-                    file.write(part)
-                    self._bytes += len(part)
-                    if self._report is not None:
-                        self._report(name, file.tell(), total)
-            except httpx.HTTPError as error:
-                raise ServiceUnavailableError(
-                    f"{shown}: the download was cut short ({first_line(error)}); try again"
-                ) from error
-        return path, shown
+        path = Path(self._folder.name, f"{self._count:05}-{name[-60:]}")
+        with path.open("wb") as file:
+            self._receive(address, name, file)
+        return path, _shown(address)
+
+    def _receive(self, address: str, name: str, file: IO[bytes]) -> None:
+        """Write what an address has to a file; what was cut short goes on where it was."""
+        mark: str | None = None
+        for left in reversed(range(TRIES)):
+            start = file.tell() if mark else 0
+            wanted = {"Range": f"bytes={start}-", "If-Range": mark} if mark and start else {}
+            with self.answer(address, wanted) as answer:
+                range_given = answer.headers.get("Content-Range", "")
+                if not (wanted and range_given.startswith(f"bytes {start}-")):
+                    if answer.status_code == httpx.codes.PARTIAL_CONTENT:
+                        raise ServiceUnavailableError(
+                            f"{_shown(address)}: the server sends another part of the file than asked"
+                        )
+                    self._bytes -= file.tell()
+                    file.seek(0)
+                    file.truncate()
+                mark = _mark(answer)
+                try:
+                    self._write(answer, name, file, _shown(address))
+                    return
+                except httpx.HTTPError as error:
+                    if not left:
+                        raise ServiceUnavailableError(
+                            f"{_shown(address)}: the download was cut short ({first_line(error)}); "
+                            "try again"
+                        ) from error
+
+    def _write(self, answer: httpx.Response, name: str, file: IO[bytes], shown: str) -> None:
+        # Compressed files stay so, whatever a server says of their encoding.
+        packed = name.lower().endswith((".gz", ".bz2", ".zst", ".lz4"))
+        parts = answer.iter_raw() if packed else answer.iter_bytes()
+        length = answer.headers.get("Content-Length", "")
+        total = file.tell() + int(length) if length.isdecimal() else None
+        self._check_room(shown, int(length) if total else 0)
+        for part in parts:
+            self._check_room(shown, len(part))
+            file.write(part)
+            self._bytes += len(part)
+            if self._report is not None:
+                self._report(name, file.tell(), total)
 
     @contextmanager
-    def answer(self, address: str) -> Iterator[httpx.Response]:
+    def answer(
+        self, address: str, headers: Mapping[str, str] | None = None
+    ) -> Iterator[httpx.Response]:
         """Ask for an address, through redirects, and yield the answer, to be read.
+
+        Args:
+            address: of a file or a listing.
+            headers: of the request.
 
         Raises:
             LanceNamespaceError: as for `fetch`.
         """
         for _ in range(MAX_REDIRECTS + 1):
-            with self._ask(address) as answer:
+            with self._ask(address, headers or {}) as answer:
                 if not answer.has_redirect_location:
                     _refuse_failure(answer, address)
                     yield answer
@@ -225,14 +256,14 @@ class Downloads:
         raise InvalidInputError(f"{_shown(address)}: there are over {MAX_REDIRECTS} redirects")
 
     @contextmanager
-    def _ask(self, address: str) -> Iterator[httpx.Response]:
+    def _ask(self, address: str, headers: Mapping[str, str]) -> Iterator[httpx.Response]:
         token = os.environ.get("HF_TOKEN")
         config = _WebConfig(auth_token=token if token and _is_hub(address) else None)
         with ExitStack() as opened:
             try:
                 client = opened.enter_context(new_client(config, address))
                 request = client.build_request(
-                    "GET", address, headers={"Accept-Encoding": "identity"}
+                    "GET", address, headers={"Accept-Encoding": "identity", **headers}
                 )
                 answer = send(client, request, Retries(config).repeatable, stream=True)
             except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
@@ -261,6 +292,13 @@ def _hub() -> str:
 
 def _is_hub(address: str) -> bool:
     return urlsplit(address)[:2] == urlsplit(_hub())[:2]
+
+
+def _mark(answer: httpx.Response) -> str | None:
+    """Return what tells this content of a file from a later one; None where nothing does."""
+    mark = answer.headers.get("ETag", "")
+    weak = mark.startswith("W/") or "Content-Encoding" in answer.headers
+    return None if weak or not mark else mark
 
 
 def _refuse_failure(answer: httpx.Response, address: str) -> None:
