@@ -89,8 +89,8 @@ def folder(tmp_path: Path) -> Path:
     pa.csv.write_csv(pa.table(flights), tmp_path / "flights.csv")
     (tmp_path / "data").mkdir()
     shutil.copy(tmp_path / "flights.csv", tmp_path / "data" / "flights-1.csv")
-    names = [f"Airline {number}" for number in range(16)]
-    airlines = {"carrier": [f"A{number}" for number in range(16)], "name": names}
+    names = ["American Airlines Inc.", *(f"Airline {number}" for number in range(1, 16))]
+    airlines = {"carrier": ["AA", *(f"A{number}" for number in range(1, 16))], "name": names}
     pa.csv.write_csv(pa.table(airlines), tmp_path / "airlines.csv")
     (tmp_path / "my_package.py").write_text(MY_PACKAGE)
     shutil.copy(ROOT / "examples" / "sqlite_catalog.py", tmp_path)
