@@ -138,10 +138,10 @@ class DirectoryNamespace(CatalogNamespace):
         # What a subclass does may depend on more.
         if type(self) is not DirectoryNamespace or self.config.manifest == "true":
             return None
-        if not self._flat.is_plain() or len(request.id or ()) != 1:
-            return None
         opens = _OPENS.get(operation)
-        if opens is None or any(getattr(request, name, None) is not None for name in _CHOICES):
+        if opens is None or not self._flat.is_plain() or len(request.id or ()) != 1:
+            return None
+        if any(getattr(request, name, None) is not None for name in _CHOICES):
             return None
         return self._flat.stamp(request.id[0], with_versions=opens(request))
 

@@ -229,7 +229,10 @@ class Service:
         if body.strip() and not self.performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
         if self._is_quick(call, body):
-            return self._at_once(call, body)
+            reply = self._at_once(call, body)
+            if reply.rest is not None:  # a listing goes on in threads
+                await call.enter(pool)
+            return reply
         await call.enter(pool)
         if pool is self._pools.metadata:
             return await _done(call.start(self._perform, call, body))

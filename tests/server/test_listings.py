@@ -81,3 +81,13 @@ def test_a_page_and_a_short_listing_are_as_they_were(slow: Slow) -> None:
         assert rest.json() == {"tables": NAMES[2000:]}
         empty = client.get("/v1/namespace/$/list")
         assert empty.json() == {"namespaces": []}
+
+
+def test_the_listing_of_a_local_directory_is_whole(tmp_path: Path) -> None:
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        for name in NAMES:
+            (tmp_path / f"{name}.lance").mkdir()
+            (tmp_path / f"{name}.lance" / ".lance-reserved").touch()
+        with serving(namespace) as uri, connect("rest", {"uri": uri}) as client:
+            assert client.list_tables({"id": []}).tables == NAMES
+            assert "ListTables" in client.list_operations({}).operations
