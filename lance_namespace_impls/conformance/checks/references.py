@@ -45,6 +45,10 @@ def missing_branches(lab: Lab) -> None:
         reply = lab.call(operation, data, id=table, branch="nowhere", **request)
         if reply.code == 0:
             continue
+        # A writer asks for a new branch's versions before it makes the first: none is an answer.
+        found = reply.answer if operation == "ListTableVersions" and reply.succeeded else None
+        if found is not None and not found.get("versions"):
+            continue
         lab.must_fail(reply, [4, 11, 13, 22])
     lab.same(lab.count(table), 10, "the number of rows")
     if versions.succeeded:

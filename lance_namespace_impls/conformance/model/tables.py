@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import define, evolve
 
+from ...core.options import EXPIRES_AT_MILLIS
 from .calls import STORAGE, Granted, Mismatch, Outcome, Refused, Rows, same
 from .codes import BAD_INPUT, BAD_STATE, DENIED, NO_TABLE, NO_VERSION, TABLE_EXISTS, UNSUPPORTED
 from .dataset import Dataset, Snapshot
@@ -96,7 +97,10 @@ class TableRules(NamespaceRules):
             same(dict(shown), plain, f"properties of table {identifier}")
         if hasattr(answer, "storage_options") and self.known.in_full:
             options = {**self.known.storage_options, **own}
-            same(answer.storage_options or {}, options, f"storage options of {identifier}")
+            given = dict(answer.storage_options or {})
+            if EXPIRES_AT_MILLIS not in options:
+                given.pop(EXPIRES_AT_MILLIS, None)  # a server may say how long they hold
+            same(given, options, f"storage options of {identifier}")
 
     def table_exists(self, request: Mapping[str, Any]) -> Outcome:
         """TableExists."""
