@@ -83,6 +83,8 @@ def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
     ... except PySparkException as error:
     ...     print(protocol_error_in(error).code)
     """
+    if isinstance(error, LanceNamespaceError):
+        return error
     matches = list(_IN_TRACEBACK.finditer(str(error)))
     if not matches:
         return None

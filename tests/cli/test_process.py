@@ -182,12 +182,11 @@ def test_a_terminal_gets_colour_and_whole_names(
     assert f"table      {name}\n" in terminal.plain
 
 
-def test_a_narrow_terminal_cuts_cells_with_an_ellipsis(environment: dict[str, str]) -> None:
+def test_a_narrow_terminal_shows_each_row_as_a_block(environment: dict[str, str]) -> None:
     terminal = on_terminal(environment, "operations", "--routes", columns=60)
     assert terminal.wait() == Status.OK
     assert "UpdateTableSchemaMetadata" in terminal.plain
-    assert "/v1/table/{id}/schema_metadata/update" not in terminal.plain
-    assert "…" in terminal.plain
+    assert "/v1/table/{id}/schema_metadata/update" in terminal.plain
     assert max(map(len, terminal.plain.splitlines())) <= 60
 
 
@@ -275,7 +274,7 @@ class Slow(DirectoryNamespace):
 """
 
 
-def test_ctrl_c_ends_it_quietly(environment: dict[str, str], tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_with_one_line(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW)
     with subprocess.Popen(
         command("ls", "--impl", "slow:Slow", "-p", f"path={tmp_path}"),
@@ -289,7 +288,7 @@ def test_ctrl_c_ends_it_quietly(environment: dict[str, str], tmp_path: Path) -> 
         assert process.stdout.readline() == b"listing\n"
         process.send_signal(signal.SIGINT)
         assert process.wait(SECONDS) == Status.INTERRUPTED
-        assert process.stderr.read() == b""
+        assert process.stderr.read() == b"error: interrupted\n"
 
 
 def test_names_beyond_the_encoding_are_escaped(environment: dict[str, str], tmp_path: Path) -> None:

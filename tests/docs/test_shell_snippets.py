@@ -102,6 +102,7 @@ def folder(tmp_path: Path) -> Path:
 
 def fill(folder: Path, page: str) -> None:
     """Make the tables that a page's commands find."""
+    (folder / "lake").mkdir(exist_ok=True)
     with connect("dir", {"path": str(folder / "lake")}) as lake:
         for name in TABLES.get(page, ()):
             lake.create_table({"id": [name]}, pa.table({"id": [1, 2, 3]}))

@@ -234,7 +234,7 @@ def test_no_source_and_no_dump_with_any_code() -> None:
 def test_a_type_that_lance_does_not_keep(namespace: DirectoryNamespace, kind: str) -> None:
     rows = pa.table({"x": UNKEEPABLE[kind]})
     request = {"id": ["letters2"]}
-    assert "Unsupported data type" in refusal(20, namespace.create_table, request, rows)
+    assert "Lance has no type" in refusal(20, namespace.create_table, request, rows)
     assert list(namespace.iter_tables()) == ["letters"]
 
 

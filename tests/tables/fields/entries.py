@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from lance_namespace_impls import connect
+from lance_namespace_impls.core.options import EXPIRES_AT_MILLIS
 from lance_namespace_impls.server import ServerOptions, serving
 
 from .row import ROWS, Code, Row, Stage
@@ -94,7 +95,8 @@ def _vends(of: str) -> Row:
     def look(stage: Stage, request: dict[str, Any]) -> Any:
         found = vended(stage, request, of=of)
         if stage.namespace is not stage.direct:
-            return found
+            # Secrets that leave the server say how long they hold.
+            return [key for key in found if key != EXPIRES_AT_MILLIS]
         # In process nothing is sent anywhere: the caller has the options already.
         assert found == both
         return both if "vend_credentials" not in request else ["region"]
