@@ -23,7 +23,7 @@ from tests.servers.real import running
 pytestmark = pytest.mark.real("minio")
 
 # MinIO knows no roles: the credentials are of the user that asks, narrowed by the session policy.
-ROLE = "arn:minio:iam:::role/any"
+ROLE = "arn:aws:iam::123456789012:role/any"
 GRANTS = """
 [[grant]]
 to = ["reader"]
@@ -40,7 +40,7 @@ DENIED = r"(?i)denied|forbidden|403"
 
 @pytest.fixture(scope="module")
 def store():
-    """A bucket of a running server, with its address and the keys of a user that is not root."""
+    """A bucket of a running server, with its address and the keys of a user."""
     found = running("minio")
     bucket = f"vended-{uuid4().hex[:8]}"
     keys = {

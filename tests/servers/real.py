@@ -4,7 +4,9 @@ Each is started by a script, from the folder that ``LANCE_NS_TEST_SERVERS`` name
 ``../shared/servers`` beside the checkout; or it runs already, where ``LANCE_NS_TEST_UNITY``,
 ``LANCE_NS_TEST_POLARIS``, ``LANCE_NS_TEST_GRAVITINO`` or ``LANCE_NS_TEST_MINIO`` is its address.
 What the script says after the address, ``key=value`` and blanks between, can follow the address
-there too. Such a server must be there for tests alone: they empty it.
+there too. MinIO has no script: ``go install github.com/minio/minio@latest`` builds it, and its
+address goes with ``access_key=... secret_key=...`` behind it. Such a server must be there for
+tests alone: they empty it.
 """
 
 from __future__ import annotations
