@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
-import subprocess
 from base64 import b64decode
 from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from urllib.parse import quote
@@ -27,12 +26,11 @@ BAD = "<script>alert('x')</script>"
 PNG = b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNg+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture
-def namespace(tmp_path: Path) -> Iterator[Namespace]:
-    with connect("memory", {"root": str(tmp_path)}) as found:
+@contextmanager
+def filled(root: Path) -> Iterator[Namespace]:
+    with connect("memory", {"root": str(root)}) as found:
         found.create_namespace({"id": ["prod"], "properties": {"owner": BAD}})
         found.create_namespace({"id": ["a & b/c?d"]})
         found.create_namespace({"id": ["secret"]})
@@ -49,6 +47,12 @@ def namespace(tmp_path: Path) -> Iterator[Namespace]:
         table.tag("first")
         for name in ("hidden", "other"):
             found.table(["secret", name]).create({"x": [1]})
+        yield found
+
+
+@pytest.fixture
+def namespace(tmp_path: Path) -> Iterator[Namespace]:
+    with filled(tmp_path) as found:
         yield found
 
 
@@ -202,24 +206,6 @@ def test_a_vector_and_a_picture() -> None:
     assert cell([float("nan")] * 8).points == ""
     assert cell(PNG).picture.startswith("data:image/png")
     assert cell(PNG + b"0" * (1 << 20)).picture == ""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
-@pytest.mark.parametrize("path", ["/ui", "/ui?id=prod", "/ui/table?id=prod&id=notes", "/docs"])
-def test_a_browser_draws_it(browser: httpx.Client, tmp_path: Path, path: str) -> None:
-    """Chromium draws the page in a narrow window."""
-    picture = tmp_path / "page.png"
-    subprocess.run(
-        [
-            str(CHROMIUM), "--headless", "--no-sandbox", "--hide-scrollbars",
-            f"--screenshot={picture}", "--window-size=400,900", str(browser.base_url).rstrip("/") + path,
-        ],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )  # fmt: skip
-    assert picture.stat().st_size > 1000
 
 
 def test_many_namespaces_come_in_pages(browser: httpx.Client, namespace: Namespace) -> None:
