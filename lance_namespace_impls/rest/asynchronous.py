@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lance_namespace_client import async_rest
@@ -122,15 +123,8 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
     async def _call(
         self, operation: Operation[Request, Response], request: Request | RequestLike | None
     ) -> Response:
-        first = self._rules.first_try(operation.request_type.coerce(request))
-        try:
-            return await super()._call(operation, first)
-        except InvalidInputError as refused:
-            second = self._rules.second_try(first)
-            if second is None:
-                raise
-            with self._rules.second_result(refused):
-                return await super()._call(operation, second)
+        first = operation.request_type.coerce(request)
+        return await self._in_either_case(partial(super()._call, operation), first)
 
     async def _call_with_rows(
         self,
@@ -138,15 +132,26 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         request: Request | RequestLike,
         data: AsyncArrowData,
     ) -> Response:
-        first = self._rules.first_try(operation.request_type.coerce(request))
+        first = operation.request_type.coerce(request)
+        call = partial(super()._call_with_rows, operation, data=data)
+        return await self._in_either_case(call, first, data)
+
+    async def _in_either_case(
+        self,
+        call: Callable[[Request], Awaitable[Response]],
+        request: Request,
+        data: AsyncArrowData | None = None,
+    ) -> Response:
+        """Send a request, and once more where the server may want its mode in snake case."""
+        first = self._rules.first_try(request)
         try:
-            return await super()._call_with_rows(operation, first, data)
+            return await call(first)
         except InvalidInputError as refused:
             second = self._rules.second_try(first, data)
             if second is None:
                 raise
             with self._rules.second_result(refused):
-                return await super()._call_with_rows(operation, second, data)
+                return await call(second)
 
     def _answer(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response

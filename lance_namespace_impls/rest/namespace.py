@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lance_namespace_client import rest
@@ -74,15 +75,8 @@ class RestNamespace(Namespace, rest.RestNamespace):
     def _call(
         self, operation: Operation[Request, Response], request: Request | RequestLike | None
     ) -> Response:
-        first = self._rules.first_try(operation.request_type.coerce(request))
-        try:
-            return super()._call(operation, first)
-        except InvalidInputError as refused:
-            second = self._rules.second_try(first)
-            if second is None:
-                raise
-            with self._rules.second_result(refused):
-                return super()._call(operation, second)
+        first = operation.request_type.coerce(request)
+        return self._in_either_case(partial(super()._call, operation), first)
 
     def _call_with_rows(
         self,
@@ -90,15 +84,26 @@ class RestNamespace(Namespace, rest.RestNamespace):
         request: Request | RequestLike,
         data: ArrowData,
     ) -> Response:
-        first = self._rules.first_try(operation.request_type.coerce(request))
+        first = operation.request_type.coerce(request)
+        call = partial(super()._call_with_rows, operation, data=data)
+        return self._in_either_case(call, first, data)
+
+    def _in_either_case(
+        self,
+        call: Callable[[Request], Response],
+        request: Request,
+        data: ArrowData | None = None,
+    ) -> Response:
+        """Send a request, and once more where the server may want its mode in snake case."""
+        first = self._rules.first_try(request)
         try:
-            return super()._call_with_rows(operation, first, data)
+            return call(first)
         except InvalidInputError as refused:
             second = self._rules.second_try(first, data)
             if second is None:
                 raise
             with self._rules.second_result(refused):
-                return super()._call_with_rows(operation, second, data)
+                return call(second)
 
     def _answer(
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
