@@ -1,4 +1,6 @@
-"""Sixteen processes change one manifest for a minute, some killed each second: one order fits all.
+"""Sixteen processes change one manifest for a minute, one killed each second: one order fits all.
+
+So it does beside sixteen that use pylance's own namespace.
 
 Each process notes when it called, when it was answered, and what. A call whose process was killed may
 have taken effect or not. For every name there must be an order of the calls on it, within their
@@ -14,9 +16,12 @@ import random
 import signal
 import time
 from collections import defaultdict
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
+import lance_namespace as official
 import pyarrow as pa
 import pytest
 from attrs import frozen
@@ -27,8 +32,14 @@ from .lakes import Peer, manifest_rows, ours
 
 PROCESSES = 16
 SECONDS = float(os.environ.get("LANCE_NS_HISTORY_SECONDS", "60"))
+SECONDS_TO_END = 300
 NAMES = [f"t{number}" for number in range(24)]
 PARENTS = ("n", "m")
+OPERATIONS = ("declare", "create", "drop", "deregister", "rename")
+BY_PYLANCE = ("create", "drop", "deregister")
+UNKNOWN = -1
+"""The code of a call of pylance's: it may have had its effect or not. Among its own processes alone
+two drops of one table both succeed, and so do two creates, so its answers explain nothing."""
 
 
 @frozen
@@ -46,18 +57,22 @@ class Event:
     """Who made the table, for ``make``."""
 
 
-def _work(root: str, worker: int, log: str) -> None:
+def _work(root: str, worker: int, log: str, is_pylance: bool, stop: str) -> None:
     choice = random.Random(f"{worker}-{os.getpid()}")
     with ours(root) as lake, open(log, "a", buffering=1) as notes:
-        for number in range(10**9):
+        client = Peer.at(root) if is_pylance else lake
+        do, known = (_do_by_pylance, BY_PYLANCE) if is_pylance else (_do, OPERATIONS)
+        for number in count():
+            if os.path.exists(stop):
+                return
             table = [choice.choice(PARENTS), choice.choice(NAMES)]
             owner = f"{worker}-{os.getpid()}-{number}"
-            what = choice.choice(("declare", "create", "drop", "deregister", "rename"))
+            what = choice.choice(known)
             call: dict[str, Any] = {"what": what, "id": table, "owner": owner}
             if what == "rename":
                 call["new"] = [choice.choice(PARENTS), choice.choice(NAMES)]
             notes.write(json.dumps({**call, "at": time.monotonic(), "state": "called"}) + "\n")
-            code = _do(lake, call)
+            code = do(client, call)
             notes.write(
                 json.dumps({**call, "at": time.monotonic(), "state": "done", "code": code}) + "\n"
             )
@@ -83,6 +98,19 @@ def _do(lake: Any, call: dict[str, Any]) -> int | None:
     except LanceNamespaceError as error:
         return int(error.code)
     return None
+
+
+def _do_by_pylance(peer: Peer, call: dict[str, Any]) -> int:
+    request: dict[str, Any] = {"id": call["id"]}
+    with suppress(Exception):  # pylance raises its own, and its answers are not judged
+        match call["what"]:
+            case "create":
+                peer.create_table(call["id"], pa.table({"owner": [call["owner"]]}))
+            case "drop":
+                peer.namespace.drop_table(official.DropTableRequest(**request))
+            case "deregister":
+                peer.namespace.deregister_table(official.DeregisterTableRequest(**request))
+    return UNKNOWN
 
 
 def _history(logs: list[Path]) -> dict[tuple[str, ...], list[Event]]:
@@ -115,9 +143,9 @@ def _add(
     code = None if done is None else done["code"]
     succeeded = None if done is None else code is None
     start, owner, old = called["at"], called["owner"], tuple(called["id"])
-    if code == 14:  # the race for first rows was lost, and the entry is another's
+    if code in (14, UNKNOWN):  # the race for first rows was lost, and the entry is another's
         succeeded = None
-    assert code in (None, 1, 4, 5, 14), (called, code)
+    assert code in (None, 1, 4, 5, 14, UNKNOWN), (called, code)
     match called["what"]:
         case "declare" | "create":
             # A table that is declared is filled by a create, which then makes no name.
@@ -184,33 +212,40 @@ def test_the_check_finds_what_does_not_fit() -> None:
 
 
 @pytest.mark.slow
-def test_one_order_fits_all(tmp_path: Path) -> None:
+@pytest.mark.parametrize("beside", [0, PROCESSES], ids=["alone", "beside pylance"])
+def test_one_order_fits_all(tmp_path: Path, beside: int) -> None:
     root = tmp_path / "lake"
     with ours(root) as lake:
         for parent in PARENTS:
             lake.create_namespace({"id": [parent]})
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "lance_namespace_impls.tables.write"])
-    logs = [tmp_path / f"log{worker}" for worker in range(PROCESSES)]
+    logs = [tmp_path / f"log{worker}" for worker in range(PROCESSES + beside)]
+    stop = tmp_path / "stop"
 
     def start(worker: int) -> Any:
-        process = context.Process(target=_work, args=(str(root), worker, str(logs[worker])))
+        arguments = (str(root), worker, str(logs[worker]), worker >= PROCESSES, str(stop))
+        process = context.Process(target=_work, args=arguments)
         process.start()
         return process
 
-    running = [start(worker) for worker in range(PROCESSES)]
+    running = [start(worker) for worker in range(PROCESSES + beside)]
     until = time.monotonic() + SECONDS
     kills = 0
     while time.monotonic() < until:
         time.sleep(1)
-        victim = random.randrange(PROCESSES)
+        victim = random.randrange(PROCESSES)  # what pylance leaves when it is killed is its own
         os.kill(running[victim].pid, signal.SIGKILL)
         running[victim].join(60)
         running[victim] = start(victim)
         kills += 1
-    for process in running:
+    for process in running[:PROCESSES]:
         os.kill(process.pid, signal.SIGKILL)
         process.join(60)
+    stop.touch()
+    for process in running[PROCESSES:]:
+        process.join(SECONDS_TO_END)
+        assert process.exitcode == 0
     with ours(root) as lake:
         held = {(parent, name) for parent in PARENTS for name in lake.iter_tables([parent])}
         peer = Peer.at(root)
