@@ -11,7 +11,7 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import TableNotFoundError
+from lance_namespace_client.errors import TableNotFoundError, UnsupportedError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from tests.behaviour.catalogs import CATALOGS
@@ -46,6 +46,13 @@ def rows_at(subject: Subject, location: str) -> int:
     return int(lance.dataset(location, storage_options=options).count_rows())
 
 
+def assert_refused(namespace: Namespace, table: list[str], location: str | None) -> None:
+    """Assert that the catalog cannot rename, says so with code 0, and leaves the table where it is."""
+    with pytest.raises(UnsupportedError):
+        LEAVES["rename"](namespace, table)
+    assert namespace.describe_table({"id": table}).location == location
+
+
 Leave = Callable[[Namespace, list[str]], Any]
 LEAVES: dict[str, Leave] = {
     "deregister": lambda ns, table: ns.deregister_table({"id": table}),
@@ -58,11 +65,12 @@ LEAVES: dict[str, Leave] = {
 def test_rows_of_the_table_before_stay_where_they_are(
     subject: Subject, namespace: Namespace, home: list[str], leave: str, make: str
 ) -> None:
-    if leave == "rename" and "RenameTable" in namespace.capabilities.unsupported:
-        pytest.skip("the catalog cannot rename")
     table = [*home, "t"]
     old = namespace.create_table({"id": table}, OLD).location
     assert old is not None
+    if leave == "rename" and "RenameTable" in namespace.capabilities.unsupported:
+        assert_refused(namespace, table, old)
+        return
     LEAVES[leave](namespace, table)
     for _ in range(2):
         if make == "declare":
@@ -90,9 +98,10 @@ def test_rows_of_the_table_before_stay_where_they_are(
 def test_a_renamed_table_without_rows_keeps_its_place(
     subject: Subject, namespace: Namespace, home: list[str]
 ) -> None:
+    declared = namespace.declare_table({"id": [*home, "t"]}).location
     if "RenameTable" in namespace.capabilities.unsupported:
-        pytest.skip("the catalog cannot rename")
-    namespace.declare_table({"id": [*home, "t"]})
+        assert_refused(namespace, [*home, "t"], declared)
+        return
     namespace.rename_table({"id": [*home, "t"], "new_table_name": "other"})
     namespace.declare_table({"id": [*home, "t"]})
     namespace.create_table({"id": [*home, "other"]}, OLD)
