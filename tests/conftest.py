@@ -59,11 +59,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave a test out whose server is not there; fail it where servers are required."""
+    """Leave a test out whose server or program is not there; fail it where they are required."""
+    if missing := next(_missing(item), None):
+        if os.environ.get("LANCE_NS_REQUIRE_SERVERS"):
+            pytest.fail(missing, pytrace=False)
+        pytest.skip(missing)
+
+
+def _missing(item: pytest.Item) -> Iterator[str]:
     for marker in item.iter_markers("real"):
         for name in marker.args:
             if not real.is_there(name):
-                missing = f"there is no {name} server; tests/servers/real.py says where from"
-                if os.environ.get("LANCE_NS_REQUIRE_SERVERS"):
-                    pytest.fail(missing, pytrace=False)
-                pytest.skip(missing)
+                yield f"there is no {name} server; tests/servers/real.py says where from"
+    for marker in item.iter_markers("needs"):
+        if not any(map(shutil.which, marker.args)):
+            yield f"{' or '.join(marker.args)} is not installed"

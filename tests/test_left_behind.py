@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -23,7 +22,7 @@ time.sleep(600)
 """
 
 
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="there is no setpriv")
+@pytest.mark.needs("setpriv")
 def test_a_server_ends_with_a_process_that_is_killed() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", STARTS],

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
-import shutil
 import subprocess
 from functools import cache
 from pathlib import Path
 
-from tests.servers.maven import cache_folder
+from tests.servers.cache import cache_folder, fetching
 
-__all__ = ["has_node", "node_calls"]
+__all__ = ["node_calls"]
 
 PACKAGES = ("@lancedb/lancedb@0.37.1", "apache-arrow@18.1.0")
 CALLS = Path(__file__).with_name("lancedb_calls.mjs")
 TIMEOUT = 600
 
 
-def has_node() -> bool:
-    """Return whether Node and npm are installed."""
-    return shutil.which("node") is not None and shutil.which("npm") is not None
-
-
 @cache
 def _modules() -> Path:
     """Return the folder with the packages, fetched once a machine."""
-    folder = cache_folder() / "node" / PACKAGES[0].rpartition("@")[2]
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "whole").exists():
+    target = cache_folder() / "node" / PACKAGES[0].rpartition("@")[2]
+    with fetching(target) as folder:
+        if folder is not None:
             (folder / "package.json").write_text("{}")
             command = ["npm", "install", "--no-audit", "--no-fund", *PACKAGES]
             subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=TIMEOUT)
-            (folder / "whole").touch()
-    return folder
+    return target
 
 
 def node_calls(uri: str, host: str | None = None) -> dict[str, str | None]:

@@ -7,12 +7,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from fcntl import LOCK_EX, flock
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tests.servers.maven import cache_folder
+from tests.servers.cache import cache_folder, fetching
 
 __all__ = ["packages", "run_module"]
 
@@ -23,15 +22,11 @@ PROJECT = Path(__file__).parents[2]
 @cache
 def packages(*wanted: str) -> Path:
     """Return a folder with packages of those versions, and what they need, for ``PYTHONPATH``."""
-    folder = cache_folder() / "python" / "+".join(wanted)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{folder}.lock", "w") as lock:
-        flock(lock, LOCK_EX)
-        if not folder.exists():
-            made = Path(f"{folder}.new")
-            _install(made, wanted)
-            made.rename(folder)
-    return folder
+    target = cache_folder() / "python" / "+".join(wanted)
+    with fetching(target) as folder:
+        if folder is not None:
+            _install(folder, wanted)
+    return target
 
 
 def run_module(module: str, wanted: Sequence[str], *arguments: str, given: str = "") -> Any:

@@ -17,7 +17,7 @@ from tests.servers.http_client import http_client
 
 from .backends import BACKENDS, Home
 from .lancedb_calls import call_all
-from .node import has_node, node_calls
+from .node import node_calls
 from .outcomes import compare
 
 DATABASE = "tests"
@@ -71,7 +71,7 @@ def test_python_does_what_it_does_embedded(home: Home, address: str) -> None:
     assert sum(each is None for each in ours.values()) >= len(ours) * 77 / 86
 
 
-@pytest.mark.skipif(not has_node(), reason="Node and npm are not installed")
+@pytest.mark.needs("npm")
 def test_node_does_what_it_does_embedded(home: Home, address: str) -> None:
     ours = node_calls(f"db://{DATABASE}", address)
     compare("@lancedb/lancedb (Node)", home.name, _embedded_node(), ours, set())

@@ -16,10 +16,7 @@ from lance_namespace_impls.conformance.page import page
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LOADS_SECONDS = 120
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "chromium-browser")]
 
 MEASURE = """
 const inside = document.querySelector('iframe').contentDocument;

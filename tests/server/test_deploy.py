@@ -6,7 +6,6 @@ import contextlib
 import io
 import os
 import re
-import shutil
 import ssl
 import subprocess
 import time
@@ -26,7 +25,7 @@ from tests.servers.echo import EchoNamespace, large_rows
 from tests.servers.ports import free_port
 
 PAGE = Path(__file__).parents[2] / "docs" / "deploy.md"
-NGINX = os.environ.get("LANCE_NS_NGINX") or shutil.which("nginx")
+NGINX = os.environ.get("LANCE_NS_NGINX", "nginx")
 
 
 def blocks(kind):
@@ -55,11 +54,14 @@ def test_the_manifest_asks_what_the_server_has():
     assert grace >= 15 + 5
 
 
+def behind_nginx(test):
+    """Mark a test that asks nginx, which is no package of Python."""
+    return pytest.mark.slow(pytest.mark.needs(NGINX)(test))
+
+
 @pytest.fixture
 def proxied(tmp_path):
     """nginx as the page configures it, in front of a server; a client of it and the namespace."""
-    if NGINX is None:
-        pytest.skip("nginx is not installed")
     authority = Authority(tmp_path)
     issued = authority.issue("proxy", "localhost")
     namespace, port = EchoNamespace(), free_port()
@@ -101,6 +103,7 @@ def proxied(tmp_path):
             process.wait(timeout=30)
 
 
+@behind_nginx
 def test_nginx_passes_paths_uploads_and_answers_on_as_they_come(proxied):
     client, namespace = proxied
     client.post("/v1/table/a%2Fb%24c/describe?delimiter=.", json={})
@@ -136,6 +139,7 @@ def test_nginx_passes_paths_uploads_and_answers_on_as_they_come(proxied):
         assert (answer.status_code, answer.headers["content-type"]) == (404, "application/json")
 
 
+@behind_nginx
 def test_nginx_does_not_let_other_names_through(proxied):
     client, _ = proxied
     answer = client.post("/v1/table/t/describe", json={}, headers={"host": "evil.example"})

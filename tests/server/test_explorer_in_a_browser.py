@@ -42,10 +42,7 @@ PATHS = {
 }
 NARROW = (400, "dark")
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium", "chromium-browser")]
 
 
 @pytest.fixture(scope="module")

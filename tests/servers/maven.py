@@ -6,7 +6,6 @@ coordinates, with the Ivy that comes inside pyspark, so that both ways resolve a
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -15,14 +14,14 @@ import subprocess
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from .cache import cache_folder, fetching
 from .java import java_command
 
-__all__ = ["MavenError", "cache_folder", "jars"]
+__all__ = ["MavenError", "jars"]
 
 MAVEN = "3.9.11"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
@@ -33,15 +32,6 @@ NEVER = ("jdk.tools:*",)
 
 class MavenError(RuntimeError):
     """Coordinates that could not be resolved, with what Maven says of them."""
-
-
-def cache_folder() -> Path:
-    """Give the folder for downloads: ``$LANCE_NS_TEST_CACHE``, or one in the user's cache."""
-    chosen = os.environ.get("LANCE_NS_TEST_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "lance-namespace-kit"
 
 
 def jars(coordinates: Sequence[str], exclude: Sequence[str] = ()) -> list[Path]:
@@ -60,26 +50,10 @@ def jars(coordinates: Sequence[str], exclude: Sequence[str] = ()) -> list[Path]:
     """
     pom = _pom(coordinates, [*exclude, *NEVER])
     target = cache_folder() / "jars" / hashlib.sha256(pom.encode()).hexdigest()[:16]
-    with _fetching(target) as folder:
+    with fetching(target) as folder:
         if folder is not None:
             _copy_dependencies(pom, folder)
     return sorted(target.glob("*.jar"))
-
-
-@contextmanager
-def _fetching(target: Path) -> Iterator[Path | None]:
-    """Give a folder to fill, which then becomes `target`; None where that is there already."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with open(f"{target}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if target.exists():
-            yield None
-            return
-        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-            filled = Path(folder, target.name)
-            filled.mkdir()
-            yield filled
-            filled.rename(target)
 
 
 def _pom(coordinates: Sequence[str], exclude: Sequence[str]) -> str:
@@ -139,7 +113,7 @@ def _maven() -> list[str]:
 
 def _maven_home(java: Sequence[str]) -> Path:
     home = cache_folder() / f"apache-maven-{MAVEN}"
-    with _fetching(home) as folder:
+    with fetching(home) as folder:
         if folder is not None:
             with tempfile.TemporaryDirectory() as work:
                 archive = _fetch_maven(java, Path(work))

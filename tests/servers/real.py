@@ -1,12 +1,11 @@
-"""Servers written by others that no package registry has: Unity Catalog, Polaris, Gravitino, MinIO.
+"""Servers written by others that are no packages to install: Unity Catalog, Polaris, Gravitino, MinIO.
 
-Each is started by a script, from the folder that ``LANCE_NS_TEST_SERVERS`` names, or
-``../shared/servers`` beside the checkout; or it runs already, where ``LANCE_NS_TEST_UNITY``,
-``LANCE_NS_TEST_POLARIS``, ``LANCE_NS_TEST_GRAVITINO`` or ``LANCE_NS_TEST_MINIO`` is its address.
-What the script says after the address, ``key=value`` and blanks between, can follow the address
-there too. MinIO has no script: ``go install github.com/minio/minio@latest`` builds it, and its
-address goes with ``access_key=... secret_key=...`` behind it. Such a server must be there for
-tests alone: they empty it.
+MinIO is built by Go. The others are started by a script each, from the folder that
+``LANCE_NS_TEST_SERVERS`` names, or ``../shared/servers`` beside the checkout. Or a server runs already,
+where ``LANCE_NS_TEST_UNITY``, ``LANCE_NS_TEST_POLARIS``, ``LANCE_NS_TEST_GRAVITINO`` or
+``LANCE_NS_TEST_MINIO`` is its address. What the script says after the address, ``key=value`` and blanks
+between, can follow the address there too: for MinIO ``access_key=... secret_key=...`` has to. Such a
+server must be there for tests alone: they empty it.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from pathlib import Path
 
 from attrs import field, frozen
 
+from .minio import USER, Minio, can_be_built
 from .ports import free_port
 from .process import bound_to_us
 
-__all__ = ["NAMES", "MissingServerError", "RealServer", "is_there", "running"]
+__all__ = ["MissingServerError", "RealServer", "is_there", "running"]
 
-NAMES = ("unity", "polaris", "gravitino")
 FOLDER_VARIABLE = "LANCE_NS_TEST_SERVERS"
 STOP_SECONDS = 30
 
@@ -47,7 +46,9 @@ class RealServer:
 
 def is_there(name: str) -> bool:
     """Say whether a server can be had, without starting it."""
-    return bool(os.environ.get(_variable(name))) or _script(name).is_file()
+    if os.environ.get(_variable(name)):
+        return True
+    return can_be_built() if name == "minio" else _script(name).is_file()
 
 
 @cache
@@ -56,11 +57,13 @@ def running(name: str) -> RealServer:
 
     Raises:
         MissingServerError: there is neither an address nor a script.
-        RuntimeError: the script fails; the message holds what it says.
+        RuntimeError: it does not start; the message holds what it says.
     """
     given = os.environ.get(_variable(name))
     if given:
         return _read(given.split())
+    if name == "minio":
+        return _start_minio()
     script = _script(name)
     if not script.is_file():
         raise MissingServerError(
@@ -79,6 +82,17 @@ def _script(name: str) -> Path:
     checkout = Path(__file__).resolve().parents[2]
     folder = Path(chosen) if chosen else checkout.parent / "shared" / "servers"
     return folder / name / "start.sh"
+
+
+def _start_minio() -> RealServer:
+    if not can_be_built():
+        raise MissingServerError("there is no minio server: install Go, which builds it")
+    folder = tempfile.TemporaryDirectory(prefix="minio-")
+    server = Minio(folder=Path(folder.name))
+    server.start()
+    atexit.register(folder.cleanup)
+    atexit.register(server.stop)
+    return RealServer(uri=server.uri, settings=USER)
 
 
 def _start(name: str, script: Path) -> RealServer:

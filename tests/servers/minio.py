@@ -1,0 +1,75 @@
+"""MinIO: an S3 store that works out itself what credentials may do. Go builds it, once a machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from shutil import which
+
+from attrs import define
+
+from .cache import cache_folder, fetching
+from .process import ServerProcess
+
+__all__ = ["USER", "Minio", "can_be_built"]
+
+VERSION = "v0.0.0-20260212201848-7aac2a2c5b7c"
+MODULE = f"github.com/minio/minio@{VERSION}"
+USER = {"access_key": "tests-user", "secret_key": "tests-secret"}
+BUILD_SECONDS = 3600
+
+
+def can_be_built() -> bool:
+    """Return whether it is built, or Go is there to do it."""
+    return _program().exists() or which("go") is not None
+
+
+@define(kw_only=True)
+class Minio(ServerProcess):
+    """A server with empty data, and `USER` for its only user."""
+
+    @property
+    def uri(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def command(self) -> Sequence[str]:
+        """Return the command that runs it."""
+        address = f"127.0.0.1:{self.port}"
+        return [str(_built()), "server", "--address", address, str(self.folder / "data")]
+
+    def asked(self) -> str:
+        """Return its check of health."""
+        return f"{self.uri}/minio/health/ready"
+
+    def environment(self) -> Mapping[str, str]:
+        """Return its user; without its web pages it listens on one port alone."""
+        return {
+            "MINIO_ROOT_USER": USER["access_key"],
+            "MINIO_ROOT_PASSWORD": USER["secret_key"],
+            "MINIO_BROWSER": "off",
+        }
+
+
+def _program() -> Path:
+    return cache_folder() / "minio" / VERSION / "minio"
+
+
+def _built() -> Path:
+    """Return the program; the first time Go fetches and compiles it, which takes minutes."""
+    program = _program()
+    with fetching(program.parent) as folder:
+        if folder is not None:
+            done = subprocess.run(
+                ["go", "install", MODULE],
+                env={**os.environ, "GOBIN": str(folder)},
+                capture_output=True,
+                text=True,
+                timeout=BUILD_SECONDS,
+                check=False,
+            )
+            if done.returncode:
+                raise RuntimeError(f"Go does not build {MODULE}:\n{done.stderr[-2000:]}")
+    return program
