@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import lance
 import pyarrow as pa
+import pytest
 
+from lance_namespace_client.errors import TableAlreadyExistsError
 from lance_namespace_impls import connect
 
 SCHEMA = pa.schema([("x", pa.int64())])
@@ -26,3 +29,24 @@ def test_the_rows_are_not_read_and_the_table_stays() -> None:
         found = namespace.create_table(again, rows)
         assert (found.location, found.properties) == (made.location, {"k": "v"})
         assert namespace.open_table(["n", "t"]).version == 1
+
+
+@pytest.mark.parametrize("mode", ["Create", "ExistOk"])
+def test_rows_that_came_meanwhile_stay(mode: str) -> None:
+    with connect("memory") as namespace:
+        namespace.create_namespace({"id": ["n"]})
+        location = namespace.declare_table({"id": ["n", "t"]}).location
+        assert location is not None
+
+        def beside() -> Iterator[pa.RecordBatch]:
+            lance.write_dataset(pa.table({"x": [7]}), location)
+            yield pa.record_batch({"x": [1]})
+
+        rows = pa.RecordBatchReader.from_batches(SCHEMA, beside())
+        request = {"id": ["n", "t"], "mode": mode}
+        if mode == "Create":
+            with pytest.raises(TableAlreadyExistsError):
+                namespace.create_table(request, rows)
+        else:
+            assert namespace.create_table(request, rows).location == location
+        assert namespace.open_table(["n", "t"]).to_table().to_pydict() == {"x": [7]}

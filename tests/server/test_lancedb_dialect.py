@@ -1,0 +1,277 @@
+"""What LanceDB's remote clients send and read, beside what the protocol has for it.
+
+Source: the LanceDB remote protocol, as its Python and Node clients were recorded.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+)
+from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_client.wire import STREAM_TYPE
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.server.lancedb import (
+    ALL_ROWS,
+    DATABASE_HEADER,
+    MAX_FOUND,
+    Databases,
+    Dialect,
+)
+from lance_namespace_impls.server.requests import Headers
+from lance_namespace_impls.tables.context import ORDER_BY, REPLACE
+
+ROWS = pa.table({"x": [1, 2, 3]})
+NO_HEADERS = Headers([])
+REPLACED = {"context": {REPLACE: "true"}}
+
+
+@pytest.fixture
+def namespace() -> Iterator[Namespace]:
+    with connect("memory") as found:
+        found.create_namespace({"id": ["db"]})
+        yield found
+
+
+@pytest.fixture
+def dialect(namespace: Namespace) -> Dialect:
+    return Dialect(Databases(namespace), "db")
+
+
+NO_VECTOR = {"vector": None}
+SENT: list[tuple[str, Any, Any]] = [
+    ("QueryTable", {"vector": [1.0]}, {"vector": {"single_vector": [1.0]}}),
+    ("QueryTable", {"vector": []}, {"vector": {"single_vector": []}}),
+    ("QueryTable", {"vector": [[1.0], [2.0]]}, {"vector": {"multi_vector": [[1.0], [2.0]]}}),
+    ("QueryTable", {"vector": NO_VECTOR}, {"vector": NO_VECTOR}),
+    ("QueryTable", {}, NO_VECTOR),
+    ("QueryTable", {"columns": ["a"]}, {**NO_VECTOR, "columns": {"column_names": ["a"]}}),
+    ("QueryTable", {"columns": [["a", "b"]]}, {**NO_VECTOR, "columns": {"column_aliases": {"a": "b"}}}),
+    ("QueryTable", {"columns": {"a": "b"}}, {**NO_VECTOR, "columns": {"column_aliases": {"a": "b"}}}),
+    (
+        "QueryTable",
+        {"columns": {"column_names": ["a"]}},
+        {**NO_VECTOR, "columns": {"column_names": ["a"]}},
+    ),
+    (
+        "QueryTable",
+        {"order_by": [{"column_name": "a"}]},
+        {**NO_VECTOR, "context": {ORDER_BY: '[{"column_name": "a"}]'}},
+    ),
+    ("QueryTable", {"order_by": []}, NO_VECTOR),
+    ("QueryTable", {"k": ALL_ROWS}, {**NO_VECTOR, "k": 0}),
+    ("QueryTable", {"k": ALL_ROWS - 1}, {**NO_VECTOR, "k": ALL_ROWS - 1}),
+    (
+        "QueryTable",
+        {"k": ALL_ROWS, "full_text_query": {"query": "cat"}},
+        {**NO_VECTOR, "k": MAX_FOUND, "full_text_query": {"string_query": {"query": "cat"}}},
+    ),
+    ("QueryTable", {"maximum_nprobes": 0}, NO_VECTOR),
+    ("QueryTable", {"maximum_nprobes": 3}, {**NO_VECTOR, "maximum_nprobes": 3}),
+    ("QueryTable", {"minimum_nprobes": 3, "nprobes": 9}, {**NO_VECTOR, "minimum_nprobes": 3}),
+    ("QueryTable", {"nprobes": 9}, {**NO_VECTOR, "nprobes": 9}),
+    (
+        "QueryTable",
+        {"full_text_query": {"query": {"match": {"terms": "cat", "column": None}}}},
+        {**NO_VECTOR, "full_text_query": {"string_query": {"query": "cat"}}},
+    ),
+    (
+        "QueryTable",
+        {"full_text_query": {"query": {"match": {"terms": "cat", "column": "s"}}}},
+        {
+            **NO_VECTOR,
+            "full_text_query": {
+                "structured_query": {"query": {"match": {"terms": "cat", "column": "s"}}}
+            },
+        },
+    ),
+    (
+        "QueryTable",
+        {"full_text_query": {"string_query": {"query": "cat"}}},
+        {**NO_VECTOR, "full_text_query": {"string_query": {"query": "cat"}}},
+    ),
+    (
+        "QueryTable",
+        {
+            "full_text_query": {
+                "query": {
+                    "multi_match": {
+                        "query": "cat", "columns": ["s", "t"], "boost": [1.0, 2.0], "operator": "And",
+                    }
+                }
+            }
+        },
+        {
+            **NO_VECTOR,
+            "full_text_query": {
+                "structured_query": {
+                    "query": {
+                        "multi_match": {
+                            "match_queries": [
+                                {"terms": "cat", "column": "s", "boost": 1.0, "operator": "And"},
+                                {"terms": "cat", "column": "t", "boost": 2.0, "operator": "And"},
+                            ]
+                        }
+                    }
+                }
+            },
+        },
+    ),
+    ("AnalyzeTableQueryPlan", {"vector": [1.0]}, {"vector": {"single_vector": [1.0]}}),
+    (
+        "ExplainTableQueryPlan",
+        {"verbose": True, "query": {"vector": [1.0]}},
+        {"verbose": True, "query": {"vector": {"single_vector": [1.0]}}},
+    ),
+    ("ExplainTableQueryPlan", {"query": None}, {"query": None}),
+    ("CreateTableIndex", {"metric_type": "l2"}, {"metric_type": "l2", "distance_type": "l2", **REPLACED}),
+    (
+        "CreateTableIndex",
+        {"metric_type": "l2", "distance_type": "dot"},
+        {"metric_type": "l2", "distance_type": "dot", **REPLACED},
+    ),
+    ("CreateTableIndex", {"index_type": "bloom_filter"}, {"index_type": "BLOOMFILTER", **REPLACED}),
+    ("CreateTableScalarIndex", {"index_type": "BTREE"}, {"index_type": "BTREE", **REPLACED}),
+    ("CreateTableScalarIndex", {"replace": True}, {"replace": True, **REPLACED}),
+    ("CreateTableScalarIndex", {"replace": False}, {"replace": False}),
+    ("CreateTableScalarIndex", {"context": {"a": "b"}}, {"context": {"a": "b", REPLACE: "true"}}),
+    ("CountTableRows", {"vector": [1.0]}, {"vector": [1.0]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "sent", "read"), SENT)
+def test_a_body_becomes_the_protocols(
+    dialect: Dialect, operation: str, sent: dict[str, Any], read: dict[str, Any]
+) -> None:
+    body = dialect.read_body(OPERATIONS[operation], NO_HEADERS, json.dumps(sent).encode())
+    assert json.loads(body) == read
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"{", b"[1]", b"null"])
+def test_what_is_no_object_is_left_to_the_reader_of_requests(dialect: Dialect, body: bytes) -> None:
+    assert dialect.read_body(OPERATIONS["QueryTable"], NO_HEADERS, body) == body
+
+
+def test_columns_are_names_or_pairs(dialect: Dialect) -> None:
+    with pytest.raises(InvalidInputError, match="columns are names, or pairs"):
+        dialect.read_body(OPERATIONS["QueryTable"], NO_HEADERS, b'{"columns": [["a", "b", "c"]]}')
+
+
+def test_an_arrow_schema_adds_columns_of_nulls(dialect: Dialect) -> None:
+    adding, headers = (
+        OPERATIONS["AlterTableAddColumns"],
+        Headers([(b"content-type", STREAM_TYPE.encode())]),
+    )
+    sink = io.BytesIO()
+    schema = pa.schema({"n": pa.int32(), "v": pa.list_(pa.float32(), 2)})
+    with pa.ipc.new_stream(sink, schema):
+        pass
+    assert dialect.takes(adding, headers)
+    assert not dialect.takes(adding, NO_HEADERS)
+    assert not dialect.takes(OPERATIONS["InsertIntoTable"], headers)
+    columns = json.loads(dialect.read_body(adding, headers, sink.getvalue()))["new_columns"]
+    assert [column["name"] for column in columns] == ["n", "v"]
+    assert columns[0]["expression"] == "arrow_cast(NULL, 'Int32')"
+    assert columns[1]["expression"].startswith("arrow_cast(NULL, 'FixedSizeList")
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (TableAlreadyExistsError("t"), 400),
+        (ConcurrentModificationError("t"), 409),
+        (TableNotFoundError("t"), 404),
+        (InvalidInputError("t"), 400),
+    ],
+)
+def test_a_409_is_left_to_what_a_client_should_try_again(
+    error: LanceNamespaceError, status: int
+) -> None:
+    reply = Dialect.failed(error)
+    assert reply.status == status
+    assert json.loads(reply.body)["code"] == error.code
+    assert (b"phalanx-version", b"0.3.0") in Dialect.signed(reply).headers
+
+
+@pytest.mark.parametrize(
+    ("named", "above"), [({}, ["db"]), ({"db": ()}, []), ({"db": ("a", "b")}, ["a", "b"])]
+)
+def test_identifiers_are_below_the_database(
+    namespace: Namespace, named: dict[str, tuple[str, ...]], above: list[str]
+) -> None:
+    dialect = Databases(namespace, named).dialect(Headers([(DATABASE_HEADER.encode(), b"db")]))
+    assert dialect is not None
+    describing, request = dialect.place(
+        OPERATIONS["DescribeTable"], models.DescribeTableRequest(id=["t"])
+    )
+    assert describing.name == "DescribeTable"
+    assert request == models.DescribeTableRequest(id=[*above, "t"], load_detailed_metadata=True)
+    _, request = dialect.place(
+        OPERATIONS["RenameTable"],
+        models.RenameTableRequest(id=["n", "t"], new_namespace_id=["n"], new_table_name="u"),
+    )
+    assert request == models.RenameTableRequest(
+        id=[*above, "n", "t"], new_namespace_id=[*above, "n"], new_table_name="u"
+    )
+    _, request = dialect.place(
+        OPERATIONS["RenameTable"], models.RenameTableRequest(id=["t"], new_table_name="u")
+    )
+    assert request == models.RenameTableRequest(id=[*above, "t"], new_table_name="u")
+    listing, request = dialect.place(
+        OPERATIONS["ListAllTables"], models.ListTablesRequest(page_token="p", limit=3)
+    )
+    assert listing.name == "ListTables"
+    assert request == models.ListTablesRequest(id=above, page_token="p", limit=3)
+
+
+def test_another_client_is_not_looked_at(namespace: Namespace) -> None:
+    assert Databases(namespace).dialect(NO_HEADERS) is None
+
+
+@pytest.mark.parametrize("name", ["", "other"])
+def test_a_database_has_to_be_a_namespace_or_named(namespace: Namespace, name: str) -> None:
+    with pytest.raises(NamespaceNotFoundError, match=f"there is no database '{name}'"):
+        Dialect(Databases(namespace), name).require_database()
+    Dialect(Databases(namespace, {name: ()}), name).require_database()
+    Dialect(Databases(namespace), "db").require_database()
+
+
+def test_answers_are_what_the_clients_read(namespace: Namespace, dialect: Dialect) -> None:
+    def answered(operation: str, request: dict[str, Any], answer: Any) -> Any:
+        given = OPERATIONS[operation].request_type.coerce({"id": ["db", "t"], **request})
+        reply = dialect.reply(OPERATIONS[operation], given, answer, namespace)
+        return None if reply is None else json.loads(reply.body)
+
+    namespace.create_table({"id": ["db", "t"]}, ROWS)
+    described = namespace.describe_table({"id": ["db", "t"], "load_detailed_metadata": True})
+    data = answered("DescribeTable", {}, described)
+    assert data["version"] == 1
+    assert data["schema"]["fields"][0]["type"] == {"type": "int64"}
+    assert "storage_options" not in data
+    deleted = namespace.delete_from_table({"id": ["db", "t"], "predicate": "x > 1"})
+    assert answered("DeleteFromTable", {"predicate": "x > 1"}, deleted) == {
+        **deleted.to_dict(),
+        "num_deleted_rows": 2,
+    }
+    changed = namespace.update_table({"id": ["db", "t"], "updates": [["x", "9"]]})
+    assert answered("UpdateTable", {"updates": [["x", "9"]]}, changed)["rows_updated"] == 1
+    namespace.create_table_tag({"id": ["db", "t"], "tag": "a", "version": 1})
+    tags = namespace.list_table_tags({"id": ["db", "t"]})
+    assert answered("ListTableTags", {}, tags)["a"]["version"] == 1
+    counted = namespace.count_table_rows({"id": ["db", "t"]})
+    assert answered("CountTableRows", {}, counted) is None
