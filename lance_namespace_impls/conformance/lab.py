@@ -79,6 +79,8 @@ class Lab:
     worked: set[str] = field(factory=set)
     """Operations that succeeded at least once."""
     _shared: dict[str, Identifier] = field(factory=dict)
+    _transactions: set[str] = field(factory=set)
+    """Transactions that answers named."""
 
     def begin(self) -> None:
         """Start a check."""
@@ -108,6 +110,7 @@ class Lab:
         if reply.succeeded:
             self.answered.add(operation)
             self.worked.add(operation)
+            self._transactions.add(str((reply.answer or {}).get("transaction_id")))
             self._forget(reply.step)
         elif reply.code is not None and not reply.no_route:
             self.answered.add("failure")
@@ -117,6 +120,9 @@ class Lab:
 
     def _note(self, step: Step) -> None:
         """Write down what a call makes before it is sent."""
+        for entry in step.request.get("operations") or ():
+            if entry.get("declare_table"):
+                self.ledger.made("table", tuple(entry["declare_table"]["id"]))
         identifier = tuple(step.request.get("id") or ())
         if step.operation in _MAKES and isinstance(step.request.get("id"), list):
             kind = "namespace" if step.operation == "CreateNamespace" else "table"
@@ -141,10 +147,10 @@ class Lab:
         """
         if OPERATIONS[step.operation].repeatable:
             return
-        given = step.request.get("id")
-        names = [given] if isinstance(given, str) else list(given or ())
-        if not any(str(name).startswith(self.ledger.prefix) for name in names):
-            raise RuntimeError(f"{step.operation} of {names} is not below what the kit made")
+        for names in _named(step):
+            ours = any(name.startswith(self.ledger.prefix) for name in names)
+            if not ours and not self._transactions.issuperset(names):
+                raise RuntimeError(f"{step.operation} of {names} is not below what the kit made")
 
     def ok(self, operation: str, data: bytes | None = None, /, **request: Any) -> Mapping[str, Any]:
         """Return the answer of a call that must succeed.
@@ -351,3 +357,17 @@ class Lab:
 
 def _plain(request: Mapping[str, Any]) -> dict[str, Any]:
     return {key: list(v) if isinstance(v, tuple) else v for key, v in request.items()}
+
+
+def _named(step: Step) -> list[list[str]]:
+    """Return the identifier of each object that a call may change."""
+    request = step.request
+    several = [*(request.get("entries") or ())]
+    several += [part for entry in request.get("operations") or () for part in entry.values()]
+    if not several:
+        several = [request]
+    return [_names(part.get("id")) for part in several]
+
+
+def _names(given: Any) -> list[str]:
+    return [given] if isinstance(given, str) else [str(name) for name in given or ()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -32,12 +33,12 @@ def address() -> Iterator[str]:
 def project(tmp_path: Path) -> Path:
     """An empty project with an environment that has the wheel, beside the installed dependencies."""
     wheels = tmp_path / "wheels"
-    pip = [sys.executable, "-m", "pip"]
-    build = [*pip, "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", wheels, ROOT]
-    subprocess.run(build, check=True)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = wheels.glob("*.whl")
     target = tmp_path / "site"
-    install = [*pip, "install", "-q", "--no-deps", "--no-index", "--target", target, wheel]
+    pip = [uv, "pip"] if (uv := shutil.which("uv")) else [sys.executable, "-m", "pip"]
+    install = [*pip, "install", "-q", "--no-deps", "--no-index", "--target", str(target), str(wheel)]
     subprocess.run(install, check=True)
     folder = tmp_path / "project"
     folder.mkdir()

@@ -26,6 +26,7 @@ MODULES = (
     "values",
     "searches",
     "history",
+    "managed",
     "structure",
     "branches",
     "references",

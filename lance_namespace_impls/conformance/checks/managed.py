@@ -1,0 +1,353 @@
+"""Tables whose versions the namespace keeps: commits of one and of several tables, transactions."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..exchange import Step
+from ..lab import Failed, Lab, Skipped
+from ..requirement import check
+from ..rows import people, stream
+from .races import at_once
+from .storage import local_path
+
+_VERSION = "rest.yaml, CreateTableVersion and TableVersion"
+_BATCH = "rest.yaml, BatchCreateTableVersions"
+_COMMIT = "rest.yaml, BatchCommitTables and CommitTableOperation"
+_TRANSACTION = "rest.yaml, DescribeTransaction and TransactionStatus"
+_ALTER = "rest.yaml, AlterTransaction, SetPropertyMode and UnsetPropertyMode"
+_TABLES = ["tables"]
+_ROWS = 10
+CONFLICT = [14]
+
+
+def managed_table(lab: Lab) -> list[str]:
+    """Return a table of ten people whose versions the namespace keeps.
+
+    Raises:
+        Skipped: it keeps none, by itself or where it is asked to.
+    """
+    for more in ({}, {"properties": {"managed_versioning": "true"}}):
+        table = lab.table_id()
+        reply = lab.call("CreateTable", stream(people(*range(1, _ROWS + 1))), id=table, **more)
+        if reply.succeeded and lab.ok("DescribeTable", id=table).get("managed_versioning"):
+            return table
+    raise Skipped("no table's versions are kept by the namespace")
+
+
+def newest(lab: Lab, table: list[str]) -> int:
+    """Return the number of a table's latest version."""
+    found = lab.ok("ListTableVersions", id=table, descending=True, limit=1).get("versions")
+    return int(found[0]["version"]) if found else 0
+
+
+def staged(lab: Lab, table: list[str], *ids: int) -> dict[str, Any]:
+    """Write a commit of rows as a client does, up to its manifest; return how it is asked for."""
+    import lance
+
+    version = newest(lab, table) + 1
+    path = Path(local_path(lab.ok("DescribeTable", id=table)))
+    if not os.access(path, os.W_OK):
+        raise Skipped("the location cannot be written from here")
+    with tempfile.TemporaryDirectory(prefix="lnkit-") as folder:
+        beside = Path(folder) / "copy"
+        shutil.copytree(path, beside)
+        lance.write_dataset(people(*(ids or (11,))), str(beside), mode="append")
+        for kind in ("data", "_transactions"):
+            for file in (beside / kind).iterdir():
+                if not (path / kind / file.name).exists():
+                    shutil.copy(file, path / kind / file.name)
+        name = f"{2**64 - 1 - version:020d}.manifest"
+        manifest = path / "_versions" / f"{name}-{secrets.token_hex(4)}"
+        shutil.copy(beside / "_versions" / name, manifest)
+    return {
+        "id": table,
+        "version": version,
+        "manifest_path": str(manifest).lstrip("/"),
+        "manifest_size": manifest.stat().st_size,
+        "naming_scheme": "V2",
+    }
+
+
+def is_file(path: object, size: object) -> bool:
+    """Return whether a manifest that an answer names is there, of its size if that is told."""
+    file = Path("/") / str(path)
+    return file.is_file() and size in (None, file.stat().st_size)
+
+
+def right_version(lab: Lab, found: Mapping[str, Any], request: Mapping[str, Any]) -> None:
+    """Judge what an answer tells of a version that was committed."""
+    lab.same(found.get("version"), request["version"], "the version")
+    there = is_file(found.get("manifest_path"), found.get("manifest_size"))
+    lab.that(there, "a manifest that is there, of its size", found)
+    lab.that(found.get("timestamp_millis", 2**41) > 10**12, "a time in milliseconds", found)
+
+
+@check("LN-MANAGED-001", "A manifest that was staged becomes the next version, and is told at once.",
+       _VERSION, "CreateTableVersion", "CreateTable", "DescribeTable", "ListTableVersions",
+       "DescribeTableVersion", "CountTableRows", capabilities=_TABLES)  # fmt: skip
+def commit(lab: Lab) -> None:
+    table = managed_table(lab)
+    lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
+    lab.same((newest(lab, table), lab.count(table)), (1, _ROWS), "the version and the rows before")
+    request = staged(lab, table, 11, 12)
+    right_version(lab, lab.ok("CreateTableVersion", **request).get("version") or {}, request)
+    listed = lab.ok("ListTableVersions", id=table, descending=True).get("versions") or ()
+    lab.same([entry["version"] for entry in listed], [2, 1], "the versions")
+    right_version(lab, listed[0], request)
+    right_version(lab, lab.ok("DescribeTableVersion", id=table, version=2)["version"], request)
+    described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
+    lab.same(described.get("version"), 2, "the described version")
+    lab.same(lab.count(table), _ROWS + 2, "the rows")
+    lab.same(lab.count(table, version=1), _ROWS, "the rows of version 1")
+
+
+@check("LN-MANAGED-002", "metadata and e_tag of a version are kept.", _VERSION,
+       "CreateTableVersion", "CreateTable", "DescribeTable", "DescribeTableVersion",
+       capabilities=_TABLES)  # fmt: skip
+def kept(lab: Lab) -> None:
+    table = managed_table(lab)
+    more = {"metadata": {"by": "kit"}, "e_tag": "etag-1"}
+    lab.ok("CreateTableVersion", **staged(lab, table), **more)
+    found = lab.ok("DescribeTableVersion", id=table, version=2)["version"]
+    lab.has(found, more, "the version")
+
+
+@check("LN-MANAGED-003", "A version that does not follow the latest is code 14 and changes nothing.",
+       f"{_VERSION}; protocol semantics, Errors, code 14", "CreateTableVersion", "CreateTable",
+       "DescribeTable", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
+def taken(lab: Lab) -> None:
+    table = managed_table(lab)
+    first, second = staged(lab, table, 11), staged(lab, table, 12)
+    lab.ok("CreateTableVersion", **first)
+    lab.refused("CreateTableVersion", CONFLICT, **second)
+    lab.same((newest(lab, table), lab.ids(table)[-1]), (2, 11), "the version and the last id")
+    lab.refused("CreateTableVersion", [13, 14], **{**staged(lab, table), "version": 9})
+    lab.same(newest(lab, table), 2, "the latest version")
+
+
+@check("LN-MANAGED-004", "A manifest that is not there becomes no version.", _VERSION,
+       "CreateTableVersion", "CreateTable", "DescribeTable", "ListTableVersions",
+       capabilities=_TABLES)  # fmt: skip
+def no_manifest(lab: Lab) -> None:
+    table = managed_table(lab)
+    request = staged(lab, table)
+    os.remove(Path("/") / request["manifest_path"])
+    lab.refused("CreateTableVersion", [13, 14, 18, 19], **request)
+    lab.same((newest(lab, table), lab.count(table)), (1, _ROWS), "the version and the rows")
+
+
+@check("LN-MANAGED-005", "Of several commits of one version at once exactly one succeeds.",
+       f"{_VERSION}; Lance table format: commits are atomic", "CreateTableVersion", "CreateTable",
+       "DescribeTable", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
+def at_the_same_time(lab: Lab) -> None:
+    table = managed_table(lab)
+    for _ in range(3):
+        latest = newest(lab, table)
+        steps = [Step("CreateTableVersion", staged(lab, table, 20 + n)) for n in range(3)]
+        replies = at_once(lab, steps)
+        for reply in replies:
+            if not reply.succeeded:
+                lab.must_fail(reply, CONFLICT)
+        lab.same(sum(reply.succeeded for reply in replies), 1, "how many succeed")
+        lab.same(newest(lab, table), latest + 1, "the latest version")
+
+
+@check("LN-MANAGED-006", "managed_versioning tells whether CreateTableVersion makes versions.",
+       "rest.yaml, DescribeTableResponse, DeclareTableResponse and CreateTableVersion",
+       "CreateTableVersion", "CreateTable", "DescribeTable", "ListTableVersions",
+       capabilities=_TABLES)  # fmt: skip
+def told(lab: Lab) -> None:
+    table = lab.new_table()
+    described = lab.ok("DescribeTable", id=table)
+    managed = bool(described.get("managed_versioning"))
+    request = staged(lab, table)
+    reply = lab.call("CreateTableVersion", **request)
+    if managed:
+        lab.must_succeed(reply)
+    elif reply.succeeded:
+        raise Failed("managed_versioning, since versions are committed", str(described), reply)
+    declared = lab.table_id()
+    answer = lab.call("DeclareTable", id=declared).answer or {}
+    if "managed_versioning" in answer:
+        found = lab.ok("DescribeTable", id=declared).get("managed_versioning")
+        lab.same(bool(found), bool(answer["managed_versioning"]), "managed_versioning")
+
+
+# --- several tables
+
+
+@check("LN-MANAGED-007", "BatchCreateTableVersions commits each version and answers them in order.",
+       _BATCH, "BatchCreateTableVersions", "CreateTable", "DescribeTable", "ListTableVersions",
+       capabilities=_TABLES)  # fmt: skip
+def batch(lab: Lab) -> None:
+    tables = [managed_table(lab), managed_table(lab)]
+    lab.ok("ListTableVersions", id=tables[0])
+    lab.given("InsertIntoTable", stream(people(50)), id=tables[1])
+    entries = [staged(lab, table) for table in tables]
+    found = lab.ok("BatchCreateTableVersions", entries=entries).get("versions") or ()
+    lab.same([v.get("version") for v in found], [2, 3], "the versions")
+    lab.same([newest(lab, table) for table in tables], [2, 3], "the latest versions")
+    lab.same([lab.count(table) for table in tables], [_ROWS + 1, _ROWS + 2], "the rows")
+
+
+@check("LN-MANAGED-008", "BatchCreateTableVersions commits all or nothing.", _BATCH,
+       "BatchCreateTableVersions", "CreateTable", "DescribeTable", "ListTableVersions",
+       capabilities=_TABLES)  # fmt: skip
+def batch_conflict(lab: Lab) -> None:
+    tables = [managed_table(lab), managed_table(lab)]
+    entries = [staged(lab, table) for table in tables]
+    lab.given("InsertIntoTable", stream(people(50)), id=tables[1])
+    lab.refused("BatchCreateTableVersions", CONFLICT, entries=entries)
+    lab.same([newest(lab, table) for table in tables], [1, 2], "the latest versions")
+
+
+@check("LN-MANAGED-009", "BatchCommitTables does each of its operations and answers them in order.",
+       _COMMIT, "BatchCommitTables", "CreateTable", "DescribeTable", "ListTableVersions",
+       capabilities=_TABLES)  # fmt: skip
+def commit_tables(lab: Lab) -> None:
+    written, gone, trimmed, new = (managed_table(lab) for _ in range(4))
+    lab.given("InsertIntoTable", stream(people(50)), id=trimmed)
+    lab.given("DeregisterTable", id=new)
+    lab.ok("DescribeTable", id=written, load_detailed_metadata=True)
+    before = lab.call("DescribeTableVersion", id=trimmed, version=1)
+    operations: list[dict[str, Any]] = [
+        {"create_table_version": staged(lab, written)},
+        {"declare_table": {"id": new, "properties": {"owner": "ana"}}},
+        {"delete_table_versions": {
+            "id": trimmed, "ranges": [{"start_version": 1, "end_version": 2}]}},
+        {"deregister_table": {"id": gone}},
+    ]  # fmt: skip
+    results = lab.ok("BatchCommitTables", operations=operations).get("results") or []
+    lab.same([sorted(result) for result in results], [sorted(o) for o in operations], "the results")
+    lab.same(results[0]["create_table_version"]["version"]["version"], 2, "the version")
+    lab.same(newest(lab, written), 2, "the latest version")
+    described = lab.ok("DescribeTable", id=written, load_detailed_metadata=True)
+    lab.same(described.get("version"), 2, "the described version")
+    where = lab.ok("DescribeTable", id=new)
+    lab.has(where.get("properties"), {"owner": "ana"}, "the properties of the declared table")
+    lab.same(results[1]["declare_table"].get("location"), where.get("location"), "the location")
+    lab.that(before.succeeded, "version 1 before", before.outcome())
+    lab.refused("DescribeTableVersion", [11], id=trimmed, version=1)
+    lab.that(not lab.exists("TableExists", gone), "the table to be gone", "it is there")
+
+
+@check("LN-MANAGED-010", "BatchCommitTables does all of its operations or none.", _COMMIT,
+       "BatchCommitTables", "CreateTable", "DescribeTable", "ListTableVersions",
+       capabilities=_TABLES)  # fmt: skip
+def commit_conflict(lab: Lab) -> None:
+    first, second, new = managed_table(lab), managed_table(lab), lab.table_id()
+    late = staged(lab, second)
+    lab.given("InsertIntoTable", stream(people(50)), id=second)
+    operations: list[dict[str, Any]] = [
+        {"declare_table": {"id": new}},
+        {"create_table_version": staged(lab, first)},
+        {"deregister_table": {"id": first}},
+        {"create_table_version": late},
+    ]
+    lab.refused("BatchCommitTables", CONFLICT, operations=operations)
+    lab.that(not lab.exists("TableExists", new), "no table declared", "it is there")
+    lab.that(lab.exists("TableExists", first), "the table to stay", "it is gone")
+    lab.same((newest(lab, first), newest(lab, second)), (1, 2), "the latest versions")
+
+
+@check("LN-MANAGED-011", "An operation of BatchCommitTables is exactly one: else code 13, no effect.",
+       _COMMIT, "BatchCommitTables", capabilities=_TABLES)  # fmt: skip
+def one_operation(lab: Lab) -> None:
+    new, table = lab.table_id(), managed_table(lab)
+    for wrong in ({}, {"declare_table": {"id": lab.table_id()}, "deregister_table": {"id": table}}):
+        operations = [{"declare_table": {"id": new}}, wrong]
+        lab.refused("BatchCommitTables", [13], operations=operations)
+        lab.that(not lab.exists("TableExists", new), "no table declared", "it is there")
+    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+
+
+# --- transactions
+
+
+def transaction(lab: Lab) -> list[str]:
+    """Return the identifier of a transaction that an answer gave."""
+    reply = lab.call("CreateTableVersion", **staged(lab, managed_table(lab)))
+    lab.must_succeed(reply)
+    found = (reply.answer or {}).get("transaction_id")
+    if not found:
+        raise Skipped("commits answer no transaction")
+    return [str(found)]
+
+
+@check("LN-TRANSACTION-001", "The transaction of a commit that succeeded is known, as succeeded.",
+       _TRANSACTION, "DescribeTransaction", "CreateTableVersion", capabilities=_TABLES)  # fmt: skip
+def describe(lab: Lab) -> None:
+    status = lab.ok("DescribeTransaction", id=transaction(lab)).get("status")
+    lab.same(str(status).lower(), "succeeded", "the status")
+
+
+@check("LN-TRANSACTION-002", "A transaction that nobody knows is code 10.",
+       f"{_TRANSACTION}; protocol semantics, Errors", "DescribeTransaction")  # fmt: skip
+def unknown(lab: Lab) -> None:
+    missing = [lab.ledger.fresh()]
+    lab.refused("DescribeTransaction", [10], id=missing)
+    action = {"setPropertyAction": {"key": "a", "value": "b"}}
+    lab.refused("AlterTransaction", [0, 10], id=missing, actions=[action])
+
+
+def properties(lab: Lab, answer: Mapping[str, Any], identifier: list[str]) -> dict[str, str]:
+    """Return a transaction's properties, the same in an answer and in its description."""
+    found = dict(lab.ok("DescribeTransaction", id=identifier).get("properties") or {})
+    lab.same(found, dict(answer.get("properties") or {}), "the properties as described")
+    return found
+
+
+def setting(key: str, value: str, mode: str | None = None) -> dict[str, Any]:
+    """Return an action that sets a property."""
+    more = {} if mode is None else {"mode": mode}
+    return {"setPropertyAction": {"key": key, "value": value, **more}}
+
+
+def unsetting(key: str, mode: str | None = None) -> dict[str, Any]:
+    """Return an action that unsets a property."""
+    return {"unsetPropertyAction": {"key": key, **({} if mode is None else {"mode": mode})}}
+
+
+@check("LN-TRANSACTION-003", "Actions on a transaction take effect in order, each by its mode.",
+       _ALTER, "AlterTransaction", "DescribeTransaction", capabilities=_TABLES)  # fmt: skip
+def alter(lab: Lab) -> None:
+    identifier = transaction(lab)
+    for actions, due in (
+        ([setting("a", "1"), setting("b", "2")], {"a": "1", "b": "2"}),
+        ([setting("a", "3")], {"a": "3", "b": "2"}),
+        ([setting("a", "4", "Skip"), setting("c", "5", "skip")], {"a": "3", "b": "2", "c": "5"}),
+        ([setting("a", "6", "overwrite"), unsetting("c")], {"a": "6", "b": "2", "c": None}),
+        ([unsetting("gone"), unsetting("gone", "SKIP")], {"a": "6", "b": "2", "c": None}),
+        ([setting("d", "7"), unsetting("d", "Fail"), setting("d", "8", "Fail")], {"d": "8"}),
+    ):
+        answer = lab.ok("AlterTransaction", id=identifier, actions=actions)
+        found = properties(lab, answer, identifier)
+        lab.same({key: found.get(key) for key in due}, due, "the properties")
+
+
+@check("LN-TRANSACTION-004", "Actions on a transaction take effect all or none; mode Fail refuses.",
+       _ALTER, "AlterTransaction", "DescribeTransaction", capabilities=_TABLES)  # fmt: skip
+def alter_refused(lab: Lab) -> None:
+    identifier = transaction(lab)
+    lab.ok("AlterTransaction", id=identifier, actions=[setting("a", "1")])
+    before = lab.ok("DescribeTransaction", id=identifier)
+    other = {"setStatusAction": {"status": "Canceled"}}
+    for codes, wrong in (
+        ([13, 14], setting("a", "2", "Fail")), ([13, 14], unsetting("gone", "fail")),
+        ([13], setting("a", "2", "sometimes")), ([13], unsetting("a", "sometimes")),
+        ([13], {}), ([13], {**setting("a", "2"), **unsetting("a")}),
+        ([13], {"setStatusAction": {"status": "sometimes"}}), ([14], other),
+    ):  # fmt: skip
+        actions = [setting("a", "3"), wrong]
+        lab.refused("AlterTransaction", codes, id=identifier, actions=actions)
+        after = lab.ok("DescribeTransaction", id=identifier)
+        lab.same((after.get("status"), after.get("properties")),
+                 (before.get("status"), before.get("properties")), "the transaction")  # fmt: skip
+    lab.refused("AlterTransaction", [13], id=identifier, actions=[])
