@@ -76,6 +76,8 @@ class Lab:
     """What answers did wrong by themselves."""
     answered: set[str] = field(factory=set)
     """Operations that gave an answer, and ``failure`` where one gave a code."""
+    turned_down: dict[str, Reply] = field(factory=dict)
+    """The first refusal of a sensible call, by its operation."""
     worked: set[str] = field(factory=set)
     """Operations that succeeded at least once."""
     _shared: dict[str, Identifier] = field(factory=dict)
@@ -185,11 +187,20 @@ class Lab:
     ) -> Mapping[str, Any]:
         """Return the answer of a call with a setting that a target may refuse (0 or 13)."""
         reply = self.call(operation, data, **request)
-        if reply.code in (0, 13):
-            raise Skipped(f"{operation}: {reply.outcome()}")
-        if not reply.succeeded:
-            raise Failed(f"{operation} to succeed", reply.outcome(), reply)
+        self.may_refuse(reply)
         return reply.answer or {}
+
+    def may_refuse(self, reply: Reply) -> None:
+        """Judge a call that must succeed, unless its setting is refused (0 or 13).
+
+        Raises:
+            Skipped: it was refused; where the operation is claimed and no other call of it
+                succeeds, `LN-OPERATIONS-004` fails.
+        """
+        if reply.code in (0, 13):
+            self.turned_down.setdefault(reply.step.operation, reply)
+            raise Skipped(f"{reply.step.operation}: {reply.outcome()}")
+        self.must_succeed(reply)
 
     def refused(
         self, operation: str, codes: Sequence[int], data: bytes | None = None, /, **request: Any
@@ -276,6 +287,14 @@ class Lab:
         identifier = self.table_id()
         self.given("CreateTable", stream(people(*(ids or PEOPLE))), id=identifier)
         return identifier
+
+    def free_location(self) -> str:
+        """Return a location where nothing is, beside a table of this run.
+
+        A place that is named otherwise could be anybody's, or the server's working directory.
+        """
+        where = str(self.given("DescribeTable", id=self.any_table()).get("location"))
+        return f"{where.rstrip('/')}_{self.ledger.fresh()}"
 
     def any_table(self) -> list[str]:
         """Return a table, declared or with rows, whichever the target can make."""

@@ -34,6 +34,7 @@ LEAST_SHORTENING_SECONDS = 3.0
 _NOT_HERE = (0, 1, 4, 13, 15, 16)
 """Codes that say that an object cannot be made in this place or by this caller."""
 BYSTANDER = "LN-SAFE-001"
+CLAIMED = "LN-OPERATIONS-004"
 PREPARED = "what the check stands on to work"
 
 
@@ -338,6 +339,8 @@ class _Runner:
             return self.harm or Finding(check=check, result=passed)
         if not chosen(check, self.options.only, self.options.skip):
             return Finding(check=check, result=Result.DISABLED, got="left out by the caller")
+        if check.id == CLAIMED:
+            return self._claimed(check)
         for violation, reply in self.lab.seen:
             if violation.id == check.id:
                 return Finding(
@@ -354,6 +357,23 @@ class _Runner:
             operation = check.requirement.split()[3]
             if operation not in self.lab.answered:
                 return Finding(check=check, result=Result.SKIP, got=f"no answer to {operation}")
+        return Finding(check=check, result=Result.PASS)
+
+    def _claimed(self, check: Check) -> Finding:
+        """Return whether every operation that is claimed and was asked for succeeded once."""
+        lab = self.lab
+        if lab.claimed is None:
+            return Finding(check=check, result=Result.SKIP, got="no operations are claimed")
+        for operation, reply in lab.turned_down.items():
+            if operation in lab.claimed and operation not in lab.worked:
+                return Finding(
+                    check=check,
+                    result=Result.FAIL,
+                    expected=f"{operation} to succeed once, since it is claimed",
+                    got=reply.outcome(),
+                    reply=reply,
+                    script=(reply.step,),
+                )
         return Finding(check=check, result=Result.PASS)
 
     def _blame(self) -> None:

@@ -38,7 +38,16 @@ def project(tmp_path: Path) -> Path:
     (wheel,) = wheels.glob("*.whl")
     target = tmp_path / "site"
     pip = [uv, "pip"] if (uv := shutil.which("uv")) else [sys.executable, "-m", "pip"]
-    install = [*pip, "install", "-q", "--no-deps", "--no-index", "--target", str(target), str(wheel)]
+    install = [
+        *pip,
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(target),
+        str(wheel),
+    ]
     subprocess.run(install, check=True)
     folder = tmp_path / "project"
     folder.mkdir()

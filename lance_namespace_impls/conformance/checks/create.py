@@ -244,3 +244,17 @@ def same_name_elsewhere(lab: Lab) -> None:
     lab.same(lab.count([*second, name]), 1, "the number of rows of the second table")
     lab.ok("DropTable", id=[*first, name])
     lab.same(lab.count([*second, name]), 1, "the number of rows of the table that stays")
+
+
+@check("LN-TABLE-CREATE-027", "Mode ExistOk answers the location and properties of what is there.",
+       _CREATE, "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def exist_ok_answer(lab: Lab) -> None:
+    table = lab.table_id()
+    lab.maybe("CreateTable", plain(1), id=table, properties=PROPERTIES)
+    answer = lab.maybe("CreateTable", plain(2), id=table, mode="ExistOk", properties={"owner": "x"})
+    described = lab.ok("DescribeTable", id=table)
+    if answer.get("location") is not None:
+        lab.same(answer["location"], described.get("location"), "the location")
+    if answer.get("properties") is not None:
+        lab.same(answer["properties"], described.get("properties"), "the properties")
+    lab.has(described.get("properties"), PROPERTIES, "the properties of the table")

@@ -333,3 +333,18 @@ def declared(lab: Lab) -> None:
 def _renamed(*ids: int) -> pa.Table:
     rows = people(*ids)
     return rows.set_column(1, "name", pa.array(["new"] * len(ids)))
+
+
+@check("LN-ROWS-INSERT-011", "Columns of rows are matched by their names, whatever their order.",
+       _INSERT, "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def by_name(lab: Lab) -> None:
+    table = lab.table_id()
+    lab.given("CreateTable", stream(pa.table({"a": [1], "b": [2]})), id=table)
+    reply = lab.call("InsertIntoTable", stream(pa.table({"b": [20], "a": [10]})), id=table)
+    due = [{"a": 1, "b": 2}]
+    if reply.succeeded:
+        due.append({"a": 10, "b": 20})
+    else:
+        lab.must_fail(reply, [13, 20])
+    found = sorted(lab.query(table).to_pylist(), key=lambda row: row["a"])
+    lab.same(found, due, "the rows")

@@ -242,3 +242,50 @@ def branch_delete(lab: Lab) -> None:
     found = lab.ok("ListTableBranches", id=table).get("branches") or {}
     lab.that("side" not in found, "the branch to be gone", found)
     lab.refused("DeleteTableBranch", [22], id=table, name="side")
+
+
+@check("LN-VERSION-015", "Versions count from 1: version 0 is missing everywhere, code 11 or 13.",
+       f"rest.yaml, TableVersion; {_CODES}", "CreateTable", "CountTableRows",
+       capabilities=_TABLES)  # fmt: skip
+def version_zero(lab: Lab) -> None:
+    table = two_versions(lab)
+    query = {"vector": lab.no_vector(), "k": 1}
+    for operation, more in (
+        ("DescribeTable", {}), ("CountTableRows", {}), ("QueryTable", query), ("TableExists", {}),
+        ("DescribeTableVersion", {}), ("RestoreTable", {}), ("CreateTableTag", {"tag": "zero"}),
+        ("ListTableIndices", {}),
+    ):  # fmt: skip
+        reply = lab.call(operation, id=table, version=0, **more)
+        if reply.code != 0:
+            without_11 = operation in ("TableExists", "ListTableIndices")
+            lab.must_fail(reply, [4, 11, 13] if without_11 else [11, 13])
+    lab.same(lab.count(table), len(ALL) + 1, "the number of rows")
+
+
+@check("LN-VERSION-016", "After a restore the newest version is a new one, wherever it is told.",
+       _RESTORE, "RestoreTable", "ListTableVersions", "DescribeTableVersion", "DescribeTable",
+       "CreateTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
+def restored(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("RestoreTable", id=table, version=1)
+    listed = versions(lab, table, descending=True)
+    lab.same(listed, [3, 2, 1], "the versions")
+    lab.same(lab.ok("DescribeTableVersion", id=table)["version"]["version"], 3, "the newest")
+    described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
+    lab.same(described.get("version"), 3, "the described version")
+
+
+@check("LN-TAG-012", "Names of tags are compared exactly.", _TAGS, "CreateTableTag",
+       "GetTableTagVersion", "ListTableTags", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_names(lab: Lab) -> None:
+    table = two_versions(lab)
+    made = []
+    for name in ("Stable", "v1.0", "a-b_c", "2024"):
+        reply = lab.call("CreateTableTag", id=table, tag=name, version=1)
+        if reply.code != 13:
+            lab.must_succeed(reply)
+            made.append(name)
+    for other in ("stable", "STABLE", "v1_0", "v1", "a_b_c", "Stabl", "Stable2", "1", "24"):
+        lab.refused("GetTableTagVersion", [8, 13], id=table, tag=other)
+    found = lab.ok("ListTableTags", id=table).get("tags") or {}
+    lab.same(sorted(found), sorted(made), "the tags")

@@ -83,3 +83,49 @@ def values(lab: Lab) -> None:
     table = lab.table_id()
     lab.maybe("DeclareTable", id=table, properties=given)
     lab.has(lab.ok("DescribeTable", id=table).get("properties"), given, "the properties")
+
+
+@check("LN-NAME-012", "An identifier with an empty name among its names is code 13, and is no other.",
+       "general specification, Object Identifier", "DescribeTable", "DeclareTable",
+       capabilities=["tables"])  # fmt: skip
+def empty_among(lab: Lab) -> None:
+    table = lab.any_table()
+    if len(table) > 1:
+        lab.refused("DescribeTable", [13, 4, 1], id=[*table[:-1], "", table[-1]])
+    lab.refused("DescribeTable", [13, 4, 1], id=[*table, ""])
+    reply = lab.call("DeclareTable", id=[*lab.table_id(), "", ""])
+    if reply.succeeded:
+        raise Failed("a name that is empty to be refused", reply.outcome(), reply)
+
+
+@check("LN-NAME-013", "A slash in a name is part of it, or code 13: the table is missing, not a route.",
+       _NAMES, "DescribeTable", capabilities=["tables"], changes=False)  # fmt: skip
+def slash(lab: Lab) -> None:
+    for tail in ("/b", "/describe", "\\b"):
+        identifier = [*(lab.shape.table_parent or ()), f"{lab.ledger.fresh()}{tail}"]
+        lab.refused("DescribeTable", [4, 13], id=identifier)
+
+
+LOOKS = {"zeros": "007", "truth": "True", "nothing": "null", "whole": "1.0", "small": "1e-3",
+         "day": "2024-02-29", "big": "123456789012345678901234567890", "list": "[1]"}  # fmt: skip
+
+
+@check("LN-NAME-014", "Values of properties are texts, whatever they look like.",
+       "rest.yaml, properties", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def looks(lab: Lab) -> None:
+    for make, change, read, identifier in (
+        ("CreateNamespace", "AlterNamespace", "DescribeNamespace", lab.namespace_id),
+        ("DeclareTable", "AlterTable", "DescribeTable", lab.table_id),
+    ):
+        if make == "CreateNamespace" and lab.shape.namespace_parent is None:
+            continue
+        made = identifier()
+        reply = lab.call(make, id=made, properties=LOOKS)
+        if reply.code in (0, 13):
+            continue
+        lab.must_succeed(reply)
+        lab.has(lab.ok(read, id=made).get("properties"), LOOKS, "the properties")
+        others = {f"{key}2": value for key, value in LOOKS.items()}
+        reply = lab.call(change, id=made, set_properties=others)
+        if reply.succeeded:
+            lab.has(lab.ok(read, id=made).get("properties"), LOOKS | others, "the properties")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lab import Failed, Lab
+from ..lab import Failed, Lab, Skipped
 from ..requirement import check
 
 _MODES = 'protocol semantics, "Modes"; rest.yaml, CreateNamespace'
@@ -298,3 +298,46 @@ def alter_both(lab: Lab) -> None:
                 unset_properties=["owner"])  # fmt: skip
     found = lab.ok("DescribeNamespace", id=identifier).get("properties")
     lab.has(found, PROPERTIES, "the properties")
+
+
+@check("LN-NAMESPACE-ALTER-007", "Unsetting what is not set is fine, for namespaces and tables.",
+       f"{_ALTER} and AlterTable", "AlterNamespace", capabilities=["namespaces"])  # fmt: skip
+def alter_absent(lab: Lab) -> None:
+    identifier = with_properties(lab)
+    lab.ok("AlterNamespace", id=identifier, unset_properties=["gone"])
+    lab.ok("AlterNamespace", id=identifier, unset_properties=["gone", "note"])
+    found = lab.ok("DescribeNamespace", id=identifier).get("properties") or {}
+    lab.same((found.get("owner"), found.get("note")), ("ana", None), "the properties")
+    bare = lab.new_namespace()
+    lab.ok("AlterNamespace", id=bare, set_properties={"owner": "bob"})
+    found = lab.ok("DescribeNamespace", id=bare).get("properties")
+    lab.has(found, {"owner": "bob"}, "the properties of one that had none")
+
+
+@check("LN-NAMESPACE-CREATE-018", "Mode Overwrite of one that is not empty is code 3, no effect.",
+       'protocol semantics, "Errors", CreateNamespace', "CreateNamespace",
+       capabilities=["namespaces", "tables"])  # fmt: skip
+def overwrite_held(lab: Lab) -> None:
+    if not lab.shape.tables_in_new:
+        raise Skipped("new namespaces hold no tables")
+    namespace = lab.new_namespace()
+    table = [*namespace, lab.ledger.fresh()]
+    lab.given("DeclareTable", id=table)
+    lab.refused("CreateNamespace", [0, 3, 13], id=namespace, mode="Overwrite")
+    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-DESCRIBE-005", "A namespace has its own properties, none of its parent or child.",
+       _DESCRIBE, "DescribeNamespace", "CreateNamespace", capabilities=["nested"])  # fmt: skip
+def own_properties(lab: Lab) -> None:
+    parent = with_properties(lab, {"outer": "1", "both": "outer"})
+    child = [*parent, lab.ledger.fresh()]
+    reply = lab.call("CreateNamespace", id=child, properties={"inner": "2", "both": "inner"})
+    if not reply.succeeded:
+        raise Skipped("namespaces of this depth cannot be made")
+    found = lab.ok("DescribeNamespace", id=child).get("properties") or {}
+    lab.same((found.get("inner"), found.get("both"), found.get("outer")), ("2", "inner", None),
+             "the child's properties")  # fmt: skip
+    found = lab.ok("DescribeNamespace", id=parent).get("properties") or {}
+    lab.same((found.get("outer"), found.get("both"), found.get("inner")), ("1", "outer", None),
+             "the parent's properties")  # fmt: skip

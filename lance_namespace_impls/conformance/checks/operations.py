@@ -7,13 +7,12 @@ from typing import Any
 from lance_namespace_client.operations import OPERATIONS, Body
 
 from ..lab import Failed, Lab
-from ..requirement import Run, check
+from ..requirement import Run, check, observed
 from ..rows import plain
 
 _GENERAL = "general specification, Namespace Operations"
 _QUERY = {"vector": {"single_vector": [1.0, 0.0]}, "k": 1}
 _MORE: dict[str, dict[str, Any]] = {
-    "RegisterTable": {"location": "nowhere"},
     "RestoreTable": {"version": 1},
     "RenameTable": {"new_table_name": "x"},
     "CreateTableTag": {"tag": "a", "version": 1},
@@ -51,6 +50,8 @@ def missing_object_call(lab: Lab, operation: str) -> Any:
     """Return the reply to a sensible call of an operation on an object that is not there."""
     row = OPERATIONS[operation]
     request = dict(_MORE.get(operation, {}))
+    if operation == "RegisterTable":
+        request["location"] = lab.free_location()
     if row.path_fields:
         in_namespace = row.path.startswith("/v1/namespace/")
         parent = lab.shape.namespace_parent if in_namespace else lab.shape.table_parent
@@ -102,6 +103,13 @@ def unclaimed_refused(lab: Lab) -> None:
             # An identifier that the catalog cannot hold is code 13 just as well.
             if reply.code not in (0, 13):
                 raise Failed(f"{operation} to be code 0", reply.outcome(), reply)
+
+
+observed(
+    "LN-OPERATIONS-004",
+    "An operation that ListOperations names and that sensible calls ask for succeeds at least once.",
+    _GENERAL,
+)
 
 
 _MAKERS = ("CreateTable", "DeclareTable", "RegisterTable")

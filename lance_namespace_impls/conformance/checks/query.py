@@ -240,3 +240,13 @@ def stats(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def stats_missing(lab: Lab) -> None:
     lab.refused("GetTableStats", [4], id=lab.table_id())
+
+
+@check("LN-QUERY-025", "An offset behind the last row gives no rows, with the columns.", _QUERY,
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def behind(lab: Lab) -> None:
+    table = lab.shared_table()
+    columns = lab.query(table).column_names
+    for offset, more in ((len(ALL), {}), (len(ALL) + 5, {}), (3, {"filter": "id > 8"})):
+        found = lab.query(table, offset=offset, **more)
+        lab.same((found.num_rows, found.column_names), (0, columns), f"the rows from {offset}")

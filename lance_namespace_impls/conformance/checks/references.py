@@ -154,3 +154,16 @@ def tag_contents(lab: Lab) -> None:
     lab.ok("CreateTableTag", id=table, tag="t", version=1)
     entry = (lab.ok("ListTableTags", id=table).get("tags") or {}).get("t") or {}
     lab.that((entry.get("manifestSize") or 0) > 0, "a size in bytes", entry)
+
+
+@check("LN-REFERENCE-009", "A branch of a branch names it as its parent, and starts from its rows.",
+       "rest.yaml, BranchContents", "ListTableBranches", "CreateTableBranch", "InsertIntoTable",
+       "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_of_branch(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableBranch", id=table, name="side")
+    lab.maybe("InsertIntoTable", stream(people(11)), id=table, branch="side")
+    lab.maybe("CreateTableBranch", id=table, name="deep", from_branch="side")
+    found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    lab.same((found.get("deep") or {}).get("parentBranch"), "side", "the parent branch")
+    lab.same(lab.count(table, branch="deep"), 11, "the number of rows")

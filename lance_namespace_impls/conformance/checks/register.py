@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..lab import Failed, Lab
+from ..lab import Failed, Lab, Skipped
 from ..requirement import check
-from ..rows import PEOPLE
+from ..rows import PEOPLE, plain
 from .tables import missing_namespace_table
 
 _REGISTER = 'rest.yaml, RegisterTable; protocol semantics, "Modes"'
@@ -136,3 +136,28 @@ def register_nowhere(lab: Lab) -> None:
     identifier = lab.table_id()
     lab.refused("RegisterTable", [13], id=identifier)
     lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
+
+
+@check("LN-TABLE-REGISTER-009", "Mode Overwrite of RegisterTable registers a name that is free.",
+       _REGISTER, "RegisterTable", "DeregisterTable", "DescribeTable", "CreateTable", "CountTableRows",
+       capabilities=["tables"])  # fmt: skip
+def overwrite_free(lab: Lab) -> None:
+    table, where = deregistered(lab)
+    reply = lab.call("RegisterTable", id=table, location=where, mode="Overwrite")
+    lab.may_refuse(reply)
+    lab.same(lab.count(table), len(PEOPLE), "the number of rows")
+
+
+@check("LN-TABLE-REGISTER-010", "A table that is registered has the properties given, and no others.",
+       "rest.yaml, RegisterTableRequest", "RegisterTable", "DeregisterTable", "DescribeTable",
+       "CreateTable", capabilities=["tables"])  # fmt: skip
+def own_properties(lab: Lab) -> None:
+    table = lab.table_id()
+    reply = lab.call("CreateTable", plain(1), id=table, properties={"owner": "ana", "old": "1"})
+    if not reply.succeeded:
+        raise Skipped(f"CreateTable: {reply.outcome()}")
+    where = str(lab.given("DescribeTable", id=table).get("location"))
+    lab.given("DeregisterTable", id=table)
+    lab.maybe("RegisterTable", id=table, location=where, properties={"owner": "bob"})
+    found = lab.ok("DescribeTable", id=table).get("properties") or {}
+    lab.same((found.get("owner"), found.get("old")), ("bob", None), "the properties")

@@ -167,3 +167,15 @@ def rename_no_name(lab: Lab) -> None:
     table = lab.any_table()
     lab.refused("RenameTable", [13], id=table, new_table_name="")
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+
+
+@check("LN-TABLE-RENAME-012", "A table cannot be renamed to the name of a namespace.",
+       "general specification, Object Name: a name is unique in its namespace", "RenameTable",
+       capabilities=["namespaces", "tables"])  # fmt: skip
+def rename_to_namespace(lab: Lab) -> None:
+    if lab.shape.table_parent != lab.shape.namespace_parent:
+        raise Skipped("tables and namespaces have no common parent")
+    table, namespace = lab.any_table(), lab.new_namespace()
+    lab.refused("RenameTable", [0, 2, 5, 13], id=table, new_table_name=namespace[-1])
+    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+    lab.that(lab.exists("NamespaceExists", namespace), "the namespace to stay", "it is gone")

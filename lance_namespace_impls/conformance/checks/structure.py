@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from ..exchange import Reply, Step
 from ..lab import Lab
 from ..requirement import check
-from ..rows import PEOPLE
+from ..rows import PEOPLE, people, stream
 
 _INDEX = "rest.yaml, the index operations"
 _COLUMNS = "rest.yaml, the column operations"
@@ -213,3 +218,67 @@ def field_metadata(lab: Lab) -> None:
 def field_missing(lab: Lab) -> None:
     lab.refused("UpdateFieldMetadata", [12], id=lab.new_table(),
                 updates=[{"path": "nothing", "metadata": {"a": "b"}}])  # fmt: skip
+
+
+def coverage(entry: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return how many rows an index covers and how many not, None where it is not told."""
+    return entry.get("num_indexed_rows"), entry.get("num_unindexed_rows")
+
+
+@check("LN-INDEX-017", "Rows added since an index was made are told as not covered.",
+       "rest.yaml, IndexContent and DescribeTableIndexStatsResponse", "ListTableIndices",
+       "CreateTableScalarIndex", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def covered(lab: Lab) -> None:
+    table = indexed(lab)
+    lab.given("InsertIntoTable", stream(people(11, 12)), id=table)
+    (entry,) = lab.ok("ListTableIndices", id=table).get("indexes") or ()
+    lab.that(entry.get("num_indexed_rows") in (None, len(ALL)), "10 rows covered", entry)
+    lab.that(entry.get("num_unindexed_rows") in (None, 2), "2 rows not covered", entry)
+    reply = lab.call("DescribeTableIndexStats", id=table, index_name="by_id")
+    if reply.succeeded and None not in (*coverage(entry), *coverage(reply.answer or {})):
+        lab.same(coverage(reply.answer or {}), coverage(entry), "the coverage")
+
+
+@check("LN-INDEX-018", "An index goes with its column, and the others stay.", _INDEX,
+       "ListTableIndices", "CreateTableScalarIndex", "AlterTableDropColumns", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def goes_with_column(lab: Lab) -> None:
+    table = indexed(lab)
+    lab.given("CreateTableScalarIndex", id=table, column="name", index_type="BTREE", name="by_name")
+    lab.given("AlterTableDropColumns", id=table, columns=["name"])
+    lab.same(index_names(lab, table), ["by_id"], "the indices")
+    lab.same(lab.ids(table, filter="id = 3"), [3], "the ids")
+
+
+@check("LN-FRESH-012", "What is read twice, with no change between, is the same.",
+       "rest.yaml, the answers of the operations that read", "CreateTable", "DescribeTable",
+       capabilities=_TABLES)  # fmt: skip
+def read_twice(lab: Lab) -> None:
+    table = indexed(lab) if "CreateTableScalarIndex" in lab.worked else lab.new_table()
+    lab.call("InsertIntoTable", stream(people(11)), id=table)
+    lab.call("CreateTableTag", id=table, tag="t", version=1)
+    lab.call("CreateTableBranch", id=table, name="side")
+    reads = [
+        Step("DescribeTable", {"id": table, "load_detailed_metadata": True}),
+        *(Step(operation, {"id": table}) for operation in _READS),
+        Step("DescribeTableIndexStats", {"id": table, "index_name": "by_id"}),
+        Step("QueryTable", {"id": table, "vector": lab.no_vector(), "k": 100, "with_row_id": True}),
+    ]
+    first = [lab.call(step.operation, **step.request) for step in reads]
+    time.sleep(0.005)  # a time of the call in milliseconds is another one now
+    for before in first:
+        if before.succeeded:
+            after = lab.call(before.step.operation, **before.step.request)
+            lab.same(_lasting(after), _lasting(before), f"a second {before.step.operation}")
+
+
+_READS = ("ListTableVersions", "DescribeTableVersion", "ListTableTags", "ListTableBranches",
+          "ListTableIndices", "GetTableStats")  # fmt: skip
+
+
+def _lasting(reply: Reply) -> object:
+    """Return what of an answer must not change by itself: credentials and contexts may."""
+    if reply.rows is not None:
+        return sorted(reply.rows.to_pylist(), key=repr)
+    answer = dict(reply.answer or {})
+    return {k: v for k, v in answer.items() if k not in ("storage_options", "context")}

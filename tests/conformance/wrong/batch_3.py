@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import httpx
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve
 
 from lance_namespace_impls.conformance.exchange import Reply, Step
@@ -20,7 +19,6 @@ from .python import (
     WrongTarget,
     answer,
     body_instead,
-    code_instead,
     some_rows,
     succeeds_instead,
     with_field,
@@ -103,8 +101,12 @@ def renamed_to_namespace(target: WrongTarget, step: Step) -> Reply | None:
     return Reply(step=step, answer={}) if taken else reply
 
 
-add("empty names in identifiers are left out", request(
-    "", lambda r: {**r, "id": [n for n in r["id"] if n]} if isinstance(r.get("id"), list) else r))  # fmt: skip
+add(
+    "empty names in identifiers are left out",
+    request(
+        "", lambda r: {**r, "id": [n for n in r["id"] if n]} if isinstance(r.get("id"), list) else r
+    ),
+)
 add("a dot in a name starts another level", request("", lambda r: {
     **r, "id": [part for n in r["id"] for part in n.split(".")]}
     if isinstance(r.get("id"), list) else r))  # fmt: skip
@@ -241,9 +243,7 @@ def by_place(target: WrongTarget, step: Step) -> Reply | None:
         same = sorted(names) == sorted(table.column_names)
         return table.rename_columns(names) if same else table
 
-    return evolve(
-        target.correct.call(evolve(step, data=some_rows(change)(step.data))), step=step
-    )
+    return evolve(target.correct.call(evolve(step, data=some_rows(change)(step.data))), step=step)
 
 
 def plain_dictionaries(table: Any) -> Any:
@@ -265,8 +265,16 @@ def each_column(change: Any) -> Any:
     return act
 
 
-add("vectors come as lists of any length", on_rows(each_column(
-    lambda c: c.cast(pa.list_(c.type.value_type)) if pa.types.is_fixed_size_list(c.type) else c)))  # fmt: skip
+add(
+    "vectors come as lists of any length",
+    on_rows(
+        each_column(
+            lambda c: (
+                c.cast(pa.list_(c.type.value_type)) if pa.types.is_fixed_size_list(c.type) else c
+            )
+        )
+    ),
+)
 add("whole numbers come as floats", on_rows(each_column(
     lambda c: c.cast(pa.float64(), safe=False) if pa.types.is_int64(c.type) else c)))  # fmt: skip
 add("dates are a day late", on_rows(each_column(lambda c: pa.chunked_array([[
@@ -331,8 +339,16 @@ def as_of_old(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-add("times of versions are the time of the call", answer("ListTableVersions", lambda a: {
-    **a, "versions": [{**v, "timestamp_millis": int(time.time() * 1000)} for v in a["versions"]]}))  # fmt: skip
+add(
+    "times of versions are the time of the call",
+    answer(
+        "ListTableVersions",
+        lambda a: {
+            **a,
+            "versions": [{**v, "timestamp_millis": int(time.time() * 1000)} for v in a["versions"]],
+        },
+    ),
+)
 add("sizes of manifests are 0", answer("ListTableVersions", lambda a: {
     **a, "versions": [{**v, "manifest_size": 0} for v in a["versions"]]}))  # fmt: skip
 

@@ -188,8 +188,19 @@ add("no number is null", body_instead("CreateTable", some_rows(each_column(
     if pa.types.is_floating(c.type) else c))))  # fmt: skip
 add("long texts are cut", body_instead("CreateTable", some_rows(each_column(
     lambda c: pc.utf8_slice_codeunits(c, 0, 255) if pa.types.is_string(c.type) else c))))  # fmt: skip
-add("times lose their microseconds", body_instead("CreateTable", some_rows(each_column(
-    lambda c: pc.floor_temporal(c, unit="millisecond") if pa.types.is_timestamp(c.type) else c))))  # fmt: skip
+add(
+    "times lose their microseconds",
+    body_instead(
+        "CreateTable",
+        some_rows(
+            each_column(
+                lambda c: (
+                    pc.floor_temporal(c, unit="millisecond") if pa.types.is_timestamp(c.type) else c
+                )
+            )
+        ),
+    ),
+)
 add("decimals come as floats", on_rows(each_column(
     lambda c: c.cast(pa.float64()) if pa.types.is_decimal(c.type) else c)))  # fmt: skip
 add("truths come as numbers", on_rows(each_column(
@@ -308,8 +319,16 @@ def old_branches(target: WrongTarget, step: Step) -> Reply | None:
 
 
 KINDS = ("BTREE", "BITMAP", "LABEL_LIST", "INVERTED", "FTS", "NGRAM", "ZONEMAP", "BLOOMFILTER")
-add("an unknown kind of index is a BTREE", request("CreateTableScalarIndex", lambda r: {
-    **r, "index_type": r["index_type"] if str(r.get("index_type")).upper() in KINDS else "BTREE"}))  # fmt: skip
+add(
+    "an unknown kind of index is a BTREE",
+    request(
+        "CreateTableScalarIndex",
+        lambda r: {
+            **r,
+            "index_type": r["index_type"] if str(r.get("index_type")).upper() in KINDS else "BTREE",
+        },
+    ),
+)
 add("index stats count no indices", answer(
     "DescribeTableIndexStats", lambda a: {**a, "num_indices": 0}))  # fmt: skip
 add("AlterTableAddColumns: code 13 is 18", code_instead("AlterTableAddColumns", 13, 18))
@@ -334,8 +353,17 @@ def renamed_to_taken(target: WrongTarget, step: Step) -> Reply | None:
 
 # --- HTTP
 
-add_wire("codes have a decimal point", on_failure(lambda a: copy(
-    a, body=a.content.replace(b'"code":%d' % a.json()["code"], b'"code":%d.5' % a.json()["code"]))))  # fmt: skip
+add_wire(
+    "codes have a decimal point",
+    on_failure(
+        lambda a: copy(
+            a,
+            body=a.content.replace(
+                b'"code":%d' % a.json()["code"], b'"code":%d.5' % a.json()["code"]
+            ),
+        )
+    ),
+)
 add_wire("empty objects have no body", on_success(
     lambda a: copy(a, body=b"") if a.content == b"{}" else a))  # fmt: skip
 add_wire("an identity in the body is refused", refusing(
@@ -345,8 +373,18 @@ add_wire("a context in the body is refused", refusing(
 add_wire("names of tables are listed as objects", on_success(lambda a: copy(a, body=json.dumps({
     **a.json(), "tables": [{"name": n} for n in a.json()["tables"]]}).encode())
     if a.content[:10] == b'{"tables":' else a))  # fmt: skip
-add_wire("messages tell the folder of the server's code", on_failure(lambda a: copy(
-    a, body=a.content.replace(b'"error":"', b'"error":"Traceback (most recent call last): File \\"/srv/app.py\\", line 3, in f: '))))  # fmt: skip
+add_wire(
+    "messages tell the folder of the server's code",
+    on_failure(
+        lambda a: copy(
+            a,
+            body=a.content.replace(
+                b'"error":"',
+                b'"error":"Traceback (most recent call last): File \\"/srv/app.py\\", line 3, in f: ',
+            ),
+        )
+    ),
+)
 
 # --- tables whose versions the namespace keeps
 

@@ -63,8 +63,10 @@ add("a version names a manifest that is not there",
     each_version("CreateTableVersion", manifest_path=lambda v: v["manifest_path"] + ".gone"))  # fmt: skip
 add("a version is described with another manifest",
     each_version("DescribeTableVersion", manifest_path=lambda v: v["manifest_path"] + ".gone"))  # fmt: skip
-add("a version is described with another size",
-    each_version("DescribeTableVersion", manifest_size=lambda v: (v.get("manifest_size") or 0) + 1))  # fmt: skip
+add(
+    "a version is described with another size",
+    each_version("DescribeTableVersion", manifest_size=lambda v: (v.get("manifest_size") or 0) + 1),
+)
 add("CreateTableVersion answers the version before",
     each_version("CreateTableVersion", version=lambda v: v["version"] - 1))  # fmt: skip
 add("a conflict of versions is code 13", code_instead("CreateTableVersion", 14, 13))
