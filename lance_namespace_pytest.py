@@ -151,6 +151,7 @@ class CheckItem(pytest.Item):
         if entry["result"] == "fail":
             raise CheckFailedError(entry)
         if entry["result"] != "pass":
+            # Pytest has one word for skip, disabled and not reached; the reason says which it is.
             pytest.skip(f"{entry['result']}: {entry['got']}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

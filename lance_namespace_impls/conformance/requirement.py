@@ -22,6 +22,8 @@ class Level(Enum):
 
     MUST = "MUST"
     SHOULD = "SHOULD"
+    MAY = "MAY"
+    """The sources leave it open or disagree: each of their answers passes."""
 
 
 class Result(Enum):

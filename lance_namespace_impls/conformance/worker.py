@@ -49,6 +49,7 @@ def _answer(namespace: Any, call: dict[str, Any]) -> dict[str, Any]:
     try:
         return _plain(method(*arguments))
     except NotImplementedError as error:
+        # The official interface's default for an operation that a class leaves out.
         return {"code": 0, "message": str(error)}
     except Exception as error:  # noqa: BLE001 - told to the other side
         code = getattr(error, "code", None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..lab import Lab
 from ..requirement import check
-from ..rows import PEOPLE, people, stream
+from ..rows import PEOPLE
+from .history import two_versions
 
 _AT_ONCE = "rest.yaml, the operations: each answer is that of the state at its time"
 _TABLES = ["tables"]
@@ -14,8 +15,7 @@ _TABLES = ["tables"]
        "RestoreTable", "AlterTableAddColumns", "InsertIntoTable", "CountTableRows", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def restores(lab: Lab) -> None:
-    table = lab.new_table()
-    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    table = two_versions(lab)
     lab.same(lab.count(table), len(PEOPLE) + 1, "the number of rows")
     lab.ok("RestoreTable", id=table, version=1)
     lab.same(lab.count(table), len(PEOPLE), "the number of rows")

@@ -8,6 +8,7 @@ from ..exchange import Reply
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
+from .history import two_versions
 
 _BRANCH = "rest.yaml, the field branch of the operations; lance format, branches"
 _TABLES = ["tables"]
@@ -218,8 +219,7 @@ def from_branch(lab: Lab) -> None:
        _BRANCH, "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def from_newest(lab: Lab) -> None:
-    table = lab.new_table()
-    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    table = two_versions(lab)
     lab.ok("CreateTableBranch", id=table, name=SIDE)
     lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows of the branch")
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..lab import Failed, Lab
 from ..requirement import Level, check
 from ..rows import PEOPLE, people, stream
+from .history import two_versions
 from .races import at_once, one_wins
 
 _MODES = 'protocol semantics, "Modes"'
@@ -105,8 +106,7 @@ def schema(lab: Lab) -> None:
        "rest.yaml, TableBasicStats", "DescribeTable", "DeleteFromTable", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def basic_stats(lab: Lab) -> None:
-    table = lab.new_table()
-    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    table = two_versions(lab)
     stats = described(lab, table).get("stats") or {}
     if "num_fragments" in stats:
         lab.same((stats["num_fragments"], stats["num_deleted_rows"]), (2, 0), "the stats")
@@ -126,8 +126,7 @@ def basic_stats(lab: Lab) -> None:
        "rest.yaml, RenameTable", "RenameTable", "CreateTableTag", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def rename_keeps(lab: Lab) -> None:
-    table = lab.new_table()
-    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    table = two_versions(lab)
     lab.given("CreateTableTag", id=table, tag="first", version=1)
     indexed = lab.call("CreateTableScalarIndex", id=table, column="id", index_type="BTREE",
                        name="by_id")  # fmt: skip

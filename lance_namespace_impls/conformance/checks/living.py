@@ -93,20 +93,25 @@ def namespaces_meanwhile(lab: Lab) -> None:
 
 @check(
     "LN-PAGE-025",
-    "A page token of another listing is code 13.",
-    "rest.yaml, PageToken",
+    "A page token of another listing is code 13, or a name to start after: no page of the other.",
+    "rest.yaml, PageToken: code 13; protocol semantics, Paging: opaque, and clients send names",
     "ListTables",
+    level=Level.MAY,
     capabilities=["tables"],
 )
 def foreign_token(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
         raise Skipped("one namespace alone holds tables")
     first, second = place_for_tables(lab), place_for_tables(lab)
-    for parent in (first, second):
-        make_tables(lab, parent, 3)
+    made = [make_tables(lab, parent, 3) for parent in (first, second)]
     token = lab.ok("ListTables", id=first, limit=1).get("page_token")
-    if token is not None:
-        lab.refused("ListTables", [13], id=second, limit=1, page_token=token)
+    if token is None:
+        return
+    reply = lab.call("ListTables", id=second, limit=1, page_token=token)
+    if not reply.succeeded:
+        lab.must_fail(reply, [13])
+    found = (reply.answer or {}).get("tables") or ()
+    lab.same([name for name in found if name in made[0]], [], "the names of the other listing")
 
 
 @check("LN-NAMESPACE-DROP-016", "Mode Skip drops nothing that is not empty: code 3.", _MODES,

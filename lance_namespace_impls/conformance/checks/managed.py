@@ -98,7 +98,7 @@ def commit(lab: Lab) -> None:
     lab.same((newest(lab, table), lab.count(table)), (1, _ROWS), "the version and the rows before")
     request = staged(lab, table, 11, 12)
     right_version(lab, lab.ok("CreateTableVersion", **request).get("version") or {}, request)
-    listed = lab.ok("ListTableVersions", id=table, descending=True).get("versions") or ()
+    listed = lab.ok("ListTableVersions", id=table, descending=True).get("versions") or []
     lab.same([entry["version"] for entry in listed], [2, 1], "the versions")
     right_version(lab, listed[0], request)
     right_version(lab, lab.ok("DescribeTableVersion", id=table, version=2)["version"], request)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..lab import Lab
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
+from .history import two_versions
 
 _QUERY = "rest.yaml, QueryTable"
 _COUNT = "rest.yaml, CountTableRows"
@@ -92,8 +93,7 @@ def row_id(lab: Lab) -> None:
 @check("LN-QUERY-010", "A query of an earlier version gives its rows.", _QUERY, "QueryTable",
        "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def version(lab: Lab) -> None:
-    table = lab.new_table()
-    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    table = two_versions(lab)
     lab.same(lab.ids(table, version=1), ALL, "the ids of version 1")
     lab.same(lab.ids(table), [*ALL, 11], "the ids of the newest version")
 
@@ -170,8 +170,7 @@ def count_predicate(lab: Lab) -> None:
 @check("LN-COUNT-003", "CountTableRows of an earlier version counts its rows.", _COUNT,
        "CountTableRows", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def count_version(lab: Lab) -> None:
-    table = lab.new_table()
-    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    table = two_versions(lab)
     lab.same(lab.count(table, version=1), len(ALL), "the number of rows of version 1")
     lab.same(lab.count(table), len(ALL) + 1, "the number of rows")
 

@@ -7,6 +7,7 @@ from typing import Any
 from ..lab import Lab
 from ..requirement import check
 from ..rows import people, stream
+from .history import two_versions
 
 _FIELDS = "rest.yaml, the fields branch and version of the requests; protocol semantics, Errors"
 _TABLES = ["tables"]
@@ -135,8 +136,7 @@ def main_branch(lab: Lab) -> None:
        "rest.yaml, BranchContents", "ListTableBranches", "CreateTableBranch", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branch_contents(lab: Lab) -> None:
-    table = lab.new_table()
-    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    table = two_versions(lab)
     lab.given("CreateTableBranch", id=table, name="new")
     lab.maybe("CreateTableBranch", id=table, name="old", from_version=1)
     found = lab.ok("ListTableBranches", id=table).get("branches") or {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -48,20 +49,29 @@ def supported(lab: Lab, operation: str) -> bool:
     return operation in (lab.claimed or ()) or operation in lab.worked
 
 
+def json_calls(lab: Lab) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return each operation on a table that takes a JSON body and is supported, and its fields."""
+    for name, (_, request) in CALLS.items():
+        if OPERATIONS[name].body is Body.JSON and supported(lab, name):
+            yield name, request
+
+
+def must_refuse(
+    lab: Lab, name: str, table: list[str], request: dict[str, Any], body: bytes
+) -> None:
+    """Send another body than a call's own, and judge that it is refused."""
+    path, query, _, headers = route(OPERATIONS[name], {"id": table, **request}, None)
+    reply = raw(lab, name, path, body, query=query, headers=headers)
+    if not reply.no_route and reply.code != 0:
+        lab.must_fail(reply, [13])
+
+
 @check("LN-WIRE-ALL-001", "Every operation on a table refuses a body with another id, code 13.", _IDS,
        "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def other_ids(lab: Lab) -> None:
     table, other = lab.new_table(1, 2), lab.new_table(3)
-    for name, (_, request) in CALLS.items():
-        operation = OPERATIONS[name]
-        if operation.body is not Body.JSON or not supported(lab, name):
-            continue
-        path, query, _, headers = route(operation, {"id": table, **request}, None)
-        body = {**request, "id": other}
-        reply = raw(lab, name, path, json.dumps(body).encode(), query=query, headers=headers)
-        if reply.no_route or reply.code == 0:
-            continue
-        lab.must_fail(reply, [13])
+    for name, request in json_calls(lab):
+        must_refuse(lab, name, table, request, json.dumps({**request, "id": other}).encode())
     lab.same((lab.ids(table), lab.ids(other)), ([1, 2], [3]), "the ids of both tables")
 
 
@@ -69,16 +79,9 @@ def other_ids(lab: Lab) -> None:
        _INPUT, "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def bad_bodies(lab: Lab) -> None:
     table = lab.new_table(1, 2)
-    for name, (_, request) in CALLS.items():
-        operation = OPERATIONS[name]
-        if operation.body is not Body.JSON or not supported(lab, name):
-            continue
-        path, query, _, headers = route(operation, {"id": table, **request}, None)
+    for name, request in json_calls(lab):
         for body in (b"{", b"[1]"):
-            reply = raw(lab, name, path, body, query=query, headers=headers)
-            if reply.no_route or reply.code == 0:
-                continue
-            lab.must_fail(reply, [13])
+            must_refuse(lab, name, table, request, body)
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 
@@ -94,20 +97,12 @@ def _required(name: str) -> list[str]:
        "DescribeTable", capabilities=_HTTP)  # fmt: skip
 def required_fields(lab: Lab) -> None:
     table = lab.new_table(1, 2)
-    for name, (_, request) in CALLS.items():
-        operation = OPERATIONS[name]
-        if operation.body is not Body.JSON or not supported(lab, name):
-            continue
-        path, query, _, headers = route(operation, {"id": table, **request}, None)
+    for name, request in json_calls(lab):
         for key in _required(name):
             if key not in request or key == "vector":
                 continue
             for body in ({k: v for k, v in request.items() if k != key}, {**request, key: [[{}]]}):
-                content = json.dumps(body).encode()
-                reply = raw(lab, name, path, content, query=query, headers=headers)
-                if reply.no_route or reply.code == 0:
-                    continue
-                lab.must_fail(reply, [13])
+                must_refuse(lab, name, table, request, json.dumps(body).encode())
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 
