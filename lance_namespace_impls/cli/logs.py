@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,9 @@ class Level(StrEnum):
     WARNING = "warning"
     ERROR = "error"
 
+
+_LANCE_LEVELS = {Level.DEBUG: "info", Level.INFO: "warn", Level.WARNING: "warn"}
+"""Lance's own log at the levels of ours, of which it writes more."""
 
 Verbose = Annotated[
     bool,
@@ -59,6 +63,8 @@ def start_log(
 ) -> None:
     """Write the log of this run to stderr, where an option asks for it; secrets are taken out."""
     level = log_level or (Level.INFO if verbose or log_json else None)
+    # pylance, which loads later, writes warnings to stderr unless told otherwise.
+    os.environ.setdefault("LANCE_LOG", _LANCE_LEVELS.get(level or Level.ERROR, "error"))
     if level is None:
         return
     import logging

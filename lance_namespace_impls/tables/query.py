@@ -44,11 +44,12 @@ def scanner(dataset: Any, request: Query) -> Any:
         "prefilter": request.prefilter,
         "fast_search": request.fast_search,
         "with_row_id": request.with_row_id,
-        "columns": _columns(request),
         "io_buffer_size": READ_AHEAD_BYTES,
         "order_by": _ordering(request),
     }
     vector = _vector(request)
+    score = "_score" if request.full_text_query is not None else None
+    wanted["columns"] = _columns(request, score if vector is None else "_distance")
     if request.k == 0 and (vector is not None or request.full_text_query is not None):
         raise InvalidInputError("k is 0; a search needs the number of rows to find")
     if vector is not None:
@@ -158,16 +159,19 @@ def _is_fixed(kind: pa.DataType) -> bool:
         return False
 
 
-def _columns(request: Query) -> list[str] | dict[str, str] | None:
+def _columns(request: Query, score: str | None) -> list[str] | dict[str, str] | None:
+    """Return the columns to read; a search's score is always one, which pylance wants named."""
     columns = request.columns
     if columns is None:
         return None
+    scores = [] if score is None else [score]
     if columns.column_aliases:
         named = {name: name for name in columns.column_names or ()} | columns.column_aliases
         for name, expression in named.items():
             check_sql(expression, f"column {name[:100]!r}")
-        return named
-    return columns.column_names
+        return named | {name: name for name in scores if name not in named}
+    names = columns.column_names
+    return None if names is None else [*names, *(name for name in scores if name not in names)]
 
 
 def _vector(request: Query) -> list[Any] | None:

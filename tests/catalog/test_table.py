@@ -265,3 +265,28 @@ def test_a_search_finds_what_lancedb_finds(table: Table, tmp_path: Path) -> None
     ):
         ids = [row["id"] for row in expected.to_list()]
         assert ours.to_arrow()["id"].to_pylist() == ids
+    assert table.head(7).equals(theirs.head(7))
+    rows = theirs.search().where("id > 20").select(["id"]).limit(9).to_arrow()
+    assert table.search().where("id > 20").select(["id"]).limit(9).to_arrow().equals(rows)
+
+
+def test_a_search_warns_of_nothing(table: Table, capfd: pytest.CaptureFixture[str]) -> None:
+    table.create_index("text", "FTS")
+    for chosen in (["id"], {"twice": "id * 2"}):
+        near = table.search(VECTORS[3]).select(chosen).limit(1).to_arrow()
+        assert near.column_names == [*chosen, "_distance"]
+        worded = table.search("cherry").select(chosen).limit(1).to_arrow()
+        assert worded.column_names == [*chosen, "_score"]
+    assert capfd.readouterr().err == ""
+
+
+def test_statistics_of_an_index_warn_of_nothing(
+    namespace: Namespace, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = namespace.table("t").create({"vector": GENERATOR.random((600, 8), dtype=np.float32)})
+    table.create_index("vector", "IVF_FLAT", name="near", distance_type="cosine")
+    table.add({"vector": VECTORS[:10]})
+    found = namespace.describe_table_index_stats({"id": ["t"], "index_name": "near"})
+    assert (found.index_type, found.distance_type) == ("IVF_FLAT", "cosine")
+    assert (found.num_indexed_rows, found.num_unindexed_rows, found.num_indices) == (600, 10, 1)
+    assert capfd.readouterr().err == ""

@@ -270,4 +270,5 @@ def test_the_snippets_of_a_page_run(page: str, tmp_path: Path) -> None:
             check=False,
         )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert " WARN " not in done.stderr, "Lance warns of what an example does"
     assert around.prints in done.stdout
