@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tomllib
@@ -23,7 +22,7 @@ import pyarrow.csv
 import pytest
 
 from lance_namespace_impls import connect
-from tests.servers.ours import server_process
+from tests.servers.ours import first_line_of, server_process
 
 from .snippets import ROOT, Snippet, read, snippets
 
@@ -137,25 +136,6 @@ def server(folder: Path) -> Iterator[str]:
         yield uri
 
 
-def check_serving(command: str, folder: Path, surroundings: dict[str, str]) -> str:
-    """Start a command that serves, and return its first line; it ends well when it is stopped."""
-    process = subprocess.Popen(
-        ["bash", "-c", f"{'exec ' if command.startswith('lance-ns') else ''}{command}"],
-        cwd=folder,
-        env=surroundings,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    with process.stdout:
-        line = process.stdout.readline()
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=60)
-    assert line.startswith("Serving ")
-    return line
-
-
 @pytest.mark.parametrize("snippet", RUN, ids=lambda each: f"{each.page}:{each.line}")
 def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path, server: str) -> None:
     fill(folder, snippet.page)
@@ -183,9 +163,10 @@ def test_the_commands_of_a_snippet_run(snippet: Snippet, folder: Path, server: s
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    assert " WARN " not in done.stderr, "Lance warns of what an example does"
     for line in lines:
         if " serve " in line:
-            check_serving(line, folder, surroundings)
+            first_line_of(line, folder, surroundings)
 
 
 def split_session(text: str) -> Iterator[tuple[str, str]]:
@@ -212,7 +193,7 @@ def test_a_shown_session_prints_what_is_shown(page: str, folder: Path) -> None:
             expected = placed(shown, folder, "http://127.0.0.1:2333")
             command = placed(command, folder, "")
             if " serve " in command:
-                line = check_serving(command, folder, surroundings)
+                line = first_line_of(command, folder, surroundings)
                 assert line.startswith(f"Serving dir path={folder / 'lake'} on http://127.0.0.1:")
                 continue
             if " drop " in command:  # the question is asked on a terminal only

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from .process import bound_to_us
 
-__all__ = ["server_process"]
+__all__ = ["first_line_of", "server_process"]
 
 SERVE = """
 import json, sys
@@ -47,3 +50,22 @@ def server_process(config: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen
             process.terminate()
         process.wait(timeout=30)
         process.stdout.close()
+
+
+def first_line_of(command: str, folder: Path, environment: Mapping[str, str]) -> str:
+    """Start a command that serves, and return its first line; it ends well when it is stopped."""
+    process = subprocess.Popen(
+        ["bash", "-c", f"{'exec ' if command.startswith('lance-ns') else ''}{command}"],
+        cwd=folder,
+        env=dict(environment),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        line = process.stdout.readline()
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=60)
+    assert line.startswith("Serving ")
+    return line
