@@ -2,7 +2,8 @@
 
 Both serve one folder, each from processes of its own, and are asked by one load generator (wrk)
 over kept connections: describe (of 100 tables in turn), count, a query of 10 rows, a vector query of
-10 rows by an index, and a list of 100 tables. Each round asks all servers one after the other; the
+10 rows by an index, and a list of 100 tables. Of "fresh" queries no two are the same, so that no answer
+can be given again. Each round asks all servers one after the other; the
 median of the rounds counts. Our server runs as ``lance-ns serve`` does, once with one worker and once
 with as many as there are cores. Exit status 1 where a bound is missed.
 
@@ -17,12 +18,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import math
 import os
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,10 +69,20 @@ CALLS = {
     "count": ("POST", "/v1/table/t/count_rows", {}),
     "query": ("POST", "/v1/table/t/query", QUERY),
     "vector": ("POST", "/v1/table/t/query", VECTOR),
+    "fresh query": (
+        "POST",
+        "/v1/table/t/query",
+        {**QUERY, "filter": "id >= 10 AND id < 10@NUMBER@"},
+    ),
+    "fresh vector": (
+        "POST",
+        "/v1/table/t/query",
+        {**VECTOR, "vector": {"single_vector": ["@0.5NUMBER@"] + [0.5] * (DIMENSION - 1)}},
+    ),
     "list": ("GET", "/v1/namespace/$/table/list", None),
 }
 # Least throughput beside pylance's server: of one worker, and of as many as there are cores.
-ONE = {"describe": 0.6, "count": 0.6, "query": 0.6, "vector": 0.6, "list": 1.0}
+ONE = {**dict.fromkeys(CALLS, 0.6), "list": 1.0}
 ALL = dict.fromkeys(ONE, 1.0)
 P99 = {64: 1.0, 512: 1.0}
 """Longest p99 of describe beside pylance's, by clients; of as many workers as cores."""
@@ -79,6 +92,12 @@ def paths(path: str) -> list[str]:
     """Return the paths that a call asks in turn."""
     names = ["t", *(f"other{number:03}" for number in range(TABLES - 1))]
     return [path.format(name) for name in names] if "{}" in path else [path]
+
+
+def text_of(body: object, number: int | str) -> str:
+    """Return a body as JSON; where each is to be another, with a number of six digits."""
+    text = json.dumps(body).replace('"@0.5NUMBER@"', "0.5NUMBER").replace("@NUMBER@", "NUMBER")
+    return text.replace("NUMBER", str(number))
 
 
 def make_tables(path: str, rows: int) -> None:
@@ -132,7 +151,7 @@ def check(uri: str, name: str) -> int:
     method, path, body = CALLS[name]
     request = urllib.request.Request(
         uri + paths(path)[0],
-        None if body is None else json.dumps(body).encode(),
+        None if body is None else text_of(body, 100_000).encode(),
         {"content-type": "application/json"},
         method=method,
     )
@@ -140,35 +159,49 @@ def check(uri: str, name: str) -> int:
         return len(answer.read())
 
 
+def script_of(name: str) -> str:
+    """Return what wrk runs: most requests are made beforehand, so that it has only to send them."""
+    method, path, body = CALLS[name]
+    text = "" if body is None else text_of(body, "NUMBER")
+    before, number, after = text.partition("NUMBER")
+    if number:
+        # The clock is where it begins, so that no other measurement has sent the same.
+        made = f"wrk.format(nil, {json.dumps(path)}, nil, before .. (100000 + at) .. after)"
+        beginning = f"local before, after = {json.dumps(before)}, {json.dumps(after)}\n"
+        beginning += f"local at, last = {time.time_ns() // 1_000_000 % 900_000}, 900000\n"
+    else:
+        made = "requests[at]"
+        beginning = f"wrk.body = {json.dumps(text)}\nlocal requests, at, last = {{}}, 0, 0\n"
+        beginning += "init = function(args)\n"
+        beginning += "".join(
+            f"requests[#requests + 1] = wrk.format(nil, {json.dumps(each)})\n"
+            for each in paths(path)
+        )
+        beginning += "last = #requests\nend\n"
+    return f"""
+wrk.method = "{method}"
+wrk.headers["content-type"] = "application/json"
+{beginning}
+request = function()
+  at = at % last + 1
+  return {made}
+end
+done = function(s, l, r)
+  local errors = s.errors.status + s.errors.connect + s.errors.read + s.errors.timeout
+  io.write(string.format("RESULT %d %d %d %d\\n", s.requests, s.duration, l:percentile(99), errors))
+end
+"""
+
+
 def load(wrk: str, folder: Path, uri: str, name: str, clients: int, seconds: float) -> tuple:
     """Return calls a second and the 99th percentile in milliseconds."""
-    method, path, body = CALLS[name]
-    script = folder / f"{name}.lua"
-    quoted = json.dumps("" if body is None else json.dumps(body))
-    script.write_text(
-        f'wrk.method = "{method}"\n'
-        + (
-            ""
-            if body is None
-            else f'wrk.body = {quoted}\nwrk.headers["content-type"] = "application/json"\n'
-        )
-        # All made beforehand, so that the load generator has nothing to do but to send them.
-        + "local requests, at = {}, 0\n"
-        + "init = function(args)\n"
-        + "".join(f'requests[#requests + 1] = wrk.format(nil, "{each}")\n' for each in paths(path))
-        + "end\n"
-        "request = function()\n"
-        "at = at % #requests + 1\n"
-        "return requests[at]\n"
-        "end\n"
-        "done = function(s, l, r)\n"
-        'io.write(string.format("RESULT %d %d %d %d\\n", s.requests, s.duration,'
-        " l:percentile(99), s.errors.status + s.errors.connect + s.errors.read + s.errors.timeout))\n"
-        "end\n"
-    )
+    script = folder / f"{name.replace(' ', '-')}.lua"
+    script.write_text(script_of(name))
+    # Long enough for each of many clients to get some answers.
+    seconds = max(1, round(seconds), clients // 100)
     run = subprocess.run(
         [
-            *(wrk, "-t1", f"-c{clients}", f"-d{max(1, round(seconds))}s", "--timeout", "20s"),
+            *(wrk, "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "20s"),
             *("-s", str(script), uri),
         ],
         capture_output=True,
@@ -210,7 +243,7 @@ def main() -> int:
         print(
             f"{cores} cores, {options.rounds} rounds of {options.seconds:g} s, calls/s (p99 ms)\n"
         )
-        print(f"{'call':10}{'clients':>8}" + "".join(f"{name:>28}" for name in servers))
+        print(f"{'call':12}{'clients':>8}" + "".join(f"{name:>28}" for name in servers))
         for clients in options.clients:
             for name in options.calls:
                 for uri in servers.values():
@@ -228,7 +261,7 @@ def main() -> int:
                 base = middle["pylance"]
                 shown = ""
                 for (speed, p99), bounds in zip(middle.values(), (None, ONE, ALL), strict=True):
-                    ratio = speed / base[0]
+                    ratio = speed / base[0] if base[0] else math.inf
                     missed = bounds is not None and ratio < bounds[name]
                     if bounds is ALL and name == "describe" and clients in P99:
                         missed |= p99 > base[1] * P99[clients]
@@ -236,7 +269,7 @@ def main() -> int:
                     shown += (
                         f"{speed:9.0f} ({p99:6.1f}) {ratio:5.2f}{'*' if missed else ' '}".rjust(28)
                     )
-                print(f"{name:10}{clients:8}{shown}", flush=True)
+                print(f"{name:12}{clients:8}{shown}", flush=True)
         print("\n* below the bound")
     return int(failed)
 

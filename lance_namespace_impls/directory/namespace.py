@@ -19,6 +19,7 @@ from ..core.identifiers import Identifier
 from ..core.stamps import Stamp
 from ..core.stores import store_failure
 from ..tables.drop import TableFolder
+from ..tables.query import is_lasting
 from .config import DirectoryConfig
 from .filesystem import Directory
 from .flat import FlatTables
@@ -37,6 +38,7 @@ Tables: TypeAlias = FlatTables | NestedTables
 _OPENS: Mapping[str, Callable[[Any], bool]] = {
     "CountTableRows": lambda request: True,
     "DescribeTable": lambda request: bool(request.load_detailed_metadata or request.check_declared),
+    "QueryTable": lambda request: True,
     "TableExists": lambda request: False,
 }
 _CHOICES = ("version", "tag", "branch", "predicate")
@@ -142,6 +144,8 @@ class DirectoryNamespace(CatalogNamespace):
         if opens is None or not self._flat.is_plain() or len(request.id or ()) != 1:
             return None
         if any(getattr(request, name, None) is not None for name in _CHOICES):
+            return None
+        if operation == "QueryTable" and not is_lasting(request):
             return None
         return self._flat.stamp(request.id[0], with_versions=opens(request))
 

@@ -43,7 +43,7 @@ class Call:
     __slots__ = (
         "_abort", "_id", "_pool", "_work", "address", "caller", "certificate", "credentials",
         "endpoint", "headers", "identifier", "keep", "query_string", "request", "segments", "span",
-        "stamp", "started",
+        "stamp", "started", "target",
     )  # fmt: skip
 
     def __init__(
@@ -51,6 +51,8 @@ class Call:
     ) -> None:
         self.endpoint = endpoint
         self.segments = segments
+        self.target: bytes = scope.get("raw_path") or scope["path"].encode()
+        """The path that was asked for, as it was sent."""
         self.query_string: bytes = scope["query_string"]
         self.headers = headers
         self.started = asyncio.get_running_loop().time()

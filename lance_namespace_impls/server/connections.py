@@ -200,7 +200,7 @@ class _Protocol(_Bounded):
     def on_headers_complete(self) -> None:
         if self._raw is not None and may_repeat(self.parser.get_http_version(), self.headers):
             head = self._raw[: self._raw.find(END_OF_HEAD) + len(END_OF_HEAD)]
-            if self.repeats.came_before(head):
+            if self.repeats.seen.before(head):
                 # In place before the application gets to see it.
                 scope: Any = self.scope
                 scope[KEEP] = partial(self._keep, self._begun)

@@ -23,6 +23,7 @@ __all__ = [
     "Keep",
     "Repeat",
     "Repeats",
+    "Seen",
     "may_repeat",
 ]
 
@@ -34,8 +35,8 @@ MAX_REQUEST_BYTES, MAX_ANSWER_BYTES = 8 << 10, 64 << 10
 MAX_BYTES = 16 << 20
 OVERHEAD_BYTES = 4 << 10
 """What an answer takes beside its bytes: the request as it was read, the stamp, and so on."""
-# Heads of requests that are remembered: what never comes again, as with an id of its own, is not kept.
 MAX_SEEN = 1 << 14
+"""What is remembered of requests: one that never comes again, as with an id of its own, is not kept."""
 # Headers by which a request is more than its bytes, or its connection is not used again.
 _SPECIAL = frozenset((b"expect", b"upgrade"))
 
@@ -66,6 +67,23 @@ class Repeat:
 Keep = Callable[[Repeat], None]
 
 
+class Seen:
+    """Tells what comes again; what came long ago is forgotten."""
+
+    def __init__(self) -> None:
+        self._marks: dict[int, None] = {}
+
+    def before(self, *parts: bytes) -> bool:
+        """Return whether something came before, and note that it has come."""
+        mark = hash(parts)
+        if mark in self._marks:
+            return True
+        self._marks[mark] = None
+        if len(self._marks) > MAX_SEEN:
+            del self._marks[next(iter(self._marks))]
+        return False
+
+
 class Repeats:
     """The answers of one server, by the bytes of their requests; the oldest go first."""
 
@@ -73,7 +91,8 @@ class Repeats:
         self._kept: dict[bytes, Repeat] = {}
         self._bytes = 0
         self._heads: Counter[bytes] = Counter()
-        self._seen: dict[int, None] = {}
+        self.seen = Seen()
+        """Heads of requests."""
 
     def find(self, request: bytes) -> Repeat | None:
         """Return the answer to a request, true or not."""
@@ -82,16 +101,6 @@ class Repeats:
     def is_head(self, data: bytes) -> bool:
         """Return whether it is the head of a request with an answer, all but the body."""
         return data in self._heads
-
-    def came_before(self, head: bytes) -> bool:
-        """Return whether a request has such a head for the second time at least."""
-        mark = hash(head)
-        if mark in self._seen:
-            return True
-        self._seen[mark] = None
-        if len(self._seen) > MAX_SEEN:
-            del self._seen[next(iter(self._seen))]
-        return False
 
     def put(self, request: bytes, repeat: Repeat) -> None:
         """Keep the answer to a request, unless one of them is too long for that."""

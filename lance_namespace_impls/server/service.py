@@ -44,7 +44,7 @@ from .limits import (
 from .observer import Observer, Outcome
 from .options import ServerOptions
 from .performing import Performer
-from .repeats import Keep, Repeat
+from .repeats import Keep, Repeat, Seen
 from .requests import Headers
 from .routes import Found, RouteTable
 from .shortcut import Shortcut
@@ -83,6 +83,8 @@ class Service:
         self.observer = Observer(self._pools)
         self._shortcut = Shortcut(namespace)
         self._keeps = self._may_keep()
+        self._seen = Seen()
+        """Paths and bodies of requests whose answers may be kept."""
         self._unsent = self._under_way = 0
 
     def _may_keep(self) -> bool:
@@ -228,6 +230,9 @@ class Service:
         body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
         if body.strip() and not self.performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
+        # Of queries many are alike but for a few numbers, and to keep each costs more than it brings.
+        if self._keeps and not self._seen.before(call.target, call.query_string, body):
+            call.keep = None
         if self._is_quick(call, body):
             reply = self._at_once(call, body)
             if reply.rest is not None:  # a listing goes on in threads

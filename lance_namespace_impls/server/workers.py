@@ -46,6 +46,10 @@ LOOK_SECONDS = 0.5
 # Pauses before a worker is started again that has died soon after its start.
 SOON_SECONDS, PAUSES = 5.0, (0.0, 1.0, 2.0, 5.0, 10.0)
 
+# Threads of a process that run Lance's queries, by default one a core. Small queries are handed from one to
+# another, which takes longer than they do; with a process for each core there is nothing to gain by it.
+LANCE_THREADS = "TOKIO_WORKER_THREADS"
+
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
 Run = Callable[[LanceNamespace, ServerOptions, socket.socket, Callable[[], None]], None]
@@ -137,7 +141,7 @@ class Supervisor:
         Raises:
             ServiceUnavailableError: code 17, they do not start.
         """
-        with self._counting_together(), self._signals():
+        with self._environment(), self._signals():
             try:
                 self._start_all()
                 if not self._stop:
@@ -152,18 +156,22 @@ class Supervisor:
                 self._stop_workers(self._workers)
 
     @contextlib.contextmanager
-    def _counting_together(self) -> Iterator[None]:
-        """Create a folder for the workers to keep their figures in, in which each can read all."""
+    def _environment(self) -> Iterator[None]:
+        """Set what workers find in their environment: where all keep their figures, and their threads."""
         with TemporaryDirectory(prefix="lance-ns-metrics-") as folder:
-            before = os.environ.get(MULTIPROCESS_FOLDER)
-            os.environ[MULTIPROCESS_FOLDER] = folder
+            given = {MULTIPROCESS_FOLDER: folder}
+            if LANCE_THREADS not in os.environ:
+                given[LANCE_THREADS] = str(max(1, _cores() // self._count))
+            before = {name: os.environ.get(name) for name in given}
+            os.environ.update(given)
             try:
                 yield
             finally:
-                if before is None:
-                    del os.environ[MULTIPROCESS_FOLDER]
-                else:
-                    os.environ[MULTIPROCESS_FOLDER] = before
+                for name, value in before.items():
+                    if value is None:
+                        del os.environ[name]
+                    else:
+                        os.environ[name] = value
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
@@ -270,6 +278,13 @@ class Supervisor:
         worker.close()
         if worker in self._workers:
             self._workers.remove(worker)
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux alone
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _work(job: Job, listener: socket.socket, ready: Connection, life: Connection) -> None:

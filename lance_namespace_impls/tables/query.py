@@ -13,7 +13,7 @@ from lance_namespace_client.errors import InvalidInputError
 from .context import ORDER_BY
 from .full_text import full_text_query
 from .hybrid import fused, is_hybrid
-from .sql import check_sql
+from .sql import calls_nothing, check_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Query: TypeAlias = QueryTableRequest | AnalyzeTableQueryPlanRequest
 
-__all__ = ["analyze", "explain", "scan"]
+__all__ = ["analyze", "explain", "is_lasting", "scan"]
 
 # pylance reads up to 2 GiB ahead by default; a server answers many clients at once.
 READ_AHEAD_BYTES = 32 << 20
@@ -114,6 +114,16 @@ def scan(
             raise translate(error) from error
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def is_lasting(request: QueryTableRequest) -> bool:
+    """Return whether a query finds the same as long as its table does not change.
+
+    It may where it calls a function, such as `now` or `random`, but that is not looked into.
+    """
+    columns = request.columns
+    aliases = columns.column_aliases if columns is not None else None
+    return all(map(calls_nothing, (request.filter or "", *(aliases or {}).values())))
 
 
 def _batch_rows(schema: pa.Schema) -> int:

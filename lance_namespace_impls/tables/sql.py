@@ -15,7 +15,7 @@ from attrs import define
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["check_sql"]
+__all__ = ["calls_nothing", "check_sql"]
 
 # Parts (names, values, operators, brackets) from the outermost expression to the innermost, where
 # each may be an operand of the next.
@@ -47,6 +47,23 @@ _TRIED_TWICE = frozenset(
      "TRY_CONVERT"}
 )  # fmt: skip
 _SPLITTING = frozenset({"WHEN", "THEN", "ELSE"})
+# What may stand before a bracket that is no function's, and functions that need no brackets.
+_NO_CALLS = frozenset({"AND", "BETWEEN", "IN", "IS", "LIKE", "NOT", "OR"})
+_CALL = re.compile(r"(?:CURRENT|LOCAL|SESSION)\w*|USER")
+
+
+def calls_nothing(sql: str) -> bool:
+    """Return whether an expression plainly calls no function."""
+    before = ""
+    for match in _TOKEN.finditer(sql):
+        kind, text = match.lastgroup, match[0].upper()
+        if kind == "skipped":
+            continue
+        if (kind == "open" and before) or (kind == "word" and _CALL.fullmatch(text)):
+            return False
+        is_name = kind in ("word", "quoted", "prefixed", "close") and text not in _NO_CALLS
+        before = text if is_name else ""
+    return True
 
 
 @define

@@ -106,6 +106,18 @@ def counted(uri, calls):
     return figure in httpx.get(f"{uri}/metrics", timeout=PATIENCE).text
 
 
+@pytest.mark.parametrize("given", [None, "3"])
+def test_workers_share_out_the_cores(given, tmp_path, monkeypatch):
+    monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
+    if given is not None:
+        monkeypatch.setenv("TOKIO_WORKER_THREADS", given)
+    with running(tmp_path, workers=2) as (process, _):
+        share = given or str(max(1, len(os.sched_getaffinity(0)) // 2))
+        for pid in children(process):
+            with open(f"/proc/{pid}/environ") as file:
+                assert f"TOKIO_WORKER_THREADS={share}" in file.read().split("\0")
+
+
 def test_a_worker_that_dies_is_replaced_and_the_figures_stay(tmp_path):
     table(tmp_path)
     with running(tmp_path) as (process, uri):
