@@ -15,7 +15,7 @@ from tests.servers.cache import cache_folder, fetching
 
 __all__ = ["packages", "run_module"]
 
-TIMEOUT = 900
+TIMEOUT = 3600
 PROJECT = Path(__file__).parents[2]
 
 

@@ -6,6 +6,7 @@ python -m tests.clients.ray_calls URI '["level", ...]'
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -193,6 +194,9 @@ def compact_database(lake: Lake) -> None:
 
 
 def main(uri: str, levels: list[str]) -> None:
+    # How long Ray waits for its own processes, which a busy machine starts slowly.
+    os.environ.setdefault("RAY_agent_register_timeout_ms", "600000")
+    os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "600")
     ray.init(
         num_cpus=2, include_dashboard=False, logging_level="error", object_store_memory=200 << 20
     )
