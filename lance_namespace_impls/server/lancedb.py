@@ -301,7 +301,13 @@ def _index_body(given: Json) -> None:
         given["context"] = {**(given.get("context") or {}), REPLACE: "true"}
 
 
+def _rename_body(given: Json) -> None:
+    if "new_namespace" in given:
+        given["new_namespace_id"] = given.pop("new_namespace")
+
+
 _BODIES: dict[str, Callable[[Json], None]] = {
+    "RenameTable": _rename_body,
     "QueryTable": _query_body,
     "AnalyzeTableQueryPlan": _query_body,
     "ExplainTableQueryPlan": _plan_body,

@@ -89,6 +89,19 @@ def test_a_database_is_a_namespace_below_the_root_unless_named(tmp_path: Path) -
             db.table_names()
 
 
+def test_a_renamed_table_goes_where_it_is_told_or_stays(tmp_path: Path) -> None:
+    with BACKENDS["manifest"](tmp_path) as home, serving(home.namespace) as address:
+        db = lancedb.connect("db://db", api_key="any", host_override=address)
+        for levels in ([], ["n"]):
+            if levels:
+                db.create_namespace(levels)
+            db.create_table("t", [{"id": 1}], namespace_path=levels)
+            db.rename_table("t", "u", cur_namespace_path=levels)
+            assert db.table_names(namespace_path=levels) == ["u"]
+        db.rename_table("u", "v", cur_namespace_path=[], new_namespace_path=["n"])
+        assert db.table_names(namespace_path=["n"]) == ["u", "v"]
+
+
 @pytest.mark.parametrize("name", ["nowhere", "", "a/b", "$"])
 def test_a_database_that_is_not_there_is_404(tmp_path: Path, name: str) -> None:
     with (

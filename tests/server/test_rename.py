@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -60,3 +61,28 @@ def test_by_name_an_identifier_is_a_list_and_needs_no_delimiter(uri: str) -> Non
     answer = httpx.post(f"{uri}/RenameTable", json={"id": ["t"], "new_table_name": "a$b"})
     assert answer.status_code == 200
     assert tables(uri) == ["a$b"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "table"),
+    [
+        ({}, ["n", "u"]),
+        ({"new_namespace_id": []}, ["u"]),
+        ({"new_namespace_id": [], "context": {"a": "b"}}, ["u"]),
+        # As the Java clients write what nobody set.
+        ({"new_namespace_id": [], "context": {}}, ["n", "u"]),
+        ({"new_namespace_id": ["n"], "context": {}}, ["n", "u"]),
+    ],
+)
+def test_a_namespace_that_nobody_gave_is_the_tables_own(
+    tmp_path: Path, sent: dict[str, Any], table: list[str]
+) -> None:
+    with (
+        connect("dir", {"path": str(tmp_path), "manifest": "true"}) as namespace,
+        serving(namespace) as uri,
+    ):
+        namespace.create_namespace({"id": ["n"]})
+        namespace.declare_table({"id": ["n", "t"]})
+        body = {"id": ["n", "t"], "new_table_name": "u", **sent}
+        assert httpx.post(f"{uri}/v1/table/n$t/rename", json=body).status_code == 200
+        assert list(namespace.list_all_tables({}).tables) == ["$".join(table)]
