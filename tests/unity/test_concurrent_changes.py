@@ -10,7 +10,7 @@ from lance_namespace_client.errors import ConcurrentModificationError
 from lance_namespace_impls import connect
 from lance_namespace_impls.unity import UnityNamespace
 from tests.servers.web import Answer, Asked, WebServer
-from tests.writers import Work, change_from_everywhere, processes
+from tests.writers import CHANGES, Work, change_from_everywhere, processes
 
 from .conftest import Unity
 
@@ -34,7 +34,10 @@ def test_threads_of_one_process_lose_no_change_in_many_rounds(
             changed = change_from_everywhere(pool, work, count=count, threads=threads)
             there = main.describe_namespace({"id": schema}).properties or {}
             lost.append(len(changed - set(there)))
-    print(f"\n{count} processes of {threads} threads: lost {lost}")
+    print(
+        f"\n{type(unity).__name__}, namespace, {count} processes of {threads} threads: {ROUNDS} rounds of "
+        f"{count * threads * CHANGES} acknowledged changes, lost {sum(lost)} {lost}"
+    )
     getattr(unity, "differences", []).clear()  # in races the double is no measure
     assert lost == [0] * ROUNDS
 
