@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 
 from .exchange import Step
-from .lab import Lab, Target
+from .lab import AT_ONCE, Lab, Target
 from .ledger import Entry
 
 __all__ = ["CLEANING_SECONDS", "clean_up", "remove"]
@@ -22,14 +24,30 @@ def clean_up(lab: Lab, *, everything: bool, deadline: float | None) -> list[Entr
         deadline: when to stop, in monotonic time; None for no end.
     """
     left = []
-    for kind, identifier in lab.ledger.to_remove(everything=everything):
-        if deadline is not None and time.monotonic() > deadline:
-            break
-        if remove(lab.target, kind, identifier):
-            lab.ledger.gone(kind, identifier)
-        else:
-            left.append((kind, identifier))
+    due = lab.ledger.to_remove(everything=everything)
+    for _, group in groupby(due, key=lambda entry: (entry[0], len(entry[1]))):
+        entries = list(group)
+        for entry, gone in zip(entries, _removed(lab.target, entries, deadline), strict=True):
+            # What others that went at the same time were in the way of goes alone.
+            if gone or (not _late(deadline) and remove(lab.target, *entry)):
+                lab.ledger.gone(*entry)
+            else:
+                left.append(entry)
     return left
+
+
+def _removed(target: Target, entries: list[Entry], deadline: float | None) -> list[bool]:
+    def one(entry: Entry) -> bool:
+        return not _late(deadline) and remove(target, *entry)
+
+    if len(entries) == 1 or target.kind == "process":
+        return [one(entry) for entry in entries]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(one, entries))
+
+
+def _late(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() > deadline
 
 
 def remove(target: Target, kind: str, identifier: tuple[str, ...]) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..lab import Lab
 from ..requirement import check
-from ..rows import PEOPLE
+from ..rows import PEOPLE, people, stream
 from .history import two_versions
 
 _AT_ONCE = "rest.yaml, the operations: each answer is that of the state at its time"
@@ -97,3 +99,54 @@ def branches(lab: Lab) -> None:
     lab.same(shown(), ["side"], "the branches")
     lab.ok("DeleteTableBranch", id=table, name="side")
     lab.same(shown(), [], "the branches")
+
+
+WRITES: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
+    ("InsertIntoTable", stream(people(11)), {}),
+    ("UpdateTable", None, {"predicate": "id = 1", "updates": [["name", "'x'"]]}),
+    ("DeleteFromTable", None, {"predicate": "id = 2"}),
+    ("MergeInsertIntoTable", stream(people(12)), {"on": "id", "when_not_matched_insert_all": True}),
+    ("AlterTableAddColumns", None, {"new_columns": [{"name": "twice", "expression": "id * 2"}]}),
+    ("AlterTableAlterColumns", None, {"alterations": [{"path": "name", "rename": "label"}]}),
+    ("AlterTableDropColumns", None, {"columns": ["score"]}),
+    ("UpdateTableSchemaMetadata", None, {"metadata": {"a": "b"}}),
+    ("UpdateFieldMetadata", None, {"updates": [{"path": "id", "metadata": {"a": "b"}}]}),
+    ("CreateTableScalarIndex", None, {"column": "id", "index_type": "BTREE", "name": "by_id"}),
+    ("RestoreTable", None, {"version": 1}),
+)
+"""Every way to make a new version of a table of people."""
+
+
+@check("LN-FRESH-013", "Versions, columns, counts and stats agree after every kind of write.",
+       _AT_ONCE, "CreateTable", "DescribeTable", "QueryTable", "CountTableRows",
+       capabilities=_TABLES)  # fmt: skip
+def after_each_write(lab: Lab) -> None:
+    table = lab.new_table()
+    last = agreed(lab, table, 0)
+    for operation, data, request in WRITES:
+        reply = lab.call(operation, data, id=table, **request)
+        if reply.code in (0, 13):
+            continue
+        lab.must_succeed(reply)
+        last = agreed(lab, table, last)
+        answered = (reply.answer or {}).get("version")
+        if answered is not None:
+            lab.same(answered, last, f"the version that {operation} answers")
+
+
+def agreed(lab: Lab, table: list[str], before: int) -> int:
+    """Return the newest version, after one before, as everything that tells it does."""
+    described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
+    version = int(described.get("version") or 0)
+    lab.that(version > before, f"a version after {before}", version)
+    names = [field["name"] for field in (described.get("schema") or {}).get("fields") or ()]
+    found = lab.query(table)
+    lab.same(found.column_names, names, "the columns of a query, as they are described")
+    lab.same(lab.count(table), found.num_rows, "the number of rows, as a query gives them")
+    listed = lab.call("ListTableVersions", id=table, descending=True, limit=1)
+    if listed.succeeded and listed.answer:
+        lab.same(listed.answer["versions"][0]["version"], version, "the newest version listed")
+    stats = lab.call("GetTableStats", id=table)
+    if stats.succeeded and stats.answer:
+        lab.same(stats.answer.get("num_rows"), found.num_rows, "num_rows of the stats")
+    return version

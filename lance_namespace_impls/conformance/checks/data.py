@@ -348,3 +348,13 @@ def by_name(lab: Lab) -> None:
         lab.must_fail(reply, [13, 20])
     found = sorted(lab.query(table).to_pylist(), key=lambda row: row["a"])
     lab.same(found, due, "the rows")
+
+
+@check("LN-ROWS-INSERT-012", "Mode overwrite with no rows leaves a table of none, with its columns.",
+       _INSERT, "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def overwrite_with_none(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.maybe("InsertIntoTable", stream(people(1).slice(1)), id=table, mode="overwrite")
+    found = lab.query(table)
+    lab.same((found.num_rows, found.column_names), (0, people(1).column_names), "the table")
+    lab.same(lab.count(table), 0, "the number of rows")

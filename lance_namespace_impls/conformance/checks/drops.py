@@ -149,3 +149,37 @@ def drop_twice(lab: Lab) -> None:
     reply = lab.call("DropNamespace", id=identifier)
     if not reply.succeeded:
         lab.must_fail(reply, [1])
+
+
+@check("LN-NAMESPACE-DROP-019", "Mode Skip of a missing namespace succeeds with either behavior.",
+       _MODES, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+def skip_either(lab: Lab) -> None:
+    for behavior in ("Restrict", "Cascade", "CASCADE"):
+        lab.maybe("DropNamespace", id=lab.namespace_id(), mode="Skip", behavior=behavior)
+
+
+@check("LN-NAMESPACE-DROP-020", "A table is no namespace: it is not described or dropped as one.",
+       "general specification, Object Name and Object Identifier", "DropNamespace",
+       capabilities=["tables", "namespaces"])  # fmt: skip
+def not_a_table(lab: Lab) -> None:
+    table = lab.any_table()
+    for operation in ("DescribeNamespace", "NamespaceExists", "ListTables", "ListNamespaces"):
+        reply = lab.call(operation, id=table)
+        empty = operation.startswith("List") and not any((reply.answer or {}).values())
+        if reply.code != 0 and not (reply.succeeded and empty):
+            lab.must_fail(reply, [1, 13])
+    for more in ({}, {"behavior": "Cascade"}, {"mode": "Skip"}):
+        reply = lab.call("DropNamespace", id=table, **more)
+        if not (reply.succeeded and more.get("mode")):
+            lab.must_fail(reply, [0, 1, 13])
+        lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-DROP-021", "Nothing can be made below a table.",
+       "general specification, Object Identifier: tables hold no objects", "CreateNamespace",
+       capabilities=["tables", "namespaces"])  # fmt: skip
+def below_a_table(lab: Lab) -> None:
+    table = lab.any_table()
+    for operation in ("CreateNamespace", "DeclareTable"):
+        lab.refused(operation, [0, 1, 13], id=[*table, lab.ledger.fresh()])
+    lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")

@@ -244,7 +244,7 @@ def branch_delete(lab: Lab) -> None:
     lab.refused("DeleteTableBranch", [22], id=table, name="side")
 
 
-@check("LN-VERSION-015", "Versions count from 1: version 0 is missing everywhere, code 11 or 13.",
+@check("LN-VERSION-015", "Versions count from 1: 0 and below are missing everywhere, code 11 or 13.",
        f"rest.yaml, TableVersion; {_CODES}", "CreateTable", "CountTableRows",
        capabilities=_TABLES)  # fmt: skip
 def version_zero(lab: Lab) -> None:
@@ -255,10 +255,11 @@ def version_zero(lab: Lab) -> None:
         ("DescribeTableVersion", {}), ("RestoreTable", {}), ("CreateTableTag", {"tag": "zero"}),
         ("ListTableIndices", {}),
     ):  # fmt: skip
-        reply = lab.call(operation, id=table, version=0, **more)
-        if reply.code != 0:
-            without_11 = operation in ("TableExists", "ListTableIndices")
-            lab.must_fail(reply, [4, 11, 13] if without_11 else [11, 13])
+        for version in (0, -1):
+            reply = lab.call(operation, id=table, version=version, **more)
+            if reply.code != 0:
+                without_11 = operation in ("TableExists", "ListTableIndices")
+                lab.must_fail(reply, [4, 11, 13] if without_11 else [11, 13])
     lab.same(lab.count(table), len(ALL) + 1, "the number of rows")
 
 

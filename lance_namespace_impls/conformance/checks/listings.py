@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..exchange import Step
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import plain
@@ -22,15 +23,15 @@ def place_for_tables(lab: Lab) -> list[str]:
 
 def make_tables(lab: Lab, parent: list[str], count: int) -> list[str]:
     """Return the names of new tables in a namespace, sorted."""
-    names = []
-    for _ in range(count):
-        name = lab.ledger.fresh()
-        reply = lab.call("DeclareTable", id=[*parent, name])
-        if reply.code == 0:
+    names = [lab.ledger.fresh() for _ in range(count)]
+    first = lab.call("DeclareTable", id=[*parent, names[0]])
+    if first.code == 0:
+        for name in names:
             lab.given("CreateTable", plain(1), id=[*parent, name])
-        else:
-            lab.must_succeed(reply)
-        names.append(name)
+        return sorted(names)
+    lab.must_succeed(first)
+    for reply in lab.together(Step("DeclareTable", {"id": [*parent, n]}) for n in names[1:]):
+        lab.must_succeed(reply)
     return sorted(names)
 
 
@@ -223,3 +224,18 @@ def all_tables_once(lab: Lab) -> None:
     found = [name for name in lab.walk("ListAllTables", "tables", limit=5)
              if lab.ledger.prefix in name]  # fmt: skip
     lab.same(sorted(found), sorted(set(found)), "the identifiers")
+
+
+@check("LN-LIST-TABLES-011", "ListTables gives a namespace's own tables, not those below or beside.",
+       _LIST, "ListTables", capabilities=["nested", "tables"])  # fmt: skip
+def own_tables(lab: Lab) -> None:
+    if not lab.shape.tables_in_new:
+        raise Skipped("one namespace alone holds tables")
+    parent = lab.new_namespace()
+    child, beside = [*parent, lab.ledger.fresh()], lab.new_namespace()
+    made = [make_tables(lab, parent, 2), make_tables(lab, beside, 1)]
+    if lab.call("CreateNamespace", id=child).succeeded:
+        made.append(make_tables(lab, child, 2))
+        lab.same(lab.walk("ListTables", "tables", id=child), made[-1], "the child's tables")
+    lab.same(lab.walk("ListTables", "tables", id=parent), made[0], "the parent's tables")
+    lab.same(lab.walk("ListTables", "tables", id=beside), made[1], "the other's tables")

@@ -47,6 +47,8 @@ def without_declared(lab: Lab) -> None:
     lab.that(len(first) <= 2, "at most 2 names", first)
     found = lab.walk("ListTables", "tables", id=parent, include_declared=False, limit=2)
     lab.same([n for n in found if n in made], sorted(made), "the names in pages of 2")
+    if lab.ok("ListTables", id=parent, include_declared=False, limit=2).get("page_token"):
+        lab.same(len(first), 2, "the names on a page that is not the last")
     both = lab.walk("ListTables", "tables", id=parent, include_declared=True, limit=3)
     lab.that(set(made) <= set(both), "all tables where they are to be included", both)
 

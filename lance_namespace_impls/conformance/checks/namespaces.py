@@ -315,7 +315,7 @@ def alter_absent(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-CREATE-018", "Mode Overwrite of one that is not empty is code 3, no effect.",
-       'protocol semantics, "Errors", CreateNamespace', "CreateNamespace",
+       'protocol semantics, "Errors"; rest.yaml, CreateNamespace', "CreateNamespace",
        capabilities=["namespaces", "tables"])  # fmt: skip
 def overwrite_held(lab: Lab) -> None:
     if not lab.shape.tables_in_new:
@@ -341,3 +341,12 @@ def own_properties(lab: Lab) -> None:
     found = lab.ok("DescribeNamespace", id=parent).get("properties") or {}
     lab.same((found.get("outer"), found.get("both"), found.get("inner")), ("1", "outer", None),
              "the parent's properties")  # fmt: skip
+
+
+@check("LN-NAMESPACE-CREATE-019", "The root cannot be created: it is there, and in no other namespace.",
+       "general specification, Root Namespace", "CreateNamespace", "NamespaceExists")  # fmt: skip
+def root(lab: Lab) -> None:
+    lab.refused("CreateNamespace", [0, 2, 13], id=[])
+    lab.that(lab.exists("NamespaceExists", []), "the root to be there", "it is not")
+    found = lab.walk("ListNamespaces", "namespaces", id=[], limit=1000)
+    lab.that("" not in found, "no root in the root", found)

@@ -167,3 +167,57 @@ def branch_of_branch(lab: Lab) -> None:
     found = lab.ok("ListTableBranches", id=table).get("branches") or {}
     lab.same((found.get("deep") or {}).get("parentBranch"), "side", "the parent branch")
     lab.same(lab.count(table, branch="deep"), 11, "the number of rows")
+
+
+@check("LN-REFERENCE-010", "A table of a name that was dropped has nothing of the one before.",
+       "rest.yaml, DropTable: the table is removed together with its data", "CreateTable", "DropTable",
+       "ListTableVersions", capabilities=_TABLES)  # fmt: skip
+def nothing_of_the_old(lab: Lab) -> None:
+    table = two_versions(lab)
+    for operation, more in (
+        ("CreateTableTag", {"tag": "t", "version": 1}),
+        ("CreateTableBranch", {"name": "side"}),
+        ("CreateTableScalarIndex", {"column": "id", "index_type": "BTREE", "name": "by_id"}),
+        ("UpdateTableSchemaMetadata", {"metadata": {"a": "b"}}),
+        ("UpdateFieldMetadata", {"updates": [{"path": "id", "metadata": {"a": "b"}}]}),
+    ):  # fmt: skip
+        lab.call(operation, id=table, **more)
+    lab.given("DropTable", id=table)
+    lab.given("CreateTable", stream(people(1)), id=table)
+    for operation, key in (("ListTableTags", "tags"), ("ListTableBranches", "branches"),
+                           ("ListTableIndices", "indexes")):  # fmt: skip
+        reply = lab.call(operation, id=table)
+        if reply.succeeded:
+            found = [name for name in (reply.answer or {}).get(key) or () if name != "main"]
+            lab.same(found, [], key)
+    listed = lab.ok("ListTableVersions", id=table).get("versions") or ()
+    lab.same([entry["version"] for entry in listed], [1], "the versions")
+    described = lab.call("DescribeTable", id=table, load_detailed_metadata=True).answer or {}
+    fields = (described.get("schema") or {}).get("fields") or ()
+    told = [described.get("metadata") or {}, *(field.get("metadata") or {} for field in fields)]
+    lab.that(not any("a" in metadata for metadata in told), "no metadata of the old one", told)
+
+
+@check("LN-REFERENCE-011", "A table as of a tag of a branch is that of the branch.",
+       "rest.yaml, DescribeTableRequest and TagContents", "DescribeTable", "CreateTableTag",
+       "CreateTableBranch", "AlterTableAddColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def described_by_tag(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableBranch", id=table, name="side")
+    new = {"new_columns": [{"name": "twice", "expression": "id * 2"}]}
+    lab.maybe("AlterTableAddColumns", id=table, branch="side", **new)
+    lab.given("InsertIntoTable", stream(people(11)), id=table)
+    version = lab.maybe("DescribeTableVersion", id=table, branch="side")["version"]["version"]
+    lab.maybe("CreateTableTag", id=table, tag="t", version=version, branch="side")
+    lab.ok("CreateTableTag", id=table, tag="m", version=1)
+    for more, due in (
+        ({"tag": "t"}, True),
+        ({"branch": "side"}, True),
+        ({"tag": "m"}, False),
+        ({}, False),
+    ):
+        found = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True, **more)
+        names = [field["name"] for field in (found.get("schema") or {}).get("fields") or ()]
+        lab.same("twice" in names, due, f"whether the new column is there with {more}")
+        if "tag" in more:
+            lab.same(found.get("version"), version if due else 1, f"the version with {more}")

@@ -284,3 +284,75 @@ def _lasting(reply: Reply) -> object:
         return sorted(reply.rows.to_pylist(), key=repr)
     answer = dict(reply.answer or {})
     return {k: v for k, v in answer.items() if k not in ("storage_options", "context")}
+
+
+@check("LN-INDEX-019", "Stats of an index count at least one, of its own type.",
+       "rest.yaml, DescribeTableIndexStatsResponse", "DescribeTableIndexStats",
+       "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def index_stats(lab: Lab) -> None:
+    table = lab.new_table()
+    for name, kind in (("by_id", "BTREE"), ("by_name", "BITMAP")):
+        request = {"column": name[3:], "index_type": kind, "name": name}
+        if not lab.call("CreateTableScalarIndex", id=table, **request).succeeded:
+            continue
+        found = lab.ok("DescribeTableIndexStats", id=table, index_name=name)
+        lab.that(found.get("num_indices") is None or found["num_indices"] > 0, "an index", found)
+        told = str(found.get("index_type") or kind).upper().replace("_", "")
+        lab.same(told, kind, "index_type")
+
+
+@check("LN-INDEX-020", "An index of a kind that there is not is code 13, and is not made.",
+       "rest.yaml, CreateTableIndexRequest", "CreateTableScalarIndex", "ListTableIndices",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def unknown_kind(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.refused("CreateTableScalarIndex", [13], id=table, column="id", index_type="SOMETIMES")
+    lab.same(index_names(lab, table), [], "the indices")
+
+
+@check("LN-COLUMN-016", "A new column that cannot be made is refused, and changes nothing.",
+       f"{_COLUMNS}; {_CODES}", "AlterTableAddColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def bad_columns(lab: Lab) -> None:
+    table = lab.new_table()
+    before = lab.query(table).column_names
+    good = {"name": "twice", "expression": "id * 2"}
+    for wrong in (
+        {"name": "id", "expression": "1"}, {"name": "a", "expression": "no such thing"},
+        {"name": "b", "expression": "nothing + 1"}, {"name": "", "expression": "1"},
+    ):  # fmt: skip
+        lab.refused("AlterTableAddColumns", [12, 13, 20], id=table, new_columns=[good, wrong])
+        lab.same(lab.query(table).column_names, before, f"the columns after {wrong}")
+
+
+@check("LN-COLUMN-017", "A column that cannot be altered so is refused, and changes nothing.",
+       f"{_COLUMNS}; {_CODES}", "AlterTableAlterColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def bad_alterations(lab: Lab) -> None:
+    table = lab.new_table()
+    before = lab.query(table).column_names
+    good = {"path": "name", "rename": "label"}
+    for wrong in (
+        {"path": "score", "rename": "id"}, {"path": "nothing", "rename": "a"},
+        {"path": "score", "data_type": {"type": "sometimes"}}, {"path": "score", "rename": ""},
+    ):  # fmt: skip
+        lab.refused("AlterTableAlterColumns", [12, 13, 20], id=table, alterations=[good, wrong])
+        lab.same(lab.query(table).column_names, before, f"the columns after {wrong}")
+
+
+@check("LN-METADATA-006", "UpdateFieldMetadata changes every field that it names, and no other.",
+       "rest.yaml, UpdateFieldMetadataRequest and UpdateFieldMetadataResponse", "UpdateFieldMetadata",
+       "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def several_fields(lab: Lab) -> None:
+    table = lab.new_table()
+    due = {"id": {"a": "1"}, "name": {"b": "2", "c": "3"}}
+    updates = [{"path": path, "metadata": metadata} for path, metadata in due.items()]
+    answer = lab.ok("UpdateFieldMetadata", id=table, updates=updates)
+    described = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True)
+    fields = (described.get("schema") or {}).get("fields") or ()
+    found = {field["name"]: field.get("metadata") or {} for field in fields}
+    for path, metadata in due.items():
+        lab.has(found.get(path), metadata, f"the metadata of {path}")
+        if answer.get("fields"):
+            lab.has(answer["fields"].get(path), metadata, f"the answer's metadata of {path}")
+    lab.that(not found.get("score"), "no metadata of another field", found)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote
+
 from ..lab import Lab, Skipped
 from ..requirement import Level, check
-from ..rows import PEOPLE
+from ..rows import PEOPLE, people, stream
+from .listings import place_for_tables
 
 _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
 _DESCRIBE = 'protocol semantics, "DescribeTable"; rest.yaml, DescribeTable'
@@ -291,3 +294,121 @@ def alter_rows(lab: Lab) -> None:
     table = lab.new_table()
     lab.maybe("AlterTable", id=table, set_properties={"a": "b"})
     lab.same(lab.count(table), len(PEOPLE), "the number of rows")
+
+
+def _place(text: object) -> str:
+    """Return a location or URI as a path: the two name one place in two forms."""
+    return unquote(str(text)).partition("://")[2].rstrip("/") or str(text).rstrip("/")
+
+
+@check("LN-TABLE-DESCRIBE-017", "What DescribeTable tells is the table's own, whatever was asked before.",
+       _DESCRIBE, "DescribeTable", "CreateTable", capabilities=["tables"])  # fmt: skip
+def each_its_own(lab: Lab) -> None:
+    parents = [list(lab.shape.table_parent or ())]
+    if lab.shape.tables_in_new:
+        parents.append(place_for_tables(lab))
+    tables = [[*parent, lab.ledger.fresh()] for parent in parents for _ in range(2)]
+    for number, table in enumerate(tables, start=1):
+        properties = {"owner": f"p{number}"}
+        reply = lab.call("CreateTable", stream(people(1)), id=table, properties=properties)
+        if reply.code in (0, 13):
+            lab.given("CreateTable", stream(people(1)), id=table)
+        for _ in range(number):
+            lab.given("InsertIntoTable", stream(people(2)), id=table)
+        lab.call("UpdateTableSchemaMetadata", id=table, metadata={"number": str(number)})
+    asked = {"load_detailed_metadata": True, "with_table_uri": True, "check_declared": True}
+    for number, table in [*enumerate(tables, start=1)] * 2:
+        found = lab.maybe("DescribeTable", id=table, **asked)
+        own = {
+            "table": table[-1],
+            "namespace": table[:-1],
+            "version": None,
+            "is_only_declared": False,
+        }
+        for key, value in own.items():
+            if found.get(key) is not None and value is not None:
+                lab.same(found[key], value, key)
+        if found.get("table_uri"):
+            lab.same(_place(found["table_uri"]), _place(found.get("location")), "the table's URI")
+        if (found.get("stats") or {}).get("num_fragments") is not None:
+            lab.same(found["stats"]["num_fragments"], number + 1, "num_fragments")
+        for kind, key, value in (("properties", "owner", f"p{number}"),
+                                 ("metadata", "number", str(number))):  # fmt: skip
+            if key in (found.get(kind) or {}):
+                lab.same(found[kind][key], value, f"{key} of the {kind}")
+
+
+@check("LN-TABLE-DESCRIBE-018", "What DescribeTable tells follows what is done to the table.",
+       _DESCRIBE, "DescribeTable", "DeclareTable", "CreateTable", "InsertIntoTable",
+       capabilities=["tables"])  # fmt: skip
+def follows(lab: Lab) -> None:
+    table = lab.new_declared()
+    asked = {"load_detailed_metadata": True, "with_table_uri": True, "check_declared": True}
+    lab.maybe("DescribeTable", id=table, check_declared=True)
+    lab.call("DescribeTable", id=table, **asked)
+    lab.given("CreateTable", stream(people(1)), id=table)
+    first = lab.maybe("DescribeTable", id=table, **asked)
+    for found in (first, lab.maybe("DescribeTable", id=table, check_declared=True)):
+        lab.that(found.get("is_only_declared") in (None, False), "rows, not declared only", found)
+    lab.given("InsertIntoTable", stream(people(2)), id=table)
+    changed = lab.call("UpdateTableSchemaMetadata", id=table, metadata={"a": "b"}).succeeded
+    found = lab.maybe("DescribeTable", id=table, **asked)
+    if (found.get("stats") or {}).get("num_fragments") is not None:
+        lab.same(found["stats"]["num_fragments"], 2, "num_fragments")
+    if changed and first.get("schema") is not None:
+        told = {
+            **(found.get("metadata") or {}),
+            **((found.get("schema") or {}).get("metadata") or {}),
+        }
+        lab.has(told, {"a": "b"}, "the metadata of the table and its schema")
+    lab.given("DropTable", id=table)
+    lab.given("DeclareTable", id=table)
+    found = lab.maybe("DescribeTable", id=table, check_declared=True, with_table_uri=True)
+    lab.that(found.get("is_only_declared") in (None, True), "a table declared only", found)
+    if found.get("table_uri"):
+        lab.same(_place(found["table_uri"]), _place(found.get("location")), "the table's URI")
+
+
+@check("LN-TABLE-DESCRIBE-019", "What is answered on making or removing is of the object named.",
+       "rest.yaml, the responses of the operations", "DeclareTable", "DeregisterTable",
+       capabilities=["tables"])  # fmt: skip
+def answers_of_two(lab: Lab) -> None:
+    tables = [lab.table_id(), lab.table_id()]
+    for number, table in enumerate(tables):
+        lab.maybe("DeclareTable", id=table, properties={"owner": f"p{number}"})
+    places = [lab.ok("DescribeTable", id=table).get("location") for table in tables]
+    for operation in ("DeregisterTable", "DropTable"):
+        for number, (table, place) in enumerate(zip(tables, places, strict=True)):
+            if operation == "DropTable" and not lab.call("DeclareTable", id=table).succeeded:
+                continue
+            answer = lab.ok(operation, id=table)
+            own = {"id": table, "location": place}
+            for key in ("id", "location") if operation == "DeregisterTable" else ("id",):
+                if answer.get(key) is not None:
+                    lab.same(answer[key], own[key], key)
+            owner = (answer.get("properties") or {}).get("owner", f"p{number}")
+            lab.same(owner, f"p{number}", "owner of the properties")
+    if lab.shape.namespace_parent is None:
+        return
+    namespaces = [lab.namespace_id(), lab.namespace_id()]
+    for number, namespace in enumerate(namespaces):
+        lab.maybe("CreateNamespace", id=namespace, properties={"owner": f"p{number}"})
+    for number, namespace in enumerate(namespaces):
+        found = lab.ok("DropNamespace", id=namespace).get("properties") or {}
+        lab.same(found.get("owner", f"p{number}"), f"p{number}", "owner of the properties")
+
+
+@check("LN-TABLE-DESCRIBE-020", "RegisterTable answers the location and properties it was given.",
+       "rest.yaml, RegisterTableResponse", "RegisterTable", "DeregisterTable", "CreateTable",
+       capabilities=["tables"])  # fmt: skip
+def registered_two(lab: Lab) -> None:
+    tables = [lab.new_table(1), lab.new_table(2)]
+    places = [str(lab.given("DescribeTable", id=table).get("location")) for table in tables]
+    for number, (table, place) in enumerate(zip(tables, places, strict=True)):
+        lab.given("DeregisterTable", id=table)
+        owner = {"owner": f"p{number}"}
+        answer = lab.maybe("RegisterTable", id=table, location=place, properties=owner)
+        if answer.get("location") is not None:
+            lab.same(_place(answer["location"]), _place(place), "the location")
+        if answer.get("properties"):
+            lab.has(answer["properties"], owner, "the properties")

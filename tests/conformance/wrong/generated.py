@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from attrs import evolve
+
 from lance_namespace_client import models
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Body
+from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.observe import STATUSES
 
-from .python import Act, answer
+from .python import Act, WrongTarget, answer
 
-__all__ = ["CODES", "FIELDS", "STATUS_CODES", "dropped", "of_another_type"]
+__all__ = [
+    "ANSWERED",
+    "CODES",
+    "FIELDS",
+    "OF_OBJECTS",
+    "STALE",
+    "STATUS_CODES",
+    "dropped",
+    "of_another_object",
+    "of_another_type",
+    "stale",
+]
 
 FIELDS = [
     (operation.name, wire.key)
@@ -18,6 +35,23 @@ FIELDS = [
     if wire.required
 ]
 """Every required field of an answer."""
+
+FREE = ("context", "transaction_id", "storage_options", "page_token")
+"""Fields in which a value of before or of another object cannot be told from a right one."""
+
+ANSWERED = [
+    (operation.name, wire.key)
+    for operation in OPERATIONS.values()
+    if operation.answer in (Body.JSON, Body.FIELD)
+    for wire in getattr(models, operation.response)._wire
+    if wire.key not in FREE
+]
+"""Every field of an answer that tells something of an object."""
+
+STALE = [(name, key) for name, key in ANSWERED if OPERATIONS[name].repeatable]
+"""Those of operations that are asked the same more than once."""
+
+OF_OBJECTS = [(name, key) for name, key in ANSWERED if OPERATIONS[name].path_fields]
 
 CODES = [
     (operation.name, code, (code + 1) % 24)
@@ -36,3 +70,41 @@ def dropped(operation: str, key: str) -> Act:
 
 def of_another_type(operation: str, key: str) -> Act:
     return answer(operation, lambda a: {**a, key: {"not": "this"} if a[key] != {} else 5})
+
+
+def _instead(operation: str, key: str, choose: Callable[[dict[str, Any], Step, Any], Any]) -> Act:
+    """Answer another value of a field than the right one, taken from earlier answers."""
+
+    def act(target: WrongTarget, step: Step) -> Reply | None:
+        if step.operation != operation:
+            return None
+        reply = target.correct.call(step)
+        if reply.answer is None or reply.answer.get(key) is None:
+            return reply
+        found = choose(target.memory, step, reply.answer[key])
+        target.memory["wrong"] = target.memory.get("wrong") or found != reply.answer[key]
+        return evolve(reply, answer={**reply.answer, key: found})
+
+    return act
+
+
+def stale(operation: str, key: str) -> Act:
+    """Answer a request with the value that it was answered with first."""
+
+    def choose(memory: dict[str, Any], step: Step, value: Any) -> Any:
+        return memory.setdefault(repr((step.request, step.data)), value)
+
+    return _instead(operation, key, choose)
+
+
+def of_another_object(operation: str, key: str) -> Act:
+    """Answer the value of the object that was asked for last before this one."""
+
+    def choose(memory: dict[str, Any], step: Step, value: Any) -> Any:
+        last, before = memory.get("last"), memory.get("before")
+        if last is None or last[0] != step.request.get("id"):
+            memory["before"] = before = last
+        memory["last"] = (step.request.get("id"), value)
+        return value if before is None else before[1]
+
+    return _instead(operation, key, choose)
