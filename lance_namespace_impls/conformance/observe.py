@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -66,6 +67,12 @@ observed(
     http=True,
 )
 observed(
+    "LN-ANSWER-003",
+    "JSON begins with its text: no byte order mark stands in front.",
+    "RFC 8259, section 8.1",
+    http=True,
+)
+observed(
     "LN-ERROR-008",
     "A failure's content type is JSON.",
     "rest.yaml, ErrorResponse",
@@ -98,6 +105,10 @@ def says_unsupported(reply: Reply) -> bool:
 def violations(reply: Reply) -> Iterator[Violation]:
     """Return what is wrong with an answer by itself."""
     operation = OPERATIONS[reply.step.operation]
+    if reply.exchange is not None and reply.exchange.body.startswith(BOM_UTF8):
+        yield Violation(
+            "LN-ANSWER-003", "no byte order mark", shown_body(reply.exchange.body)[:200]
+        )
     if reply.broken is not None:
         yield Violation("LN-ERROR-005", "an answer that can be read", reply.broken)
         return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from lance_namespace_impls import connect
 from lance_namespace_impls.conformance.http_target import HttpTarget
 from lance_namespace_impls.conformance.lab import Target
 from lance_namespace_impls.conformance.python_target import PythonTarget
@@ -14,8 +15,10 @@ from lance_namespace_impls.conformance.runner import Finding, Options, run
 from lance_namespace_impls.server import serving
 
 from .targets import memory
-from .wrong import batch_1, batch_2, fresh_answers  # noqa: F401 - each adds its own
+from .wrong import batch_1, batch_2, batch_3, batch_4, batch_5, fresh_answers  # noqa: F401 - each adds its own
 from .wrong.fresh import FRESH, FRESH_WIRE
+from .wrong.generated import OF_OBJECTS, STALE, of_another_object, stale
+from .wrong.managed import MANAGED
 from .wrong.python import WrongTarget
 from .wrong.wire import WrongTransport
 
@@ -38,6 +41,27 @@ def assert_caught(target: Target) -> None:
 @pytest.mark.parametrize("name", FRESH)
 def test_a_wrong_namespace_is_caught(name, tmp_path):
     assert_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), FRESH[name]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MANAGED)
+def test_a_wrong_namespace_that_keeps_versions_is_caught(name, tmp_path):
+    namespace = connect("memory", {"root": str(tmp_path), "managed": "true"})
+    assert_caught(WrongTarget(PythonTarget(namespace, "wrong"), MANAGED[name]))
+
+
+MADE = [(stale, *field) for field in STALE] + [(of_another_object, *field) for field in OF_OBJECTS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "operation", "key"), MADE)
+def test_a_value_of_before_or_of_another_object_is_caught(how, operation, key, tmp_path):
+    target = WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), how(operation, key))
+    try:
+        run(target, Options(seed=3, max_seconds=120), stop_at_first)
+    except Caught:
+        return
+    assert not target.memory.get("wrong"), "a wrong answer was taken for a right one"
 
 
 @pytest.fixture(scope="module")

@@ -24,6 +24,7 @@ CONDITIONS: dict[str, Callable[[Row], bool]] = {
     "id <> 4": lambda r: r["id"] != 4,
     "id BETWEEN 3 AND 5": lambda r: 3 <= r["id"] <= 5,
     "id NOT IN (1, 2, 3)": lambda r: r["id"] > 3,
+    "id IN (2, 5, 7)": lambda r: r["id"] in (2, 5, 7),
     "score > 1": lambda r: r["score"] is not None and r["score"] > 1,
     "NOT (score > 1)": lambda r: r["score"] is not None and r["score"] <= 1,
     "score = 0": lambda r: r["score"] == 0,
@@ -65,6 +66,12 @@ def table_of_records(lab: Lab) -> list[str]:
     return table
 
 
+def as_before(lab: Lab, table: list[str]) -> None:
+    """Give a table these rows again."""
+    rows = stream(pa.Table.from_pylist(records()))
+    lab.given("InsertIntoTable", rows, id=table, mode="overwrite")
+
+
 def fit(condition: str) -> list[int]:
     """Return the ids of the rows that meet a condition."""
     return [row["id"] for row in records() if CONDITIONS[condition](row)]
@@ -89,15 +96,17 @@ def counts(lab: Lab) -> None:
 
 CHANGED = (
     "id >= 7", "score > 1", "NOT (score > 1)", "score IS NULL OR id = 1", "name = 'O''Hara'",
-    "id <> 4", "id BETWEEN 3 AND 5", "name <> 'Ann'",
+    "id <> 4", "id BETWEEN 3 AND 5", "name <> 'Ann'", "id IN (2, 5, 7)", "id < 3", "flag = true",
+    "name LIKE 'A%'", "id > 2 AND (score > 1 OR name = 'Ann')",
 )  # fmt: skip
 
 
 @check("LN-SQL-003", "A deletion removes the rows that meet its predicate, and null meets none.",
        _SQL, "DeleteFromTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def deletions(lab: Lab) -> None:
+    table = table_of_records(lab)
     for condition in CHANGED:
-        table = table_of_records(lab)
+        as_before(lab, table)
         lab.ok("DeleteFromTable", id=table, predicate=condition)
         left = [row["id"] for row in records() if row["id"] not in fit(condition)]
         lab.same(lab.ids(table), left, f"the ids after a deletion where {condition}")
@@ -106,8 +115,9 @@ def deletions(lab: Lab) -> None:
 @check("LN-SQL-004", "An update changes the rows that meet its predicate, in its columns alone.",
        _SQL, "UpdateTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def updates(lab: Lab) -> None:
+    table = table_of_records(lab)
     for condition in CHANGED:
-        table = table_of_records(lab)
+        as_before(lab, table)
         answer = lab.ok("UpdateTable", id=table, predicate=condition, updates=[["flag", "true"]])
         due = [row | ({"flag": True} if row["id"] in fit(condition) else {}) for row in records()]
         found = sorted(lab.query(table).to_pylist(), key=lambda row: row["id"])

@@ -290,3 +290,23 @@ def tag_names(lab: Lab) -> None:
         lab.refused("GetTableTagVersion", [8, 13], id=table, tag=other)
     found = lab.ok("ListTableTags", id=table).get("tags") or {}
     lab.same(sorted(found), sorted(made), "the tags")
+
+
+@check("LN-VERSION-017", "Restoring the newest version succeeds, and the rows stay.", _RESTORE,
+       "RestoreTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def restore_newest(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("RestoreTable", id=table, version=2)
+    lab.same(lab.count(table), len(ALL) + 1, "the number of rows")
+    newest = lab.ok("DescribeTableVersion", id=table)["version"]["version"]
+    lab.that(newest >= 2, "a version not before 2", newest)
+
+
+@check("LN-TAG-013", "A tag may be moved to the version that it names.", _TAGS, "UpdateTableTag",
+       "CreateTableTag", "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tag_to_its_version(lab: Lab) -> None:
+    table = two_versions(lab)
+    lab.ok("CreateTableTag", id=table, tag="t", version=1)
+    for version in (1, 2, 2, 1):
+        lab.ok("UpdateTableTag", id=table, tag="t", version=version)
+        lab.same(lab.ok("GetTableTagVersion", id=table, tag="t")["version"], version, "the version")

@@ -129,3 +129,19 @@ def looks(lab: Lab) -> None:
         reply = lab.call(change, id=made, set_properties=others)
         if reply.succeeded:
             lab.has(lab.ok(read, id=made).get("properties"), LOOKS | others, "the properties")
+
+
+@check("LN-NAME-015", "Long names that differ at their ends are two, or are refused with code 13.",
+       _NAMES, "DeclareTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def long_names(lab: Lab) -> None:
+    for length in (70, 130, 200):
+        first = lab.table_id()
+        first[-1] += "x" * length
+        second = [*first[:-1], f"{first[-1]}y"]
+        reply = lab.call("DeclareTable", id=first)
+        if reply.code in (0, 13):
+            return
+        lab.must_succeed(reply)
+        lab.refused("DescribeTable", [4, 13], id=second)
+        found = lab.ok("DescribeTable", id=first).get("table")
+        lab.that(found in (None, first[-1]), "the whole name", found)

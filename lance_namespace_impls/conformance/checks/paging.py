@@ -156,3 +156,21 @@ def walk_all(lab: Lab) -> None:
     names = ["$".join([*parent, name]) for name in make_tables(lab, parent, 3)]
     found = lab.walk("ListAllTables", "tables", limit=2)
     lab.same(sorted(name for name in found if name in names), sorted(names), "the identifiers")
+
+
+@check("LN-PAGE-026", "A page token goes on where its page ended, with another limit or none as well.",
+       _PAGING, "ListTables", capabilities=["tables"])  # fmt: skip
+def other_limits(lab: Lab) -> None:
+    parent = place_for_tables(lab)
+    names = make_tables(lab, parent, 5)
+    answer = lab.ok("ListTables", id=parent, limit=2)
+    first, token = set(answer.get("tables") or ()), answer.get("page_token")
+    lab.that(bool(token), "a page token", answer)
+    for more in ({}, {"limit": 1}, {"limit": 100}):
+        found = lab.ok("ListTables", id=parent, page_token=token, **more).get("tables") or []
+        lab.that(bool(found) and not first & set(found), "names behind the first page", found)
+        rest = [name for name in names if name not in first]
+        if more.get("limit") == 1:
+            lab.same(len(found), 1, "the number of names")
+        elif first <= set(names):
+            lab.same([name for name in found if name in names][:3], rest, "the rest of the names")

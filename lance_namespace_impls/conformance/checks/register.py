@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lab import Failed, Lab, Skipped
 from ..requirement import check
-from ..rows import PEOPLE, plain
+from ..rows import PEOPLE, people, plain, stream
 from .tables import missing_namespace_table
 
 _REGISTER = 'rest.yaml, RegisterTable; protocol semantics, "Modes"'
@@ -161,3 +161,42 @@ def own_properties(lab: Lab) -> None:
     lab.maybe("RegisterTable", id=table, location=where, properties={"owner": "bob"})
     found = lab.ok("DescribeTable", id=table).get("properties") or {}
     lab.same((found.get("owner"), found.get("old")), ("bob", None), "the properties")
+
+
+MODES = ("Overwrite", "OVERWRITE", "overwrite", "overWrite")
+
+
+@check("LN-TABLE-REGISTER-011", "Modes of tables are read in any letter case.",
+       'protocol semantics, "Modes (any case)"', "RegisterTable", "InsertIntoTable", "CreateTable",
+       "DescribeTable", "DeregisterTable", capabilities=["tables"])  # fmt: skip
+def any_case(lab: Lab) -> None:
+    table, where = deregistered(lab)
+    for mode in ("create", "CREATE"):
+        lab.maybe("RegisterTable", id=table, location=where, mode=mode)
+        lab.given("DeregisterTable", id=table)
+    lab.given("RegisterTable", id=table, location=where)
+    first = lab.call("RegisterTable", id=table, location=where, mode=MODES[0])
+    for mode in MODES if first.succeeded else ():
+        lab.ok("RegisterTable", id=table, location=where, mode=mode)
+    lab.same(lab.count(table), len(PEOPLE), "the number of rows")
+    for number, mode in enumerate(MODES, start=1):
+        lab.ok("InsertIntoTable", stream(people(number)), id=table, mode=mode)
+        lab.same(lab.ids(table), [number], f"the ids after mode {mode}")
+        lab.ok("InsertIntoTable", stream(people(9)), id=table, mode="Append")
+        lab.ok("CreateTable", stream(people(1, 2)), id=table, mode=mode)
+        lab.same(lab.ids(table), [1, 2], f"the ids after CreateTable in mode {mode}")
+
+
+@check("LN-FRESH-014", "What exists is told as it is after each change, also if it was asked before.",
+       "rest.yaml, TableExists and NamespaceExists", "TableExists", "DeclareTable", "DescribeTable",
+       "DeregisterTable", capabilities=["tables"])  # fmt: skip
+def existence(lab: Lab) -> None:
+    table = lab.new_declared()
+    for operation in ("DropTable", "DeregisterTable", "RenameTable"):
+        lab.that(lab.exists("TableExists", table), "the table to be there", "it is not")
+        more = {"new_table_name": lab.ledger.fresh()} if operation == "RenameTable" else {}
+        if not lab.call(operation, id=table, **more).succeeded:
+            continue
+        lab.that(not lab.exists("TableExists", table), f"no table after {operation}", "it is there")
+        lab.refused("DescribeTable", [4], id=table)
+        lab.given("DeclareTable", id=table)

@@ -356,3 +356,26 @@ def several_fields(lab: Lab) -> None:
         if answer.get("fields"):
             lab.has(answer["fields"].get(path), metadata, f"the answer's metadata of {path}")
     lab.that(not found.get("score"), "no metadata of another field", found)
+
+
+@check("LN-COLUMN-018", "A column can be renamed and get another type at once, and its index follows.",
+       _COLUMNS, "AlterTableAlterColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def renamed_and_cast(lab: Lab) -> None:
+    table = lab.new_table()
+    other = {"path": "id", "rename": "number", "data_type": {"type": "int32"}}
+    lab.maybe("AlterTableAlterColumns", id=table, alterations=[other])
+    found = lab.query(table)
+    lab.that("number" in found.column_names, "the new name", found.column_names)
+    lab.same(str(found.schema.field("number").type), "int32", "the type")
+    lab.same(sorted(found.column("number").to_pylist()), ALL, "the values")
+
+
+@check("LN-INDEX-021", "An index of a column that is renamed is listed with the new name.", _INDEX,
+       "ListTableIndices", "CreateTableScalarIndex", "AlterTableAlterColumns", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def index_of_renamed(lab: Lab) -> None:
+    table = indexed(lab)
+    lab.same(index_names(lab, table), ["by_id"], "the indices")
+    lab.given("AlterTableAlterColumns", id=table, alterations=[{"path": "id", "rename": "number"}])
+    found = lab.ok("ListTableIndices", id=table).get("indexes") or ()
+    lab.same([entry["columns"] for entry in found], [["number"]], "the columns of the indices")
