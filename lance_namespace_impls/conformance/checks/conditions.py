@@ -67,7 +67,7 @@ def table_of_records(lab: Lab) -> list[str]:
 
 
 def as_before(lab: Lab, table: list[str]) -> None:
-    """Give a table these rows again."""
+    """Write these rows to a table again, in place of all others."""
     rows = stream(pa.Table.from_pylist(records()))
     lab.given("InsertIntoTable", rows, id=table, mode="overwrite")
 
