@@ -1,15 +1,14 @@
 """The asynchronous client beside the synchronous one: describes a second, 200 at once.
 
-One server answers both, from processes of its own: ``lance-ns serve`` with as many workers as there
-are cores. 200 tasks of one event loop and 200 threads take turns, each with the same number of
-connections; the median of the rounds counts. Exit status 1 where the ratio is below the bound.
+One server answers both, ``lance-ns serve`` as it starts unless told otherwise. 200 tasks of one event
+loop and 200 threads take turns, each with the same number of connections; the median of the rounds
+counts. Exit status 1 where the ratio is below the bound.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import statistics
 import sys
 import tempfile
@@ -65,7 +64,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         with connect("dir", {"path": folder}) as namespace:
             namespace.create_table({"id": ["t"]}, pa.table({"id": [1]}))
-        with running(ours(folder, os.cpu_count() or 1)) as uri:
+        with running(ours(folder, 1)) as uri:
             rates: dict[str, list[float]] = {"threads": [], "tasks": []}
             for _ in range(given.rounds):
                 rates["threads"].append(with_threads(uri, given.callers, given.calls))

@@ -20,6 +20,7 @@ from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_s
 from .config import Config, option, prefix_option, timeout_option
 from .errors import first_line
 from .lanes import Lanes
+from .streams import LoopBackend
 from .upstream import upstream_call
 
 __all__ = [
@@ -177,9 +178,14 @@ def new_async_client(
 ) -> httpx.AsyncClient:
     """Build the asynchronous client of one server; arguments and errors are those of `new_client`."""
     tls = _tls(config, uri)
-    lanes = Lanes(
-        lambda: _transport(httpx.AsyncHTTPTransport, config, uri, tls, 1), config.max_connections
-    )
+    backend = LoopBackend()
+
+    def lane() -> httpx.AsyncHTTPTransport:
+        transport = _transport(httpx.AsyncHTTPTransport, config, uri, tls, 1)
+        transport._pool._network_backend = backend  # httpx hands none on
+        return transport
+
+    lanes = Lanes(lane, config.max_connections)
     whole = _WholeAsyncAnswers(lanes, config.impl)
     return _with_rules(httpx.AsyncClient, whole, config, headers)
 

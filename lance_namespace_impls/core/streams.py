@@ -1,0 +1,182 @@
+"""Connections of an event loop, for many small calls at once."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import httpcore
+
+__all__ = ["LoopBackend"]
+
+HELD_BYTES = 1 << 16
+"""Length up to which parts of a request wait for one another."""
+AHEAD_BYTES = 1 << 18
+"""Length from which on no more of an answer is taken before it is read."""
+
+
+class LoopBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections with asyncio itself, and sends a small request in one piece.
+
+    The library's own goes over anyio, whose scopes around each step take a third of a call's time,
+    and sends head and body one by one. It is still used where another library runs the event loop.
+    """
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Open a connection.
+
+        Raises:
+            httpcore.ConnectTimeout: the server took too long.
+            httpcore.ConnectError: the server is not reached.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            other = httpcore.AnyIOBackend()
+            return await other.connect_tcp(host, port, timeout, local_address, socket_options)
+        local = None if local_address is None else (local_address, 0)
+        with _told_as(httpcore.ConnectTimeout, httpcore.ConnectError):
+            async with asyncio.timeout(timeout):
+                transport, stream = await asyncio.get_running_loop().create_connection(
+                    _Stream, host, port, local_addr=local
+                )
+        for option in socket_options or ():
+            transport.get_extra_info("socket").setsockopt(*option)
+        return stream
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)
+
+
+class _Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
+    """A connection; what is written goes out with the next read, or once it is much."""
+
+    _transport: asyncio.Transport
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+        self._come = bytearray()
+        self._ended = False
+        self._failure: Exception | None = None
+        self._paused = False
+        self._woken: asyncio.Future[None] | None = None
+
+    # What asyncio tells.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._come += data
+        if len(self._come) > AHEAD_BYTES:
+            self._transport.pause_reading()
+        self._wake()
+
+    def eof_received(self) -> None:
+        self._ended = True
+        self._wake()
+
+    def connection_lost(self, failure: Exception | None) -> None:
+        self._ended = True
+        self._failure = failure
+        self._wake()
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
+
+    async def _wait(self) -> None:
+        self._woken = asyncio.get_running_loop().create_future()
+        try:
+            await self._woken
+        finally:
+            self._woken = None
+
+    # What httpcore asks.
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        with _told_as(httpcore.ReadTimeout, httpcore.ReadError):
+            async with asyncio.timeout(timeout):
+                self._send_held()
+                while not self._come and not self._ended:
+                    await self._wait()
+            if self._failure is not None and not self._come:
+                raise self._failure
+        data = bytes(self._come[:max_bytes])
+        del self._come[:max_bytes]
+        if not self._ended and len(self._come) <= AHEAD_BYTES:
+            self._transport.resume_reading()
+        return data
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._held.append(buffer)
+        self._held_bytes += len(buffer)
+        if self._held_bytes <= HELD_BYTES:
+            return
+        with _told_as(httpcore.WriteTimeout, httpcore.WriteError):
+            async with asyncio.timeout(timeout):
+                self._send_held()
+                while self._paused and not self._ended:
+                    await self._wait()
+            if self._ended:
+                raise self._failure or ConnectionResetError("the server closed the connection")
+
+    def _send_held(self) -> None:
+        if self._held:
+            self._transport.write(b"".join(self._held))
+            self._held.clear()
+            self._held_bytes = 0
+
+    async def aclose(self) -> None:
+        self._transport.close()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        with _told_as(httpcore.ConnectTimeout, httpcore.ConnectError):
+            async with asyncio.timeout(timeout):
+                transport = await asyncio.get_running_loop().start_tls(
+                    self._transport, self, ssl_context, server_hostname=server_hostname
+                )
+        if transport is None:
+            raise httpcore.ConnectError("the server closed the connection")
+        self._transport = transport
+        return self
+
+    def get_extra_info(self, info: str) -> Any:
+        if info == "is_readable":  # of an idle connection: the server has closed it
+            return bool(self._come) or self._ended or self._transport.is_closing()
+        name = {"client_addr": "sockname", "server_addr": "peername"}.get(info, info)
+        return self._transport.get_extra_info(name)
+
+
+@contextmanager
+def _told_as(late: type[Exception], failed: type[Exception]) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise late(str(error)) from error
+    except OSError as error:
+        raise failed(str(error)) from error
