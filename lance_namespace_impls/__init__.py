@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .registry import connect, connect_config, implementations, register
-
 if TYPE_CHECKING:
     from .catalog.search import Search as Search
     from .catalog.table import Table as Table
+    from .registry import connect as connect
+    from .registry import connect_config as connect_config
+    from .registry import implementations as implementations
+    from .registry import register as register
     from .rest import AsyncRestNamespace as AsyncRestNamespace
 
 __all__ = [
@@ -26,12 +28,19 @@ __all__ = [
     "register",
 ]
 
-_LATER = {"AsyncRestNamespace": "rest", "Search": "catalog.search", "Table": "catalog.table"}
+# What is imported when it is first used: the command line starts without any of it.
+_LATER = {
+    "AsyncRestNamespace": "rest",
+    "Search": "catalog.search",
+    "Table": "catalog.table",
+    **dict.fromkeys(("connect", "connect_config", "implementations", "register"), "registry"),
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         from importlib import import_module
 
-        return getattr(import_module(f".{_LATER[name]}", __name__), name)
+        globals()[name] = found = getattr(import_module(f".{_LATER[name]}", __name__), name)
+        return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
