@@ -63,7 +63,10 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(params=[(1200, "light"), NARROW], ids=["wide-light", "narrow-dark"])
+@pytest.fixture(
+    params=[(1200, "light"), (1200, "dark"), (400, "light"), NARROW],
+    ids=["wide-light", "wide-dark", "narrow-light", "narrow-dark"],
+)
 def page(request: pytest.FixtureRequest, chromium: Browser, uri: str) -> Iterator[Page]:
     """Return an empty page; whatever a test does there, no script of a name or a value runs."""
     width, scheme = request.param
@@ -80,7 +83,9 @@ def page(request: pytest.FixtureRequest, chromium: Browser, uri: str) -> Iterato
 def keep(page: Page, name: str) -> None:
     if folder := os.environ.get("LANCE_NS_SHOW"):
         width = page.evaluate("innerWidth")
-        page.screenshot(path=Path(folder) / f"{name}-{width}.png", full_page=True)
+        dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        file = f"{name}-{width}-{'dark' if dark else 'light'}.png"
+        page.screenshot(path=Path(folder) / file, full_page=True)
 
 
 def brightness(page: Page, color: str) -> int:
