@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -53,3 +57,54 @@ def change(spec: Path) -> Callable[[str, str], None]:
         spec.write_text(text.replace(old, new), "utf-8")
 
     return call
+
+
+@pytest.fixture(scope="package")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="package")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The interpreter of a fresh environment with the wheel, to generate and to serve."""
+    home = tmp_path_factory.mktemp("environment") / "venv"
+    python = home / "bin" / "python"
+    requirement = f"lance-namespace-kit[codegen,server] @ {wheel.as_uri()}"
+    if uv := shutil.which("uv"):
+        commands = [
+            [uv, "venv", "--quiet", "--python", sys.executable, str(home)],
+            [uv, "pip", "install", "--quiet", "--python", str(python), requirement],
+        ]
+    else:
+        commands = [
+            [sys.executable, "-m", "venv", str(home)],
+            [str(python), "-m", "pip", "install", "--quiet", requirement],
+        ]
+    for command in commands:
+        subprocess.run(command, check=True)
+    return python
+
+
+def installed_run(python: Path, cwd: Path, *arguments: str, path: str = "", status: int = 0) -> str:
+    """Run a program without this checkout on its path; return what it prints, errors if it fails."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    if path:
+        environment["PYTHONPATH"] = path
+    done = subprocess.run(
+        [str(python), *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr + done.stdout
+    return done.stdout + done.stderr if status else done.stdout

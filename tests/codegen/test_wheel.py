@@ -2,69 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from .conftest import ROOT
+from .conftest import installed_run as run
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    (built,) = out.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a fresh environment that holds the wheel and its codegen extra."""
-    home = tmp_path_factory.mktemp("environment") / "venv"
-    python = home / "bin" / "python"
-    requirement = f"lance-namespace-kit[codegen] @ {wheel.as_uri()}"
-    if uv := shutil.which("uv"):
-        commands = [
-            [uv, "venv", "--quiet", "--python", sys.executable, str(home)],
-            [uv, "pip", "install", "--quiet", "--python", str(python), requirement],
-        ]
-    else:
-        commands = [
-            [sys.executable, "-m", "venv", str(home)],
-            [str(python), "-m", "pip", "install", "--quiet", requirement],
-        ]
-    for command in commands:
-        subprocess.run(command, check=True)
-    return python
-
-
-def run(python: Path, cwd: Path, *arguments: str, path: str = "") -> str:
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    if path:
-        environment["PYTHONPATH"] = path
-    done = subprocess.run(
-        [str(python), *arguments],
-        cwd=cwd,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_contents(wheel: Path) -> None:
