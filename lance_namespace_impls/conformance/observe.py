@@ -151,6 +151,8 @@ def _of_failure(reply: Reply) -> Iterator[Violation]:
                 f"HTTP {exchange.status} with {shown_body(exchange.body)[:200]!r}",
             )
             return
+        if not isinstance(body.get("error", ""), str | None):
+            yield Violation("LN-ERROR-004", "a message that is a text", repr(body["error"])[:200])
         if "json" not in exchange.headers.get("content-type", "").lower():
             found = exchange.headers.get("content-type", "none")
             yield Violation("LN-ERROR-008", "a content type of JSON", found)

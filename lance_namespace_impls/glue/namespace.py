@@ -28,6 +28,7 @@ from ..catalog.errors import (
 )
 from ..core.identifiers import Identifier, format_identifier
 from ..core.location import absolute, default_location
+from ..core.locks import exclusive_lock
 from ..core.paging import sorted_after
 from .config import CATALOG, DATABASE, GlueConfig
 from .errors import NO_SUCH_CALL, NOT_FOUND, answers, code_of, from_aws, was_repeated
@@ -65,10 +66,11 @@ class GlueNamespace(CatalogNamespace):
     databases; catalogs hold further catalogs and databases, and databases hold tables.
 
     Glue locks nothing. AlterTable is safe against concurrent changes of the table by its version
-    id. AlterNamespace is not: Glue keeps no version of catalogs and databases, so of two changes
-    between one's read and write, the later wins. An object that is put into a namespace between
-    the last look of a DropNamespace and its end goes with it. RenameTable copies the entry and
-    deletes the old one; a change of the old one right before its deletion is lost.
+    id. AlterNamespace is not, except among threads of one process: Glue keeps no version of
+    catalogs and databases, so of two changes between one's read and write, the later wins. An
+    object that is put into a namespace between the last look of a DropNamespace and its end goes
+    with it. RenameTable copies the entry and deletes the old one; a change of the old one right
+    before its deletion is lost.
 
     Source: the AWS Glue specification.
     """
@@ -268,21 +270,23 @@ class GlueNamespace(CatalogNamespace):
                 f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is for "
                 "CreateNamespace; what a namespace is cannot be changed"
             )
-        found = self._places.look_up(identifier)
-        place = found.place
-        properties = changed_properties(properties_of(found), changed, removed)
-        members = ("Description", "LocationUri")
-        kept = {key: value for key, value in found.entry.items() if key not in members}
-        with answers(missing=namespace_not_found(identifier)):
-            if place.database is None:
-                entry = with_properties(self._as_input("CatalogInput", kept), properties)
-                self._glue().update_catalog(CatalogId=place.catalog_id, CatalogInput=entry)
-            else:
-                entry = with_properties(self._as_input("DatabaseInput", kept), properties)
-                self._glue().update_database(
-                    Name=place.database, DatabaseInput=entry, **place.scope
-                )
-        return properties_of(Found(place, entry))
+        # Glue keeps no version of it: at least the threads of this process wait for one another.
+        with exclusive_lock((self.namespace_id(), "change", identifier)):
+            found = self._places.look_up(identifier)
+            place = found.place
+            properties = changed_properties(properties_of(found), changed, removed)
+            members = ("Description", "LocationUri")
+            kept = {key: value for key, value in found.entry.items() if key not in members}
+            with answers(missing=namespace_not_found(identifier)):
+                if place.database is None:
+                    entry = with_properties(self._as_input("CatalogInput", kept), properties)
+                    self._glue().update_catalog(CatalogId=place.catalog_id, CatalogInput=entry)
+                else:
+                    entry = with_properties(self._as_input("DatabaseInput", kept), properties)
+                    self._glue().update_database(
+                        Name=place.database, DatabaseInput=entry, **place.scope
+                    )
+            return properties_of(Found(place, entry))
 
     # --- tables
 

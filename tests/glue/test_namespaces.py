@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -393,3 +394,16 @@ def test_altering_what_is_missing_or_contradictory(namespace: GlueNamespace, dat
         namespace.alter_namespace(
             {"id": [database], "set_properties": {"a": "1"}, "unset_properties": ["a"]}
         )
+
+
+def test_changes_by_several_threads_at_once_are_all_kept(namespace):
+    namespace.create_namespace({"id": ["db"], "properties": DATABASE})
+    keys = [f"k{number}" for number in range(12)]
+
+    def change(key: str) -> None:
+        namespace.alter_namespace({"id": ["db"], "set_properties": {key: "x"}})
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(change, keys))
+    found = namespace.describe_namespace({"id": ["db"]}).properties
+    assert {key: found.get(key) for key in keys} == dict.fromkeys(keys, "x")

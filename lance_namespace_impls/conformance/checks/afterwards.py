@@ -150,3 +150,20 @@ def agreed(lab: Lab, table: list[str], before: int) -> int:
     if stats.succeeded and stats.answer:
         lab.same(stats.answer.get("num_rows"), found.num_rows, "num_rows of the stats")
     return version
+
+
+@check("LN-TABLE-ALTER-008", "Properties of a table stay, whatever is written to it.",
+       "rest.yaml, AlterTable and the operations that write", "CreateTable", "DescribeTable",
+       capabilities=_TABLES)  # fmt: skip
+def properties_stay(lab: Lab) -> None:
+    table, properties = lab.table_id(), {"owner": "ana", "note": "kept"}
+    lab.maybe("DeclareTable", id=table, properties=properties)
+    lab.given("CreateTable", stream(people(*PEOPLE)), id=table)
+    for operation, data, request in (("CreateTable", None, {}), *WRITES):
+        if (
+            operation != "CreateTable"
+            and not lab.call(operation, data, id=table, **request).succeeded
+        ):
+            continue
+        found = lab.ok("DescribeTable", id=table).get("properties")
+        lab.has(found, properties, f"the properties after {operation}")

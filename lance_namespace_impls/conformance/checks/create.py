@@ -258,3 +258,13 @@ def exist_ok_answer(lab: Lab) -> None:
     if answer.get("properties") is not None:
         lab.same(answer["properties"], described.get("properties"), "the properties")
     lab.has(described.get("properties"), PROPERTIES, "the properties of the table")
+
+
+@check("LN-TABLE-CREATE-028", "The location that CreateTable answers is the table's, in every mode.",
+       _CREATE, "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+def location_of_each_mode(lab: Lab) -> None:
+    table = lab.table_id()
+    for mode in ("Create", "Overwrite", "Overwrite", "ExistOk"):
+        found = lab.maybe("CreateTable", plain(1), id=table, mode=mode).get("location")
+        due = lab.ok("DescribeTable", id=table).get("location")
+        lab.that(found in (None, due), f"the location {due} in mode {mode}", found)

@@ -221,3 +221,19 @@ def described_by_tag(lab: Lab) -> None:
         lab.same("twice" in names, due, f"whether the new column is there with {more}")
         if "tag" in more:
             lab.same(found.get("version"), version if due else 1, f"the version with {more}")
+
+
+@check("LN-REFERENCE-012", "DeleteTableBranch leaves tags, other branches and the main line alone.",
+       "rest.yaml, DeleteTableBranch", "DeleteTableBranch", "CreateTableBranch", "CreateTableTag",
+       "ListTableTags", "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_alone(lab: Lab) -> None:
+    table = two_versions(lab)
+    for name in ("side", "sidewards"):
+        lab.given("CreateTableBranch", id=table, name=name)
+        lab.call("CreateTableTag", id=table, tag=name, version=1)
+    tags = lab.ok("ListTableTags", id=table).get("tags")
+    lab.ok("DeleteTableBranch", id=table, name="side")
+    lab.same(lab.ok("ListTableTags", id=table).get("tags"), tags, "the tags")
+    found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    lab.same([name for name in found if name != "main"], ["sidewards"], "the branches")
+    lab.same((lab.count(table), lab.count(table, branch="sidewards")), (11, 11), "the rows")

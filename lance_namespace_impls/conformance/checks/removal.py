@@ -179,3 +179,17 @@ def rename_to_namespace(lab: Lab) -> None:
     lab.refused("RenameTable", [0, 2, 5, 13], id=table, new_table_name=namespace[-1])
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
     lab.that(lab.exists("NamespaceExists", namespace), "the namespace to stay", "it is gone")
+
+
+@check("LN-TABLE-DROP-011", "A namespace stays when its last table goes.", _DROP, "DropTable",
+       "DeregisterTable", capabilities=["namespaces", "tables"])  # fmt: skip
+def last_table(lab: Lab) -> None:
+    if not lab.shape.tables_in_new:
+        raise Skipped("new namespaces hold no tables")
+    for operation in ("DropTable", "DeregisterTable"):
+        namespace = lab.new_namespace()
+        table = [*namespace, lab.ledger.fresh()]
+        lab.given("DeclareTable", id=table)
+        lab.ok(operation, id=table)
+        there = lab.exists("NamespaceExists", namespace)
+        lab.that(there, f"the namespace to stay after {operation}", "it is gone")

@@ -216,3 +216,16 @@ def not_null(lab: Lab) -> None:
         raise Failed("rows with a null to be refused", reply.outcome(), reply)
     lab.must_fail(reply, [12, 13, 20])
     lab.same(lab.count(table), 1, "the number of rows")
+
+
+@check("LN-VALUE-011", "Columns have the names that they were given, letter by letter.",
+       'protocol semantics, "Bodies that are not JSON objects"; Arrow columnar format, schema',
+       "CreateTable", "QueryTable", "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
+def column_names(lab: Lab) -> None:
+    table = lab.table_id()
+    given = pa.table({"Id": [1], "NAME": ["a"], "camelCase": [1.5], "ünï": [True], "_x1": [2]})
+    lab.given("CreateTable", stream(given), id=table)
+    lab.given("InsertIntoTable", stream(given), id=table)
+    found = lab.query(table)
+    lab.same(found.column_names, given.column_names, "the columns")
+    lab.same(found.to_pylist(), given.to_pylist() * 2, "the rows")
