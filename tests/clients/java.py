@@ -18,7 +18,7 @@ JARS = (
     "org.lance:lance-namespace-apache-client:0.7.7",
     "org.slf4j:slf4j-nop:2.0.17",
 )
-TIMEOUT = 600
+TIMEOUT = 3600
 
 
 def java_calls(client: str, uri: str, levels: tuple[str, ...]) -> dict[str, str | None]:

@@ -13,7 +13,7 @@ __all__ = ["node_calls"]
 
 PACKAGES = ("@lancedb/lancedb@0.37.1", "apache-arrow@18.1.0")
 CALLS = Path(__file__).with_name("lancedb_calls.mjs")
-TIMEOUT = 600
+TIMEOUT = 3600
 
 
 @cache

@@ -17,6 +17,7 @@ from lance_namespace_impls.iceberg import IcebergNamespace
 from tests.behaviour.subject import NAMES, Identifier, Subject
 from tests.servers import real
 from tests.servers.iceberg import shared_iceberg, shared_nessie
+from tests.servers.process import ANSWER_SECONDS
 
 __all__ = ["WAREHOUSE", "BareApi", "iceberg_subject", "nessie_subject", "polaris_subject"]
 
@@ -170,7 +171,7 @@ def polaris_subject(folder: Path) -> Iterator[Subject]:
     token = Path(server.settings["token_file"]).read_text().strip()
     lake = Path(server.settings["root"].removeprefix("file://"), given["warehouse"])
     with httpx.Client(
-        base_url=server.uri, headers={"Authorization": f"Bearer {token}"}, timeout=60
+        base_url=server.uri, headers={"Authorization": f"Bearer {token}"}, timeout=ANSWER_SECONDS
     ) as client:
         api = BareApi(client, f"/v1/{given['warehouse']}", "\x1f", decodes_twice=True)
 

@@ -25,11 +25,10 @@ from .java import java_command
 from .maven import jars
 from .metastore_locks import make_lock_tables
 from .ports import free_port
-from .process import bound_to_us
+from .process import START_SECONDS, bound_to_us
 
 __all__ = ["RELEASES", "Metastore", "Release", "shared"]
 
-START_SECONDS = 180
 STOP_SECONDS = 20
 # On Linux the tests' own connections come from another address, so that they can be told apart.
 OWN_ADDRESS = ("127.0.0.2", 0) if sys.platform == "linux" else None

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from .maven import jars
+from .process import START_SECONDS
 
 __all__ = ["make_lock_tables"]
 
 # The user and password that a metastore has unless it is told others; tables are in its schema.
 LOGIN = "user=APP;password=mine"
-SECONDS = 120
 NAME = "varchar(128)"
 TABLES = {
     "HIVE_LOCKS": {
@@ -95,7 +95,7 @@ def make_lock_tables(java: Path, found: Sequence[Path], database: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=START_SECONDS,
         check=False,
     )
     if done.returncode or "\nERROR " in done.stdout:

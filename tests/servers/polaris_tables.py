@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import httpx
 
 from . import real
+from .process import ANSWER_SECONDS
 from .web import Answer, Asked, FaultProxy, WebServer
 
 __all__ = ["CATALOG", "PolarisServer", "PolarisTables"]
@@ -261,7 +262,9 @@ class PolarisServer(FaultProxy):
     def clear(self) -> None:
         """Empty the catalog, and the double."""
         headers = {"Authorization": f"Bearer {self._token()}"}
-        with httpx.Client(base_url=self._running.uri, headers=headers, timeout=60) as client:
+        with httpx.Client(
+            base_url=self._running.uri, headers=headers, timeout=ANSWER_SECONDS
+        ) as client:
             _clear(client, ())
         shutil.rmtree(self.location.removeprefix("file://"), ignore_errors=True)
         self._double.clear()

@@ -18,11 +18,11 @@ from typing import Self
 from urllib.parse import quote
 
 from .ports import free_port
+from .process import START_SECONDS
 
 __all__ = ["PostgreSQL", "database", "shared"]
 
 USER, PASSWORD = "kit", "p@ss/word"
-START_SECONDS = 120
 NOBODY = 65534
 DEBIAN = Path("/usr/lib/postgresql")
 

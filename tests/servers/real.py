@@ -22,7 +22,7 @@ from attrs import field, frozen
 
 from .minio import USER, Minio, can_be_built
 from .ports import free_port
-from .process import bound_to_us
+from .process import START_SECONDS, bound_to_us
 
 __all__ = ["MissingServerError", "RealServer", "is_there", "running"]
 
@@ -107,6 +107,7 @@ def _start(name: str, script: Path) -> RealServer:
             stdout=subprocess.PIPE,
             stderr=stderr,
             text=True,
+            env={"START_SECONDS": str(START_SECONDS), **os.environ},
         )
     assert process.stdout is not None
     word, *said = process.stdout.readline().split() or [""]

@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from tests.servers import real
+from tests.servers.process import ANSWER_SECONDS
 
 ASKED = {
     "unity": ("/api/2.1/unity-catalog/catalogs", "catalogs"),
@@ -29,9 +30,11 @@ def test_every_server_answers(name: str) -> None:
             "client_secret": secret,
             "scope": server.settings["scope"],
         }
-        token = httpx.post(server.settings["token_uri"], data=form).json()["access_token"]
+        token = httpx.post(server.settings["token_uri"], data=form, timeout=ANSWER_SECONDS).json()[
+            "access_token"
+        ]
         headers["Authorization"] = f"Bearer {token}"
-    answer = httpx.get(f"{server.uri}{path}", headers=headers)
+    answer = httpx.get(f"{server.uri}{path}", headers=headers, timeout=ANSWER_SECONDS)
     assert answer.status_code == 200
     assert key in answer.json()
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from . import real
+from .process import ANSWER_SECONDS
 from .unity import API, Name, UnityDouble
 from .web import Answer, Asked, FaultProxy
 
@@ -35,7 +36,7 @@ class UnityServer(FaultProxy):
         super().__init__(running.uri)
         self.differences: list[str] = []
         self._double = UnityDouble()
-        self._bare = httpx.Client(base_url=f"{running.uri}{API}", timeout=60)
+        self._bare = httpx.Client(base_url=f"{running.uri}{API}", timeout=ANSWER_SECONDS)
         self._managed = tempfile.TemporaryDirectory(prefix="unity-managed-")
 
     def respond(self, asked: Asked) -> Answer:

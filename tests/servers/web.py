@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx
 from attrs import field, frozen
 
+from .process import ANSWER_SECONDS
+
 __all__ = ["Answer", "Asked", "FaultProxy", "WebServer"]
 
 
@@ -134,7 +136,7 @@ class FaultProxy(WebServer):
     def __init__(self, upstream: str) -> None:
         super().__init__()
         self._upstream = upstream
-        self._client = httpx.Client(timeout=30)
+        self._client = httpx.Client(timeout=ANSWER_SECONDS)
         self._faults: list[tuple[Callable[[Asked], bool], Iterator[Answer | None]]] = []
         self._lock = threading.Lock()
 
