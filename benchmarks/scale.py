@@ -330,13 +330,16 @@ def run_latency(report: Report, _: int) -> None:
         with connect("unity", {"endpoint": uri, "catalog": "main"}) as ours:
             walked = lambda: _same(len(ours.list_all_tables({}).tables), 200)  # noqa: E731
             report.row("Unity: 200 namespaces", 200, *in_turns(walked, bare, 7), 1.3)
-    with IcebergFixture() as server, tempfile.TemporaryDirectory() as root:
+    with (
+        tempfile.TemporaryDirectory() as root,
+        IcebergFixture(folder=Path(root)) as server,
+    ):
         properties = {"prefix": "", "root": root, "warehouses": "wh"}
-        with connect("iceberg", {**properties, "endpoint": server.uri}) as namespace:
+        with connect("iceberg", {**properties, "endpoint": server.endpoint}) as namespace:
             for n in range(200):
                 namespace.create_namespace({"id": ["wh", f"n{n:03}"]})
                 namespace.declare_table({"id": ["wh", f"n{n:03}", "t"]})
-        port = int(server.uri.rpartition(":")[2])
+        port = int(server.endpoint.rpartition(":")[2])
         with (
             latency(port, 5) as uri,
             httpx.Client(base_url=uri) as client,
