@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 FILE_MAGIC = b"ARROW1"
+# Rows in so few bytes are read before a writer asks for them; compressed ones become 64 MiB at most.
+FEW_BYTES = 1 << 16
 
 
 def __getattr__(name: str) -> Any:
@@ -88,6 +90,17 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
     )
 
 
+def _has_few_bytes(data: Any) -> bool:
+    """Return whether rows are in memory already, and so few that their copy is no burden."""
+    import pyarrow as pa
+
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        return bool(data.nbytes <= FEW_BYTES)
+    if isinstance(data, pa.Buffer):
+        return bool(data.size <= FEW_BYTES)
+    return isinstance(data, bytes | bytearray | memoryview) and len(data) <= FEW_BYTES
+
+
 def _line(error: BaseException) -> str:
     text = " ".join(str(error).split())
     return text if len(text) <= 300 else f"{text[:297]}..."
@@ -106,6 +119,7 @@ class RowStream:
 
     def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
         self.schema = schema
+        self._few = False
         self.rows = 0
         """Rows that were handed on so far."""
         self.failure: Exception | None = None
@@ -129,7 +143,9 @@ class RowStream:
         if isinstance(data, RowStream):
             return data
         reader = to_reader(data, max_batch_bytes=max_batch_bytes)
-        return cls(reader.schema, reader)
+        rows = cls(reader.schema, reader)
+        rows._few = _has_few_bytes(data)
+        return rows
 
     @property
     def can_begin_again(self) -> bool:
@@ -146,7 +162,11 @@ class RowStream:
         """
         import pyarrow as pa
 
-        return pa.RecordBatchReader.from_batches(self.schema, self._each(prepare))
+        batches = self._each(prepare)
+        if not self._few:
+            return pa.RecordBatchReader.from_batches(self.schema, batches)
+        # A writer's threads read these without a word of Python.
+        return pa.Table.from_batches(batches, self.schema).to_reader()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the rows as an Arrow C stream."""

@@ -77,6 +77,7 @@ def _write_first(storage: TableStorage, rows: RowStream) -> int:
             mode="create",
             return_transaction=True,
             storage_options=dict(storage.options) or None,
+            session=storage.session(),
         )
     except OSError as error:
         if rows.failure is not None or not is_overtaken(error):
