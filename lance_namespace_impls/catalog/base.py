@@ -17,7 +17,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from lance_namespace_client.errors import (
@@ -349,7 +349,7 @@ class CatalogBase(Namespace):
 
         Of several that remove or rename one object at once, many catalogs let more than one succeed.
         """
-        return exclusive_lock((self.namespace_id(), "removal", identifier))
+        return exclusive_lock((self._own_id, "removal", identifier))
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
         """Return what keeps others from writing a table's first rows at the same time.
@@ -453,8 +453,16 @@ class CatalogBase(Namespace):
 
     def _listing(self, *of: Any) -> list[Any]:
         """Return what is listed, and in which catalog, for the page tokens of the listing."""
+        return [self._which_catalog, *of]
+
+    @cached_property
+    def _which_catalog(self) -> dict[str, str | None]:
         properties = self.config.to_properties()
-        return [{key: properties.get(key) for key in _WHICH_CATALOG}, *of]
+        return {key: properties.get(key) for key in _WHICH_CATALOG}
+
+    @cached_property
+    def _own_id(self) -> str:
+        return self.namespace_id()
 
 
 def _require_complete(cls: type[CatalogBase]) -> None:

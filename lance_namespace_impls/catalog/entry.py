@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 from typing import TypeAlias
 
 from attrs import frozen
@@ -65,6 +66,9 @@ class ListedTables(Iterator[str]):
     def __init__(self, loaders: Iterator[tuple[str, Loader]]) -> None:
         self.loaders = loaders
 
+    def __iter__(self) -> Iterator[str]:
+        return map(itemgetter(0), self.loaders)
+
     def __next__(self) -> str:
         return next(self.loaders)[0]
 
@@ -95,6 +99,9 @@ class SortedTables(SortedNames):
     def loaders(self) -> Iterator[tuple[str, Loader | None]]:
         """Each table's name with what returns its entry; None where it has to be loaded."""
         return self._tables(self._rest, self._wanted)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(itemgetter(0), self.loaders)
 
     def __next__(self) -> str:
         return next(self.loaders)[0]

@@ -25,6 +25,7 @@ import time
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Self, TypeVar
 
 from lance_namespace_client.errors import InvalidInputError
@@ -225,17 +226,16 @@ def kept_page_of(
     if limit is None:
         return list(listing(after, _NONE_KEPT.find(None))), None
     listings = kept.find(walk)
-    page: list[T] = []
-    for entry in listing(after, listings):
-        if len(page) == limit:
-            last = key(page[-1])
-            fields = [fingerprint, last if isinstance(last, str) else list(last)]
-            if (walk := kept.keep(listings)) is not None:
-                fields.append(walk)
-            text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
-            return page, base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-        page.append(entry)
-    return page, None
+    entries = listing(after, listings)
+    page = list(islice(entries, limit))
+    if len(page) < limit or next(entries, None) is None:
+        return page, None
+    last = key(page[-1])
+    fields = [fingerprint, last if isinstance(last, str) else list(last)]
+    if (walk := kept.keep(listings)) is not None:
+        fields.append(walk)
+    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
+    return page, base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _read_token(

@@ -42,20 +42,18 @@ class _Window:
 
     def after(self, name: str | None) -> Iterator[tuple[str, Loader]]:
         """Return the tables after a name that is not before what was dropped."""
-        last = name
-        while (table := self._first_after(last)) is not None:
-            yield table
-            last = table[0]
+        while tables := self._read_after(name):
+            yield from tables
+            name = tables[-1][0]
 
-    def _first_after(self, name: str | None) -> tuple[str, Loader] | None:
+    def _read_after(self, name: str | None) -> list[tuple[str, Loader]]:
+        """Return what was read after a name, and reads on where that is nothing."""
         with self._lock:
             while True:
                 found = self._tables
                 at = 0 if name is None else bisect_right(found, name, key=lambda table: table[0])
-                if at < len(found):
-                    return found[at]
-                if self._is_whole:
-                    return None
+                if at < len(found) or self._is_whole:
+                    return found[at:]
                 read, self._next = self._page_after(self._next)
                 self._is_whole = self._next is None
                 found += read

@@ -15,7 +15,7 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
 )
 
-from ..catalog.entry import TableEntry, is_lance, storage_options
+from ..catalog.entry import TABLE_TYPE, TableEntry, is_lance, storage_options
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import Paging
 from ..core.location import as_address
@@ -65,9 +65,10 @@ def listed_tables(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
     """Return the Lance tables of a page, each with what leads to its data."""
     for table in page.get("tables") or ():
         if is_lance_table(table):
-            location = table.get("storage_location")
-            properties = storage_options(properties_of(table))
-            yield str(table["name"]), {"storage_location": location, "properties": properties}
+            kept = {"storage_location": table.get("storage_location")}
+            if options := storage_options(table["properties"]):
+                kept["properties"] = options
+            yield str(table["name"]), kept
 
 
 def is_sorted_by_name(page: Mapping[str, Any]) -> bool:
@@ -78,7 +79,8 @@ def is_sorted_by_name(page: Mapping[str, Any]) -> bool:
 
 def is_lance_table(table: Mapping[str, Any]) -> bool:
     """Return whether a table is a Lance table."""
-    return table.get("table_type") == EXTERNAL and is_lance(properties_of(table))
+    kind = (table.get("properties") or {}).get(TABLE_TYPE)
+    return table.get("table_type") == EXTERNAL and is_lance({TABLE_TYPE: str(kind)})
 
 
 def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
