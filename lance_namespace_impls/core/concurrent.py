@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import islice
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 __all__ = ["LOOK_UPS", "WALKS", "ahead", "on_python_thread", "ordered_map"]
 
@@ -53,9 +53,12 @@ def ordered_map(
         items: what to look up.
         look_up: gives None for an item that is to be left out; what it raises is raised here, when
             the item's turn comes. It makes no concurrent look-ups of its own.
-        max_concurrency: most look-ups under way.
+        max_concurrency: most look-ups under way; one is made by the caller's own thread.
         wanted: most that will be taken, beyond which nothing is looked up; None for all.
     """
+    if max_concurrency == 1:
+        yield from islice(filter(_is_found, map(look_up, items)), wanted)
+        return
     waiting: deque[Future[Found | None]] = deque()
     source = iter(items)
 
@@ -81,6 +84,10 @@ def ordered_map(
     finally:
         for future in waiting:
             future.cancel()
+
+
+def _is_found(answer: Found | None) -> TypeGuard[Found]:
+    return answer is not None
 
 
 def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[Iterable[Found]]:

@@ -7,12 +7,11 @@ import fcntl
 import os
 import re
 import shutil
-import stat
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -29,6 +28,7 @@ from ..core.errors import first_line
 from ..core.location import absolute
 from ..core.stamps import Stamp
 from ..core.stores import open_store
+from . import local
 
 __all__ = ["Directory", "directory_path"]
 
@@ -36,7 +36,8 @@ TRASH = ".dropped-"
 SWEEP_SECONDS = 600.0
 _TRASH = re.compile(rf"{re.escape(TRASH)}[0-9a-f]{{32}}")
 POLL_SECONDS = 0.02
-MAX_SMALL_BYTES = 16 << 20
+MANY = 16
+"""Paths that are looked at together from an opened root."""
 
 # What would not be read as a part of a name in a URI.
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
@@ -91,9 +92,11 @@ class Directory:
 
     def kinds(self, *paths: str) -> list[str]:
         """Return of each path what it is: ``directory``, ``file`` or ``missing``."""
+        if self.is_local and len(paths) >= MANY:
+            return self._many_kinds(paths)
         places = [self._path(path) if path else self._base for path in paths]
         if self.is_local:
-            return [_local_kind(place) for place in places]
+            return [local.local_kind(place) for place in places]
         try:
             infos = self._fs.get_file_info(places)
         except OSError as error:
@@ -103,6 +106,21 @@ class Directory:
                 return ["missing"]  # nothing can be there
             return [kind for path in paths for kind in self.kinds(path)]
         return [_KIND.get(info.type, "missing") for info in infos]
+
+    def _many_kinds(self, paths: Sequence[str]) -> list[str]:
+        """Look at paths of local storage from the root on, so that the way to it is gone once."""
+        try:
+            root = os.open(self._base, os.O_RDONLY | os.O_DIRECTORY)
+        except (FileNotFoundError, NotADirectoryError):
+            return ["missing"] * len(paths)
+        try:
+            return [local.local_kind(path, root) for path in paths]
+        finally:
+            os.close(root)
+
+    def local_kind(self, path: str) -> str:
+        """Return what one path of local storage is; see `kinds`."""
+        return local.local_kind(self._path(path))
 
     def has(self, name: str) -> bool:
         """Return whether local storage has something of that name, a link that leads nowhere too."""
@@ -145,7 +163,9 @@ class Directory:
                 found = [entry.name for entry in entries if entry.is_dir()]
         except (FileNotFoundError, NotADirectoryError):
             self.require_directory()
-        unread = [name for name in found if not _is_text(name)]
+        if all(map(str.isascii, found)):
+            return found
+        unread = [name for name in found if not local.is_text(name)]
         for name in unread:
             unreadable(
                 InvalidTableStateError(
@@ -176,6 +196,12 @@ class Directory:
 
     def holds_file(self, folder: str, ending: str) -> bool:
         """Return whether a directory directly holds a file whose name ends so; a missing one does not."""
+        if self.is_local:
+            try:
+                with os.scandir(self._path(folder)) as found:
+                    return any(entry.name.endswith(ending) for entry in found)
+            except (FileNotFoundError, NotADirectoryError):
+                return False
         selector = fs.FileSelector(self._path(folder), recursive=False, allow_not_found=True)
         try:
             infos = self._fs.get_file_info(selector)
@@ -191,7 +217,7 @@ class Directory:
         """
         try:
             if self.is_local:
-                return _read_plain(self._path(path))
+                return local.read_plain(self._path(path))
             with self._fs.open_input_stream(self._path(path)) as stream:
                 return bytes(stream.read())
         except FileNotFoundError:
@@ -244,15 +270,38 @@ class Directory:
             for name, content in files.items():
                 self.write(f"{folder}/{name}", content)
             return True
-        os.makedirs(self._base, exist_ok=True)
-        made = Path(self._path(f".adding-{uuid.uuid4().hex}"))
-        made.mkdir()
+        if len(files) == 1:
+            ((name, content),) = files.items()
+            return self._add_with_file(self._path(folder), name, content)
+        made = self._path(f".adding-{uuid.uuid4().hex}")
+        local.make_directory(made)
+        moved = False
         try:
             for name, content in files.items():
-                (made / name).write_bytes(content)
-            return self._move(made, folder)
+                with open(f"{made}/{name}", "xb", buffering=0) as file:
+                    file.write(content)
+            moved = self._move(made, folder)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            if not moved:
+                shutil.rmtree(made, ignore_errors=True)
+        return moved
+
+    @staticmethod
+    def _add_with_file(folder: str, name: str, content: bytes) -> bool:
+        """Create a directory of local storage with one file, in place.
+
+        An empty directory can be replaced by one that is moved to its name. That one has a file of
+        its own already, so that the file says who made what is there.
+        """
+        try:
+            local.make_directory(folder)
+            with open(f"{folder}/{name}", "xb", buffering=0) as file:
+                file.write(content)
+        except FileExistsError:
+            return False
+        except FileNotFoundError:
+            pass  # it was dropped meanwhile, as it could have been after this
+        return True
 
     def move(self, folder: str, new: str) -> bool:
         """Rename a directory of local storage; False where the new name is taken.
@@ -260,9 +309,9 @@ class Directory:
         Raises:
             FileNotFoundError: there is no such directory (any more).
         """
-        return self._move(Path(self._path(folder)), new)
+        return self._move(self._path(folder), new)
 
-    def _move(self, source: Path, folder: str) -> bool:
+    def _move(self, source: str, folder: str) -> bool:
         target = self._path(folder)
         # rename(2) replaces an empty directory, and an empty one is a table too.
         if os.path.lexists(target):
@@ -312,7 +361,7 @@ class Directory:
             with suppress(FileNotFoundError):  # another deleted it at the same time
                 self._fs.delete_dir(self._path(folder))
             return
-        shutil.rmtree(self._path(folder), onerror=_unless_gone)
+        local.delete_tree(self._path(folder))
         now = time.monotonic()
         if self._swept is not None and now - self._swept < SWEEP_SECONDS:
             return
@@ -325,7 +374,7 @@ class Directory:
             if _TRASH.fullmatch(name) is None:
                 continue
             try:
-                shutil.rmtree(self._path(name), onerror=_unless_gone)
+                local.delete_tree(self._path(name))
             except OSError as error:
                 warnings.warn(
                     f"{self.location(name)}, left by an earlier drop, could not be deleted: remove "
@@ -352,92 +401,29 @@ class Directory:
         finally:
             os.close(handle)
 
-    @contextmanager
-    def exclusive_lock(self, name: str, *, timeout: float) -> Iterator[bool]:
-        """Hold a file that only one process has at a time; object stores have no such thing.
+    def hold(self, name: str, *, timeout: float) -> AbstractContextManager[Any] | None:
+        """Take a file that only one process has at a time; object stores have no such thing.
 
         Args:
             name: the file.
             timeout: how long to wait for it, in seconds.
 
         Returns:
-            whether this process has it; False where another does.
+            what gives it back at its end; None where another process has it.
 
         Raises:
             FileNotFoundError: there is no root.
         """
         if not self.is_local:
-            yield True
-            return
+            return nullcontext()
         path = self._path(name)
-        until = time.monotonic() + timeout
-        while (handle := _try_to_hold(path)) is None and time.monotonic() < until:
-            time.sleep(POLL_SECONDS)
+        handle = local.try_to_hold(path)
         if handle is None:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            try:
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
-            finally:
-                os.close(handle)
-
-
-def _local_kind(path: str) -> str:
-    """Return what is at a path of local storage, past pyarrow, which takes several times as long."""
-    try:
-        mode = os.stat(path).st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return "missing"
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        return "missing"  # nothing can be there
-    if stat.S_ISDIR(mode):
-        return "directory"
-    return "file" if stat.S_ISREG(mode) else "missing"
-
-
-def _is_text(name: str) -> bool:
-    """Return whether a name of the file system is UTF-8; bytes that are not come as surrogates."""
-    return name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name)
-
-
-def _try_to_hold(path: str) -> int | None:
-    """Open a file that nobody else has locked, and lock it; None where somebody has."""
-    handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Who had it last may have deleted it after it was opened here.
-        if os.path.samestat(os.fstat(handle), os.stat(path)):
-            return handle
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    except BaseException:
-        os.close(handle)
-        raise
-    os.close(handle)
-    return None
-
-
-def _read_plain(path: str) -> bytes:
-    """Read a file without waiting for anybody, as one would who opens a pipe."""
-    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_SMALL_BYTES:
-            raise InvalidTableStateError(
-                f"{path} is not a plain file of at most {MAX_SMALL_BYTES} bytes: remove it"
-            )
-        return file.read()
-
-
-def _unless_gone(function: Any, path: str, failure: Any) -> None:
-    """Let another process delete the same files at the same time."""
-    if not isinstance(failure[1], FileNotFoundError):
-        raise failure[1]
+            until = time.monotonic() + timeout
+            while handle is None and time.monotonic() < until:
+                time.sleep(POLL_SECONDS)
+                handle = local.try_to_hold(path)
+        return None if handle is None else local.Held(path, handle)
 
 
 _KIND = {fs.FileType.Directory: "directory", fs.FileType.File: "file"}

@@ -17,7 +17,7 @@ from lance_namespace_client.errors import (
     TableAlreadyExistsError,
 )
 
-from ..catalog.entry import SortedTables, TableEntry
+from ..catalog.entry import Loader, SortedTables, TableEntry
 from ..catalog.errors import namespace_not_found, table_exists, table_not_found
 from ..core.identifiers import Identifier
 from ..core.location import fresh_location
@@ -58,34 +58,43 @@ class FlatTables(TableFolders):
         folders = self._folders_by_name()
         return SortedTables(sorted(folders), partial(self._tables_among, folders), after)
 
-    def _folders_by_name(self) -> dict[str, list[str]]:
+    def _folders_by_name(self) -> dict[str, tuple[str, ...]]:
         """Return the directories that may be tables by the tables' names; only names are looked at."""
         found = self.directory.folders(self._unreadable)
-        found = [folder for folder in found if not folder.startswith((".", "_"))]
+        found = [folder for folder in found if folder[0] not in "._"]
         if not self.plain:
             found = [folder for folder in found if folder.endswith(SUFFIX)]
-        by_name: dict[str, list[str]] = {}
-        for name, folder in zip(self._names_of(found), found, strict=True):
-            by_name.setdefault(name, []).append(folder)
+        names = self._names_of(found)
+        by_name = dict[str, tuple[str, ...]](zip(names, zip(found, strict=True), strict=True))
+        if len(by_name) < len(names):  # some have two
+            by_name.clear()
+            for name, folder in zip(names, found, strict=True):
+                by_name[name] = (*by_name.get(name, ()), folder)
         return by_name
 
     def _tables_among(
         self, folders: Mapping[str, Sequence[str]], names: Iterator[str], wanted: int | None
-    ) -> Iterator[tuple[str, None]]:
+    ) -> Iterator[tuple[str, Loader]]:
         """Return the tables among names, which are looked at a batch at a time."""
         for batch in batched(names, wanted):
             live = self._live_among([each for name in batch for each in folders[name]])
             for name in batch:
-                found = [folder for folder in folders[name] if folder in live]
+                found = folders[name]
+                if len(found) > 1:
+                    found = [folder for folder in found if folder in live]
                 if len(found) > 1:
                     self._unreadable(_ambiguous(name))
-                elif found:
-                    yield name, None
+                elif found and found[0] in live:
+                    yield name, partial(self._listed, name, found[0])
+
+    def _listed(self, name: str, folder: str) -> TableEntry:
+        """Return the entry of a table whose directory was just seen."""
+        return self._entry((name,), folder, self.read_properties(folder))
 
     def _live_among(self, folders: Sequence[str]) -> set[str]:
         """Return those of listed directories that are tables; what cannot be looked at is left out."""
         try:
-            kinds = self.directory.kinds(*(f"{folder}/{DEREGISTERED}" for folder in folders))
+            kinds = self.directory.kinds(*[f"{folder}/{DEREGISTERED}" for folder in folders])
             return {f for f, kind in zip(folders, kinds, strict=True) if kind == "missing"}
         except OSError as error:
             if len(folders) > 1:  # one of them fails; the others are still to be told
@@ -145,6 +154,13 @@ class FlatTables(TableFolders):
 
     def _live(self, folders: Sequence[str]) -> list[str]:
         """Return those of some directories that are there and not deregistered."""
+        if self.directory.is_local:
+            kind_of = self.directory.local_kind
+            return [
+                folder
+                for folder in folders
+                if kind_of(folder) == "directory" and kind_of(f"{folder}/{DEREGISTERED}") != "file"
+            ]
         markers = (f"{folder}/{DEREGISTERED}" for folder in folders)
         kinds = self.directory.kinds(*folders, *markers)
         return [
@@ -157,8 +173,11 @@ class FlatTables(TableFolders):
 
     def _names_of(self, folders: Sequence[str]) -> list[str]:
         """Return the tables' names of directories."""
-        shaped = [folder for folder in folders if IS_BESIDE.fullmatch(folder)]
-        kinds = self.directory.kinds(*(f"{folder}/{BESIDE}" for folder in shaped)) if shaped else ()
+        # Most are told by one letter, a hyphen that has eight more and the suffix behind it.
+        shaped = [f for f in folders if f[-15:-14] == "-" and IS_BESIDE.fullmatch(f)]
+        if not shaped:
+            return [folder.removesuffix(SUFFIX) for folder in folders]
+        kinds = self.directory.kinds(*(f"{folder}/{BESIDE}" for folder in shaped))
         beside = {f for f, kind in zip(shaped, kinds, strict=True) if kind == "file"}
         return [
             folder.removesuffix(SUFFIX)[:-9] if folder in beside else folder.removesuffix(SUFFIX)
@@ -251,10 +270,11 @@ class FlatTables(TableFolders):
     def refuse_taken(self, identifier: Identifier) -> None:
         """Refuse a name that has a live directory, or a file (code 5)."""
         name = identifier[-1]
-        if self._live_folder(name) is not None:
-            raise table_exists(identifier)
         own = self._own_folders(name)
-        for folder, kind in zip(own, self.directory.kinds(*own), strict=True):
+        kinds = self.directory.kinds(*own)
+        if self._live_folder(name) if "directory" in kinds else self._beside(name):
+            raise table_exists(identifier)
+        for folder, kind in zip(own, kinds, strict=True):
             if kind == "file":
                 raise TableAlreadyExistsError(
                     f"table {name} cannot be created: {self.directory.location(folder)} is a file"

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Protocol
 
 import attrs
@@ -21,7 +21,7 @@ from lance_namespace_client.errors import (
 from ..catalog.entry import TableEntry
 from ..catalog.errors import table_not_found
 from ..core.errors import first_line
-from ..tables.drop import TableFolder
+from ..tables.drop import TableFolder, is_lances_alone
 from .config import DirectoryConfig
 from .filesystem import Directory
 from .names import DATA, DECLARED, PROPERTIES, VERSIONS, WRITE_LOCK
@@ -76,6 +76,8 @@ class TableFolders:
 
     def _refuse_foreign(self, entry: TableEntry, folder: str) -> None:
         location = self.directory.location(folder)
+        if self.directory.is_local and is_lances_alone(location):
+            return
         foreign = self._owner.table_folder(attrs.evolve(entry, location=location)).first_foreign()
         if foreign is not None:
             raise InvalidTableStateError(
@@ -110,16 +112,15 @@ class TableFolders:
     def write_lock(self, entry: TableEntry, timeout: float) -> Iterator[None]:
         """Keep others from writing the first rows of a table, and from moving it meanwhile."""
         short = hashlib.sha256(self.folder(entry).encode()).hexdigest()[:32]
-        lock = self.directory.exclusive_lock(f"{WRITE_LOCK}{short}", timeout=timeout)
-        with ExitStack() as stack:
-            try:
-                held = stack.enter_context(lock)
-            except FileNotFoundError as error:
-                raise table_not_found(entry.id) from error
-            if not held:
-                raise ConcurrentModificationError(
-                    f"table {entry.id[-1]}: someone else is writing its first rows; look again"
-                )
+        try:
+            held = self.directory.hold(f"{WRITE_LOCK}{short}", timeout=timeout)
+        except FileNotFoundError as error:
+            raise table_not_found(entry.id) from error
+        if held is None:
+            raise ConcurrentModificationError(
+                f"table {entry.id[-1]}: someone else is writing its first rows; look again"
+            )
+        with held:
             yield
 
     def withdraw_table(self, entry: TableEntry) -> None:

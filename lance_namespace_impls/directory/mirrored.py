@@ -15,7 +15,7 @@ from attrs import evolve
 
 from lance_namespace_client.errors import InvalidInputError, TableNotFoundError, UnsupportedError
 
-from ..catalog.entry import SortedTables, TableEntry, managed_choice
+from ..catalog.entry import Loader, SortedTables, TableEntry, managed_choice
 from ..catalog.errors import namespace_exists, table_exists, table_not_found
 from ..core.identifiers import Identifier, format_identifier
 from . import folders
@@ -62,13 +62,12 @@ class RootTables(FlatTables):
         folders = self._folders_by_name()
         elsewhere = set() if snapshot is None else set(snapshot.tables_elsewhere())
 
-        def tables(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, None]]:
+        def tables(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, Loader | None]]:
             for batch in batched(names, wanted):
-                live = {
-                    name
-                    for name, _ in self._tables_among(folders, filter(folders.get, batch), wanted)
-                }
-                yield from ((name, None) for name in batch if name in live or name in elsewhere)
+                live = dict(self._tables_among(folders, filter(folders.get, batch), wanted))
+                for name in batch:
+                    if name in live or name in elsewhere:
+                        yield name, live.get(name)
 
         return SortedTables(sorted({*folders, *elsewhere}), tables, after)
 

@@ -149,6 +149,11 @@ class DirectoryNamespace(CatalogNamespace):
             return None
         return self._flat.stamp(request.id[0], with_versions=opens(request))
 
+    @property
+    def max_concurrency(self) -> int:
+        """Most tables that a listing looks up at once; on local storage threads only get in the way."""
+        return 1 if self._directory.is_local else super().max_concurrency
+
     def _tables(self, parent: Identifier) -> Tables:
         """Return what keeps the tables of a namespace."""
         if not self._has_manifest:

@@ -52,7 +52,7 @@ from .layout import (
     is_marker,
 )
 
-__all__ = ["DROP_MARKER", "FolderState", "TableFolder", "delete_folder"]
+__all__ = ["DROP_MARKER", "FolderState", "TableFolder", "delete_folder", "is_lances_alone"]
 
 DROP_MARKER = ".lance-dropped"
 DELETE_CONCURRENCY = 16
@@ -254,15 +254,7 @@ class TableFolder:
     def _list(self, folder: str) -> list[str]:
         if self._local is None:
             return [path for path in self._files.list(folder) if path.strip("/") != folder]
-        found: list[str] = []
-        top = os.path.join(self._local, folder)
-        for at, folders, files in os.walk(top, onerror=_raise):
-            inside = os.path.relpath(at, self._local)
-            links = [name for name in folders if os.path.islink(os.path.join(at, name))]
-            found += [f"{inside}/{name}" for name in (*files, *links)]
-            if not folders and not files and at != top:
-                found.append(f"{inside}/")
-        return found
+        return _below(os.path.join(self._local, folder), folder)
 
     def _delete_folder(self, name: str, paths: Sequence[str]) -> None:
         """Delete files of a folder, and on local storage the directories that are empty then."""
@@ -338,6 +330,23 @@ def delete_folder(storage: TableStorage, name: str) -> None:
     TableFolder(storage)._delete_in_bulk(name)
 
 
+def is_lances_alone(directory: str) -> bool:
+    """Return whether what is in a directory of local storage all has names that Lance gives.
+
+    Where it has not, `TableFolder.first_foreign` says whether it is Lance's all the same.
+    """
+    folders, files = _scan(directory)
+    return (
+        folders <= FOLDERS
+        and all(map(is_marker, files))
+        and all(
+            is_lance_file(path)
+            for name in folders
+            for path in _below(os.path.join(directory, name), name)
+        )
+    )
+
+
 def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names of the directories and of the files in one; a missing one holds nothing."""
     try:
@@ -375,7 +384,18 @@ def _unless_damaged(open_it: Callable[[], Any]) -> Any:
         raise
 
 
-def _raise(error: OSError) -> None:
-    """Let a directory that cannot be listed fail, unless it has gone."""
-    if not isinstance(error, FileNotFoundError):
-        raise error
+def _below(directory: str, inside: str) -> list[str]:
+    """Return the paths of what is below a directory, which is itself at the path `inside`."""
+    found: list[str] = []
+    try:
+        with os.scandir(directory) as listed:
+            entries = list(listed)
+    except FileNotFoundError:
+        return found  # it has gone meanwhile
+    for entry in entries:
+        path = f"{inside}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            found += _below(entry.path, path) or [f"{path}/"]
+        else:
+            found.append(path)
+    return found

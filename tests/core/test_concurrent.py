@@ -33,6 +33,20 @@ def test_no_more_than_wanted_is_looked_up() -> None:
     assert sorted(asked) == [0, 1, 2]
 
 
+def test_one_at_a_time_is_looked_up_by_the_caller_and_none_ahead() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def look_up(n: int) -> int | None:
+        asked.append((n, threading.get_ident()))
+        return n if n % 2 else None
+
+    found = ordered_map(range(100), look_up, max_concurrency=1, wanted=2)
+    assert next(found) == 1
+    assert asked == [(n, threading.get_ident()) for n in (0, 1)]
+    assert list(found) == [3]
+    assert len(asked) == 4
+
+
 def test_so_many_are_under_way_and_no_more() -> None:
     lock, reached = threading.Lock(), threading.Event()
     under_way = most = 0

@@ -66,6 +66,7 @@ def test_versions_that_went_are_no_data(
 ) -> None:
     directory.declare_table({"id": ["t"]})
     files = vanish(directory, "/_versions")
+    directory._directory.is_local = False  # where looking and listing are two requests
     assert ask(directory)
     assert files.listed
 
@@ -106,21 +107,20 @@ def test_a_root_that_goes_before_a_drop_is_a_missing_table(
     directory: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory.create_table({"id": ["t"]}, ROWS)
-    exclusive_lock = Directory.exclusive_lock
+    hold = Directory.hold
 
-    @contextmanager
-    def too_late(self: Directory, name: str, *, timeout: float) -> Iterator[bool]:
+    def too_late(self: Directory, name: str, *, timeout: float) -> Any:
         shutil.rmtree(tmp_path)
-        with exclusive_lock(self, name, timeout=timeout) as held:
-            yield held
+        return hold(self, name, timeout=timeout)
 
-    monkeypatch.setattr(Directory, "exclusive_lock", too_late)
+    monkeypatch.setattr(Directory, "hold", too_late)
     assert code_of(lambda: directory.drop_table({"id": ["t"]})) == 4
 
 
 def test_a_root_that_goes_while_a_table_is_held(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
-    with Directory(str(root), {}).exclusive_lock("t", timeout=0) as held:
-        shutil.rmtree(root)
+    held = Directory(str(root), {}).hold("t", timeout=0)
     assert held
+    with held:
+        shutil.rmtree(root)

@@ -10,7 +10,7 @@ import pytest
 from lance_namespace_client.errors import InvalidTableStateError, TableNotFoundError
 from lance_namespace_impls.core import paging
 from lance_namespace_impls.core.paging import KeptListings
-from lance_namespace_impls.directory import DirectoryNamespace
+from lance_namespace_impls.directory import DirectoryNamespace, local
 
 COUNT = 300
 
@@ -121,3 +121,42 @@ def test_no_more_is_kept_than_there_is_room_for(namespace: DirectoryNamespace) -
 def test_a_name_as_token_goes_on_after_it(namespace: DirectoryNamespace) -> None:
     page = namespace.list_tables({"limit": 2, "page_token": "t0100"})
     assert page.tables == ["t0101", "t0102"]
+
+
+def test_a_listing_without_declared_tables_looks_once_at_each(
+    namespace: DirectoryNamespace, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(0, COUNT, 3):
+        (lake / f"t{n:04}.lance" / "_versions").mkdir()
+        (lake / f"t{n:04}.lance" / "_versions" / "1.manifest").touch()
+    looks = Looks(namespace, monkeypatch)
+    seen: list[str] = []
+    holds_file = namespace._directory.holds_file
+    monkeypatch.setattr(
+        namespace._directory,
+        "holds_file",
+        lambda folder, ending: (seen.append(folder), holds_file(folder, ending))[1],
+    )
+    found = namespace.list_tables({"include_declared": False})
+    assert found.tables == [f"t{n:04}" for n in range(0, COUNT, 3)]
+    assert seen == [f"t{n:04}.lance/_versions" for n in range(COUNT)]
+    assert len(looks.paths) == COUNT + 1  # and whether there is a manifest
+    assert looks.listings == 1
+
+
+def test_a_new_directory_in_whose_place_another_is_moved_is_not_ours(
+    namespace: DirectoryNamespace, lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty directory can be replaced: what is in it says whose it is."""
+    other = lake / ".adding-other"
+    other.mkdir()
+    (other / ".lance-reserved").write_text("other")
+    make_directory = local.make_directory
+
+    def overtaken(path: str) -> None:
+        make_directory(path)
+        other.rename(path)
+
+    monkeypatch.setattr(local, "make_directory", overtaken)
+    assert namespace._directory.add("new.lance", {".lance-reserved": b""}) is False
+    assert (lake / "new.lance" / ".lance-reserved").read_text() == "other"

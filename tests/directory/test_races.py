@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import io
 import multiprocessing
-import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -24,7 +22,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.directory import filesystem, folders
+from lance_namespace_impls.directory import filesystem, folders, local
 
 RACERS = 8
 ROUNDS = 25
@@ -427,18 +425,18 @@ def test_what_cannot_be_deleted_is_of_its_own_table(
 ) -> None:
     """The drop of one table does not fail for what is left of another."""
     namespace, _ = pair
-    real = shutil.rmtree
+    real = local.delete_tree
     stuck: set[str] = set()
 
-    def refuse(path: str, **more: Any) -> None:
+    def refuse(path: str, *more: Any) -> None:
         if not stuck or path in stuck:
             stuck.add(path)
             raise PermissionError(13, "Permission denied", path)
-        real(path, **more)
+        real(path, *more)
 
     for name in ("t", "u", "v"):
         namespace.create_table({"id": [name]}, ROWS)
-    monkeypatch.setattr(filesystem, "shutil", SimpleNamespace(rmtree=refuse))
+    monkeypatch.setattr(local, "delete_tree", refuse)
     monkeypatch.setattr(filesystem, "SWEEP_SECONDS", 0.0)
     with pytest.raises(InternalError, match="table t is out of the directory") as caught:
         namespace.drop_table({"id": ["t"]})
