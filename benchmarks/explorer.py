@@ -46,8 +46,9 @@ def main() -> int:
                     )
                     page = context.new_page()
                     page.goto(f"{uri}/ui")
-                    page.wait_for_function(f"{PAINT} > 0")
-                    times.append(page.evaluate(PAINT))
+                    while (painted := page.evaluate(PAINT)) is None:
+                        page.wait_for_timeout(10)
+                    times.append(painted)
                     shown = page.locator("a", has_text="table_").count()
                     if options.pictures:
                         page.screenshot(

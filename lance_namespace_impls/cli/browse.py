@@ -16,7 +16,6 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.errors import scrub
 from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Output, Styled, begun
@@ -89,6 +88,8 @@ def _unless_refused(session: Session, tables: Iterator[str]) -> Iterator[str] | 
     try:
         return begun(tables)
     except (InvalidInputError, UnsupportedError) as error:
+        from ..core.errors import scrub
+
         message = scrub(error.message, session.report.secrets)
         warnings.warn(f"tables are not listed here: {message}", stacklevel=1)
         return None

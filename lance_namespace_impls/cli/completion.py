@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -59,6 +58,8 @@ def complete_id(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]:
+    import hashlib  # the command line starts without
+
     chosen = choose(params.get("impl"), params.get("profile"), params.get("config"))
     chosen |= key_values(params.get("property"), "--property")
     key = hashlib.sha256(json.dumps([chosen, parent], sort_keys=True, default=str).encode())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -223,6 +222,8 @@ def _stopped_at_the_end(
     waiting: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
     try:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(1) as thread:
             spark = thread.submit(start, app_name=name, cores=cores).result()
         signal.signal(signal.SIGINT, _interrupt)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
@@ -125,6 +124,8 @@ def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
         return
     if format is None:
         raise UsageError("--data -: nothing tells the format; give --format")
+    from tempfile import NamedTemporaryFile
+
     # CSV and JSON are read twice: which types their values have is known only at the end.
     with NamedTemporaryFile(prefix="standard-input-") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,8 @@ def read_profiles(path: Path) -> dict[str, Any]:
     Raises:
         ProfileError: code 13, the file cannot be read or is not TOML.
     """
+    import tomllib  # the help of the command line starts without
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
