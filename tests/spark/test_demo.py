@@ -9,6 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import serving
+
 SOURCES = {
     "flights": pa.table({"carrier": ["A", "A", "B"], "dep_delay": [1.0, None, 5.0]}),
     "airlines": pa.table({"carrier": ["A", "B"], "name": ["Alpha", "Beta"]}),
@@ -49,3 +52,14 @@ def test_the_package_s_tables_are_written_as_csv(demo: Any, tmp_path: Path) -> N
     files = demo.write_csv_files(tmp_path)
     assert sorted(files) == ["airlines", "airports", "flights", "planes", "weather"]
     assert demo.read_csv(files["flights"]).num_rows == 336_776
+
+
+def test_the_search_and_the_picture(demo: Any, tmp_path: Path) -> None:
+    with connect("memory") as namespace, serving(namespace) as uri:
+        answers = demo.search_services(uri)
+    assert [len(found) for found in answers.values()] == [5, 5, 5]
+    services = {service for found in answers.values() for service, _ in found}
+    assert {"Amazon Machine Learning", "AWS Lake Formation"} <= services
+    picture = tmp_path / "demo.png"
+    demo.draw(picture, RIGHT, answers)
+    assert picture.read_bytes().startswith(b"\x89PNG")

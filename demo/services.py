@@ -1,0 +1,85 @@
+"""Search in real text by meaning: what 400 services of AWS say of themselves, in the package botocore.
+
+The vectors are those of latent semantic analysis: weighted words of each text, and the directions
+in which the texts differ most (singular value decomposition). No model is downloaded.
+"""
+
+from __future__ import annotations
+
+import gzip
+import html
+import json
+import re
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+__all__ = ["QUESTIONS", "Meaning", "read_services", "texts_and_vectors"]
+
+DIMENSIONS = 64
+QUESTIONS = (
+    "analyze data in a lake with sql",
+    "train and deploy machine learning models",
+    "send text messages and emails to customers",
+)
+WORD = re.compile(r"[a-z]{3,}")
+NAME = re.compile(r'"serviceFullName"\s*:\s*("(?:[^"\\]|\\.)*")')
+# The last of the keys of a file; the file of a large service is read in no time so.
+ABOUT = re.compile(
+    r'"documentation"\s*:\s*("(?:[^"\\]|\\.)*")\s*(?:,\s*"\w+"\s*:\s*\{\s*\}\s*)?\}\s*$'
+)
+
+
+def read_services() -> pa.Table:
+    """Return the name of each service and what it says of itself."""
+    data = Path(str(distribution("botocore").locate_file("botocore/data")))
+    found = {}
+    for file in sorted(data.glob("*/*/service-2.json*")):
+        raw = file.read_bytes()
+        text = (gzip.decompress(raw) if file.suffix == ".gz" else raw).decode()
+        name, about = NAME.search(text), ABOUT.search(text, max(0, len(text) - 20_000))
+        if name and about:
+            plain = html.unescape(re.sub(r"<[^>]+>", " ", json.loads(about[1])))
+            found[json.loads(name[1])] = " ".join(plain.split())
+    return pa.table({"service": list(found), "text": list(found.values())})
+
+
+class Meaning:
+    """Turns text into vectors, as a collection of texts teaches it."""
+
+    def __init__(self, texts: list[str]) -> None:
+        documents = [set(WORD.findall(text.lower())) for text in texts]
+        counts: dict[str, int] = {}
+        for words in documents:
+            for word in words:
+                counts[word] = counts.get(word, 0) + 1
+        kept = sorted(word for word, n in counts.items() if 2 <= n <= len(texts) // 4)
+        self._place = {word: number for number, word in enumerate(kept)}
+        self._rarity = np.log(len(texts) / np.array([counts[word] for word in kept]))
+        weighted = np.stack([self._weighted(text) for text in texts])
+        _, _, axes = np.linalg.svd(weighted, full_matrices=False)
+        self._axes = axes[:DIMENSIONS].T
+
+    def _weighted(self, text: str) -> Any:
+        row = np.zeros(len(self._place))
+        for word in WORD.findall(text.lower()):
+            if word in self._place:
+                row[self._place[word]] += 1
+        return np.log1p(row) * self._rarity
+
+    def vector(self, text: str) -> list[float]:
+        """Return the vector of a text, of length 1 unless no word of it is known."""
+        found = self._weighted(text) @ self._axes
+        return [float(each) for each in found / (np.linalg.norm(found) or 1)]
+
+
+def texts_and_vectors() -> tuple[pa.Table, Meaning]:
+    """Return the services with the vector of each text, and what makes those of questions."""
+    services = read_services()
+    meaning = Meaning([f"{row['service']} {row['text']}" for row in services.to_pylist()])
+    vectors = [meaning.vector(f"{row['service']} {row['text']}") for row in services.to_pylist()]
+    kind = pa.list_(pa.float32(), DIMENSIONS)
+    return services.append_column("vector", pa.array(vectors, kind)), meaning
