@@ -86,7 +86,9 @@ def taken(pids: list[int]) -> tuple[int, int]:
     for pid in pids:
         with contextlib.suppress(OSError, IndexError, ValueError):
             status = Path(f"/proc/{pid}/status").read_text()
-            size += int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024
+            resident = re.search(r"VmRSS:\s+(\d+)", status)
+            # A process that was killed has none until it is waited for.
+            size += int(resident[1]) * 1024 if resident else 0
             files += len(os.listdir(f"/proc/{pid}/fd"))
     return size, files
 
