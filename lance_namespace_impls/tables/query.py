@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["analyze", "explain", "is_lasting", "scan"]
 
 # pylance reads up to 2 GiB ahead by default; a server answers many clients at once.
-READ_AHEAD_BYTES = 32 << 20
+READ_AHEAD_BYTES = 16 << 20
 BATCH_ROWS = 8192
 BATCH_BYTES = 4 << 20
 
