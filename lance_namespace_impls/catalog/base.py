@@ -28,7 +28,7 @@ from lance_namespace_client.operations import OPERATIONS
 
 from ..core.errors import from_system_failure, scrub
 from ..core.identifiers import Identifier, format_identifier
-from ..core.locks import exclusive_lock
+from ..core.locks import machine_lock
 from .asked import answered, asked_once
 from .entry import ListedTables, SortedTables, TableEntry
 from .errors import missing_with_parent
@@ -345,11 +345,11 @@ class CatalogBase(Namespace):
 
     @final
     def sole_removal(self, identifier: Identifier) -> AbstractContextManager[None]:
-        """Return what keeps the other threads of this process from removing the same object.
+        """Return what keeps others on this machine from removing the same object.
 
         Of several that remove or rename one object at once, many catalogs let more than one succeed.
         """
-        return exclusive_lock((self._own_id, "removal", identifier))
+        return machine_lock((self._own_id, "removal", identifier))
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
         """Return what keeps others from writing a table's first rows at the same time.

@@ -1,4 +1,4 @@
-"""Locks by name: of several threads of this process that change one thing, one at a time.
+"""Locks by name: of several that change one thing, one at a time.
 
 Some catalogs keep no two apart. Of several that create one name at the same moment all succeed, and
 of several that change one object the last wins.
@@ -6,20 +6,28 @@ of several that change one object the last wins.
 
 from __future__ import annotations
 
+import fcntl
+import os
+import stat
+import tempfile
 import threading
+import time
 from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
+from hashlib import blake2b
 from weakref import WeakValueDictionary
 
 from lance_namespace_client.errors import ConcurrentModificationError
 
 from .identifiers import Identifier, format_identifier
 
-__all__ = ["exclusive_lock", "object_lock"]
+__all__ = ["exclusive_lock", "machine_lock", "object_lock"]
 
 # A lock lives as long as somebody holds it or waits for it.
 _LOCKS: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
 _FINDING = threading.Lock()
+POLL_SECONDS = 0.02
 
 
 @contextmanager
@@ -41,6 +49,56 @@ def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def machine_lock(key: Hashable) -> Iterator[None]:
+    """Hold the lock of a key, which one thread of one of this user's processes has at a time.
+
+    It ends with its process. Processes with another folder for temporary files do not know of it.
+
+    Args:
+        key: what the lock is for; its `repr` is the same in each process.
+    """
+    with exclusive_lock(key):
+        file = _lock_file(tempfile.gettempdir(), os.getpid())
+        if file is None:
+            yield
+            return
+        at = int.from_bytes(blake2b(repr(key).encode(), digest_size=7).digest(), "big")
+        # Tried again and again: the system would take two processes of many threads for a deadlock.
+        while not _try_to_hold(file, at):
+            time.sleep(POLL_SECONDS)
+        try:
+            yield
+        finally:
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, at)
+
+
+def _try_to_hold(file: int, at: int) -> bool:
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+@cache
+def _lock_file(folder: str, process: int) -> int | None:
+    """Open the file whose bytes are the locks; None where there can be none of this user's.
+
+    It stays open: to close it would release all the locks that its process has.
+    """
+    path = os.path.join(folder, f"lance-ns-locks-{os.getuid()}")
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None  # a read-only system; locks among threads are what remains
+    found = os.fstat(file)
+    if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode):
+        os.close(file)
+        return None
+    return file
 
 
 @contextmanager
