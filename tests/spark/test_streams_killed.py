@@ -1,4 +1,4 @@
-"""A stream that is killed again and again puts each row of its source into the sink once."""
+"""A stream whose process is stopped and killed at any moment gives exactly the rows that went in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,70 +18,118 @@ import pytest
 from tests.spark.conftest import Lake
 
 ROWS_A_VERSION = 50
-# The process that runs the query; it tells of each batch, and ends once all rows are through.
+BUSY = "Timed out while waiting for the Python worker to connect back"
+"""What ends a query on a busy machine, since Spark waits for 10 seconds: one more way to be killed."""
+# The process that runs the query. It reads how many rows a batch has, and after how many batches and
+# seconds it stops; then it runs again until it is killed or all rows are through.
 QUERY = """
-import sys
-from pathlib import Path
+import sys, time
 from lance_namespace_impls.spark import local_session
 
-root, checkpoint, rows = sys.argv[1:]
+root, checkpoint = sys.argv[1:]
 spark = local_session("stream", cores=2, settings={"spark.sql.shuffle.partitions": "2"})
-source = spark.readStream.format("lance_namespace").options(
-    impl="dir", root=root, startingVersion="1", maxRowsPerTrigger=rows
-).load("t")
-sink = source.writeStream.format("lance_namespace").options(
-    impl="dir", root=root, table="out", checkpointLocation=checkpoint
-)
-query = sink.trigger(availableNow=True).start()
-print("started", flush=True)
-while query.isActive:
-    query.awaitTermination(0.2)
-    if query.lastProgress:
-        print("batch", query.lastProgress["batchId"], flush=True)
+
+def start():
+    source = spark.readStream.format("lance_namespace").options(
+        impl="dir", root=root, startingVersion="1", maxRowsPerTrigger=rows
+    ).load("t")
+    sink = source.writeStream.format("lance_namespace").options(
+        impl="dir", root=root, table="out", checkpointLocation=checkpoint
+    )
+    return sink.trigger(availableNow=True).start()
+
+def batches(query):
+    told = None
+    while query.isActive:
+        query.awaitTermination(0.05)
+        batch = query.lastProgress and query.lastProgress["batchId"]
+        if batch != told:
+            told = batch
+            yield batch
+
+rows, *stop = input().split()
+if stop:
+    count, moments = stop
+    query = start()
+    seen = batches(query)
+    for _ in zip(range(int(count)), seen):
+        pass
+    time.sleep(float(moments))
+    query.stop()
+    print("stopped", flush=True)
+query = start()
+print("batch", flush=True)
+for _ in batches(query):
+    print("batch", flush=True)
 query.awaitTermination()
 print("whole", flush=True)
 """
 
 
-def run_until(lake: Lake, checkpoint: Path, seed: random.Random | None) -> bool:
-    """Run the query, and kill it and all that it started at some moment; return whether it ended."""
-    arguments = [str(lake.root), str(checkpoint), str(seed.randint(20, 90) if seed else 1000)]
+def start(lake: Lake, checkpoint: Path, running: ExitStack) -> subprocess.Popen[str]:
+    """Start a process that can run the query."""
     process = subprocess.Popen(
-        [sys.executable, "-c", QUERY, *arguments],
+        [sys.executable, "-c", QUERY, str(lake.root), str(checkpoint)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
     )
-    assert process.stdout is not None
-    lines = []
-    left = seed.randint(1, 6) if seed else -1
-    try:
-        for line in process.stdout:
-            lines.append(line)
-            if line.startswith("whole"):
-                return process.wait() == 0
-            left -= line.startswith(("started", "batch"))
-            if left == 0:
-                return False
-    finally:
-        # A session of its own: the JVM and the Python workers are killed with it.
+    running.callback(kill, process)
+    return process
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """Kill a process and all that it started: the JVM and the Python workers are of its session."""
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    raise AssertionError("the query failed:\n" + "".join(lines[-30:]))
+    process.wait()
+
+
+def run(running: subprocess.Popen[str], seed: random.Random | None) -> bool:
+    """Run the query, stop it, run it again and kill it, each at some moment; return whether it ended."""
+    assert running.stdin is not None
+    assert running.stdout is not None
+    lines = []
+    left = seed.randint(1, 3) if seed else -1
+    rows, stop = (
+        (seed.randint(20, 90), f"{seed.randint(0, 2)} {seed.random()}") if seed else (1000, "")
+    )
+    running.stdin.write(f"{rows} {stop}\n")
+    running.stdin.flush()
+    for line in running.stdout:
+        lines.append(line)
+        if line.startswith("whole"):
+            return running.wait() == 0
+        left -= line.startswith("batch")
+        if seed and left == 0:
+            time.sleep(seed.random() * 2)  # anywhere in the next batch
+            kill(running)
+            return False
+    assert BUSY in "".join(lines), "the query failed:\n" + "".join(lines[-30:])
+    return False
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_each_row_comes_through_once(quiet_lake: Lake, tmp_path: Path, kills: int) -> None:
     seed = random.Random(kills)
+    checkpoint = tmp_path / "checkpoint"
     ends, written = 0, 0
-    for _ in range(kills):
-        for _ in range(seed.randint(1, 3)):
-            rows = pa.table({"id": range(written, written + ROWS_A_VERSION)})
-            quiet_lake.put("t", rows, mode="append" if written else "create", max_rows_per_file=30)
-            written += ROWS_A_VERSION
-        ends += run_until(quiet_lake, tmp_path / "checkpoint", seed)
+    with ExitStack() as running:
+        following = start(quiet_lake, checkpoint, running)
+        for _ in range(kills):
+            # The next one starts its JVM meanwhile.
+            process, following = following, start(quiet_lake, checkpoint, running)
+            for _ in range(seed.randint(1, 3)):
+                rows = pa.table({"id": range(written, written + ROWS_A_VERSION)})
+                mode = "append" if written else "create"
+                quiet_lake.put("t", rows, mode=mode, max_rows_per_file=30)
+                written += ROWS_A_VERSION
+            ends += run(process, seed)
+        while not run(following, None):
+            following = start(quiet_lake, checkpoint, running)
     assert ends < kills, "it was never killed"
-    assert run_until(quiet_lake, tmp_path / "checkpoint", None)
     found = Counter(quiet_lake.dataset("out").to_table()["id"].to_pylist())
     assert found == Counter(range(written))
+    print(f"stopped {kills} times, killed {kills - ends} times; {written} rows, each once")
