@@ -2,17 +2,22 @@
 
 Both read and write the same rows in turns; a first round, which starts workers and compiles, does
 not count. Each ratio is that of the medians, Parquet's time by Lance's: more is better. Parquet is
-asked for what `read_table` is asked for, so its filter and projection are pushed down too.
+asked for what `read_table` is asked for, so its filter and projection are pushed down too. Shown
+beside, without a bound: the data source, pylance alone, and in processes of their own lance-ray and
+lance-spark, on the PySpark that it is for. In pieces: `--kinds`, `--measures`, `--peers`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -35,6 +40,7 @@ BOUNDS = {
     "import": (1.0, 2.0),
 }
 """Least ratio of each measure, for narrow rows and for vectors."""
+PEER_PYSPARK = "pyspark==3.5.7"
 DIMENSIONS = 768
 ROWS_A_FILE = 1_000_000
 Work = Callable[[], object]
@@ -92,7 +98,7 @@ class Bench:
         """Return what is measured: Lance's way and Parquet's."""
         few = f"id < {self._rows // 100}"
         return {
-            "read": (lambda: self._drain(self._table()), lambda: self._drain(self._read())),
+            "read": (lambda: self.drain(self._table()), lambda: self.drain(self._read())),
             "df.count()": (
                 lambda: self._same(self._table(columns=["id"]).count()),
                 lambda: self._same(self._read().count()),
@@ -106,39 +112,27 @@ class Bench:
                 lambda: self._read().selectExpr("sum(value)").collect(),
             ),
             "filter": (
-                lambda: self._drain(self._table(filter=few)),
-                lambda: self._drain(self._read().where(few)),
+                lambda: self.drain(self._table(filter=few)),
+                lambda: self.drain(self._read().where(few)),
             ),
             "append": (self._append, self._append_parquet),
             "import": (self._import, self._copy_parquet),
         }
 
     def others(self) -> dict[str, Work]:
-        """Return what is shown beside, without a bound.
-
-        lance-spark is none of it: by coordinates it is there for Spark 3.5 alone.
-        """
-        import lance_ray
-        import ray
-
-        if not ray.is_initialized():
-            ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
-            ray.data.DataContext.get_current().enable_progress_bars = False
+        """Return what is shown beside, without a bound."""
         source = self._spark.read.format("lance_namespace").options(**self._options)
         return {
-            "read, data source": lambda: self._drain(source.load("t")),
-            "read, lance-ray": lambda: self._same(
-                sum(
-                    batch.num_rows
-                    for batch in lance_ray.read_lance(str(self._lake / "t.lance")).iter_batches(
-                        batch_size=None, batch_format="pyarrow"
-                    )
-                )
-            ),
+            "read, data source": lambda: self.drain(source.load("t")),
             "read, pylance alone": lambda: sum(
-                batch.num_rows for batch in lance.dataset(self._lake / "t.lance").to_batches()
+                batch.num_rows for batch in lance.dataset(self.lance).to_batches()
             ),
         }
+
+    @property
+    def lance(self) -> str:
+        """Where the rows are in Lance."""
+        return str(self._lake / "t.lance")
 
     def _same(self, rows: int) -> None:
         assert rows == self._rows, rows
@@ -150,7 +144,7 @@ class Bench:
         return self._spark.read.parquet(str(self._parquet))
 
     @staticmethod
-    def _drain(frame: Any) -> None:
+    def drain(frame: Any) -> None:
         frame.write.format("noop").mode("overwrite").save()
 
     def _append(self) -> None:
@@ -183,6 +177,107 @@ class Bench:
         self._cached.unpersist()
 
 
+def lance_ray(path: str, out: str) -> dict[str, Work]:
+    """Return what lance-ray does."""
+    import lance_ray
+    import ray
+
+    ray.init(include_dashboard=False, log_to_driver=False, logging_level="error")
+    ray.data.DataContext.get_current().enable_progress_bars = False
+
+    def rows(**asked: Any) -> int:
+        read = lance_ray.read_lance(path, **asked)
+        batches = read.iter_batches(batch_size=None, batch_format="pyarrow")
+        return sum(batch.num_rows for batch in batches)
+
+    few = f"id < {rows() // 100}"
+    cached = lance_ray.read_lance(path).materialize()
+    return {
+        "read": rows,
+        "count": lambda: lance_ray.read_lance(path).count(),
+        "sum of one column": lambda: lance_ray.read_lance(path, columns=["value"]).sum("value"),
+        "filter": lambda: rows(filter=few),
+        "append": lambda: lance_ray.write_lance(cached, out, mode="overwrite"),
+    }
+
+
+def lance_spark(path: str, out: str) -> dict[str, Work]:
+    """Return what lance-spark does: by coordinates it is there for Spark 3.5."""
+    from pyspark.sql import SparkSession
+
+    from lance_namespace_impls.spark.jars import lance_spark_jars
+    from lance_namespace_impls.spark.java import use_java
+
+    use_java()
+    builder = SparkSession.builder.master(f"local[{len(os.sched_getaffinity(0))}]")
+    settings = {
+        "spark.jars": ",".join(map(str, lance_spark_jars())),
+        "spark.driver.memory": "4g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+
+    def read() -> Any:
+        return spark.read.format("lance").load(path)
+
+    cached = read().cache()
+    few = f"id < {cached.count() // 100}"
+
+    def append() -> None:
+        shutil.rmtree(out, ignore_errors=True)
+        cached.write.format("lance").save(out)
+
+    return {
+        "read": lambda: Bench.drain(read()),
+        "count": lambda: read().count(),
+        "sum of one column": lambda: read().selectExpr("sum(value)").collect(),
+        "filter": lambda: Bench.drain(read().where(few)),
+        "append": append,
+    }
+
+
+PEERS = {"lance-ray": lance_ray, "lance-spark": lance_spark}
+
+
+def peer(name: str, path: str, out: str, rounds: int) -> dict[str, float | str]:
+    """Return a peer's seconds for each measure, or why it has none."""
+    found: dict[str, float | str] = {}
+    for measure, work in PEERS[name](path, out).items():
+        try:
+            found.update(timed({measure: work}, rounds))
+        except Exception as error:  # noqa: BLE001 what a peer cannot do is shown
+            found[measure] = str(error).splitlines()[0][:100]
+    return found
+
+
+def beside(name: str, path: str, rounds: int) -> dict[str, float | str]:
+    """Run a peer in a process of its own, lance-spark on the PySpark that it is for."""
+    from tests.clients.packages import packages
+
+    project = Path(__file__).parents[1]
+    paths = [str(project), str(project / "generated")]
+    if name == "lance-spark":
+        paths.insert(0, str(packages(PEER_PYSPARK)))
+    with tempfile.TemporaryDirectory(prefix="lance-ns-bench.") as folder:
+        done = subprocess.run(
+            [
+                *(sys.executable, __file__, f"--peer={name}", f"--rounds={rounds}"),
+                *(f"--path={path}", f"--out={folder}/out.lance"),
+            ],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    found: dict[str, float | str] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
 def timed(works: dict[str, Work], rounds: int) -> dict[str, float]:
     """Return the median seconds of each, run in turns after a round that does not count."""
     times: dict[str, list[float]] = {name: [] for name in works}
@@ -195,10 +290,14 @@ def timed(works: dict[str, Work], rounds: int) -> dict[str, float]:
     return {name: median(taken) for name, taken in times.items()}
 
 
-def run(bench: Bench, kind: str, bound: int, rows: int, rounds: int) -> list[str]:
+def run(
+    bench: Bench, kind: str, bound: int, rounds: int, measures: Sequence[str], peers: Sequence[str]
+) -> list[str]:
     """Time all and print it; return what fell below its bound."""
     below = []
-    for name, (ours, theirs) in bench.works().items():
+    works = bench.works()
+    for name in measures:
+        ours, theirs = works[name]
         taken = timed({"lance": ours, "parquet": theirs}, rounds)
         ratio, least = taken["parquet"] / taken["lance"], BOUNDS[name][bound]
         print(
@@ -209,11 +308,16 @@ def run(bench: Bench, kind: str, bound: int, rows: int, rounds: int) -> list[str
         if ratio < least:
             below.append(f"{kind} {name}: {ratio:.2f} < {least}")
     for name, seconds in timed(bench.others(), rounds).items():
-        print(
-            f"{kind:8} {name:20} {seconds:7.3f} s  {rows / seconds / 1e6:6.2f} M rows/s", flush=True
-        )
+        print(f"{kind:8} {name:20} {seconds:7.3f} s", flush=True)
+    for each in peers:
+        for name, found in beside(each, bench.lance, rounds).items():
+            text = f"{found:7.3f} s" if isinstance(found, float) else f"fails: {found}"
+            print(f"{kind:8} {name:20} {each} {text}", flush=True)
     bench.end()
     return below
+
+
+MAKERS = {"narrow": narrow, "vectors": vectors}
 
 
 def main() -> None:
@@ -222,16 +326,29 @@ def main() -> None:
     parser.add_argument("--vectors", type=int, default=200_000, help="rows with a vector")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cores", type=int, default=None)
+    parser.add_argument("--kinds", nargs="+", choices=MAKERS, default=list(MAKERS))
+    parser.add_argument("--measures", nargs="*", choices=BOUNDS, default=list(BOUNDS))
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
+    parser.add_argument("--path", help=argparse.SUPPRESS)
+    parser.add_argument("--out", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.peer:
+        found = peer(arguments.peer, arguments.path, arguments.out, arguments.rounds)
+        print("\n" + json.dumps(found), flush=True)
+        return
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     spark = local_session("benchmark", arguments.cores, {"spark.driver.memory": "4g"})
     below = []
     try:
-        for bound, (make, rows) in enumerate(
-            [(narrow, arguments.narrow), (vectors, arguments.vectors)]
-        ):
+        for bound, (kind, make) in enumerate(MAKERS.items()):
+            if kind not in arguments.kinds:
+                continue
             with tempfile.TemporaryDirectory(prefix="lance-ns-bench.") as folder:
-                bench = Bench(spark, Path(folder), rows, make)
-                below += run(bench, make.__name__, bound, rows, arguments.rounds)
+                bench = Bench(spark, Path(folder), getattr(arguments, kind), make)
+                below += run(
+                    bench, kind, bound, arguments.rounds, arguments.measures, arguments.peers
+                )
     finally:
         spark.stop()
     if below:
