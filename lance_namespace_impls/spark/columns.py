@@ -321,6 +321,7 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
             if safe or "would lose data" not in str(error):
                 raise
             return array.cast(field.type, safe=False)
+    # Arrow alone knows which casts it has: of nested and extension types each release has others.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise TableSchemaValidationError(
             f"column {field.name}: a value of type {array.type} does not fit {field.type}: "

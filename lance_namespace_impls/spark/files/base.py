@@ -212,6 +212,7 @@ def refused(
         yield
     except TableSchemaValidationError as error:
         raise TableSchemaValidationError(f"{file.name}: {error.message}") from error
+    # What Arrow cannot read of a file, such as an encoding of Parquet, shows only as it is read.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, UnicodeError) as error:
         text = first_line(error)
         if match := _CSV_COLUMN.search(text):
