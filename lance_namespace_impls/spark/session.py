@@ -28,6 +28,9 @@ _SETTINGS = {
     # A timestamp with a zone is a moment; shown in UTC it does not depend on the machine.
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # What goes to Python is cheaper in few batches; of wide rows one has fewer.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
     # One machine has few cores: Spark's 200 shuffle partitions would be all overhead.
     "spark.sql.shuffle.partitions": "8",
 }
