@@ -12,10 +12,10 @@ Source: PySpark's Python Data Source API.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import frozen
 from pyspark.sql.datasource import (
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LanceNamespaceDataSource", "TableOptions", "split_table_name"]
 
+R = TypeVar("R")
+W = TypeVar("W")
 FORMAT = "lance_namespace"
 _INSTEAD = (
     "write load('name') or save('name') instead of saveAsTable('name') and CREATE TABLE (DROP TABLE "
@@ -230,9 +232,7 @@ class LanceNamespaceDataSource(DataSource):
             TableColumnNotFoundError: code 12, the table has no such column.
             TableSchemaValidationError: code 20, a column is of another type.
         """
-        with self._coded("reading"):
-            pinned = self._pinned or self._pin()
-            return LanceReader(pinned.of_columns(schema), schema, self._options)
+        return self._read_by(LanceReader, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """Plan a write; a table that is not there is put into the catalog.
@@ -242,9 +242,7 @@ class LanceNamespaceDataSource(DataSource):
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
-        with self._coded("writing"):
-            plan = self._plan(schema, overwrite)
-            return LanceWriter(plan, overflow=self._options.overflow == "infinity")
+        return self._write_by(LanceWriter, schema, overwrite, starts=True)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return what reads the rows that versions add to the table.
@@ -255,9 +253,7 @@ class LanceNamespaceDataSource(DataSource):
         """
         from .streams import LanceStreamReader
 
-        with self._coded("reading"):
-            pinned = self._pinned or self._pin()
-            return LanceStreamReader(pinned.of_columns(schema), schema, self._options)
+        return self._read_by(LanceStreamReader, schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:
         """Plan the write of a batch; with the output mode ``complete`` each replaces the rows.
@@ -269,11 +265,21 @@ class LanceNamespaceDataSource(DataSource):
         """
         from .sink import LanceStreamWriter
 
-        with self._coded("writing"):
-            plan = self._plan(schema, overwrite, starts=False)
-            return LanceStreamWriter(plan, overflow=self._options.overflow == "infinity")
+        return self._write_by(LanceStreamWriter, schema, overwrite, starts=False)
 
-    def _plan(self, schema: StructType, overwrite: bool, *, starts: bool = True) -> WritePlan:
+    def _read_by(self, reader: Callable[..., R], schema: StructType) -> R:
+        with self._coded("reading"):
+            pinned = self._pinned or self._pin()
+            return reader(pinned.of_columns(schema), schema, self._options)
+
+    def _write_by(
+        self, writer: Callable[..., W], schema: StructType, overwrite: bool, *, starts: bool
+    ) -> W:
+        with self._coded("writing"):
+            plan = self._plan(schema, overwrite, starts=starts)
+            return writer(plan, overflow=self._options.overflow == "infinity")
+
+    def _plan(self, schema: StructType, overwrite: bool, *, starts: bool) -> WritePlan:
         from .casts import tell_losses
         from .columns import lance_schema
         from .writing import Mode, plan_write
@@ -401,8 +407,8 @@ class WrittenFragments(WriterCommitMessage):
     fragments: Sequence[Mapping[str, Any]]
 
 
-class LanceWriter(DataSourceArrowWriter):
-    """Writes rows on the workers and makes them the table's in one commit.
+class RowWriter:
+    """What writes the rows of a batch frame and of a stream alike.
 
     Args:
         plan: what is to be written.
@@ -413,18 +419,28 @@ class LanceWriter(DataSourceArrowWriter):
         self._plan = plan
         self._overflow = overflow
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFragments:
-        """Write the rows of one task, on a worker."""
+    def _write_rows(self, batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
+        """Write the rows of one task, on a worker; return its fragments."""
         from ..tables.align import aligned
         from .columns import cast_batch
         from .writing import write_rows
 
+        schema = self._plan.schema
+        rows = (cast_batch(aligned(each), schema, overflow=self._overflow) for each in batches)
+        return write_rows(self._plan, rows)
+
+    def _coded(self) -> AbstractContextManager[None]:
+        target = self._plan.target
+        return coded(f"writing {target.name}", target.namespace.config.secrets())
+
+
+class LanceWriter(RowWriter, DataSourceArrowWriter):
+    """Writes rows on the workers and makes them the table's in one commit."""
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenFragments:
+        """Write the rows of one task, on a worker."""
         with self._coded():
-            batches = (
-                cast_batch(aligned(batch), self._plan.schema, overflow=self._overflow)
-                for batch in iterator
-            )
-            return WrittenFragments(write_rows(self._plan, batches))
+            return WrittenFragments(self._write_rows(iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Commit the rows of all tasks to the table."""
@@ -439,10 +455,6 @@ class LanceWriter(DataSourceArrowWriter):
 
         with self._coded():
             abort(self._plan, _fragments(messages))
-
-    def _coded(self) -> AbstractContextManager[None]:
-        target = self._plan.target
-        return coded(f"writing {target.name}", target.namespace.config.secrets())
 
 
 def _fragments(messages: Sequence[WriterCommitMessage | None]) -> list[Mapping[str, Any]]:

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from attrs import frozen
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from . import writing
-from .failures import coded
+from .datasource import RowWriter
 from .marks import marked
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    import pyarrow as pa
 
     from .writing import WritePlan
 
@@ -45,36 +44,19 @@ class WrittenBatch(WriterCommitMessage):
     fragments: Sequence[Mapping[str, Any]]
 
 
-class LanceStreamWriter(DataSourceStreamArrowWriter):
-    """Writes the batches of a stream.
-
-    Args:
-        plan: what is to be written.
-        overflow: whether floating-point numbers too large for their column become infinite.
-    """
-
-    def __init__(self, plan: WritePlan, *, overflow: bool = False) -> None:
-        self._plan = plan
-        self._overflow = overflow
+class LanceStreamWriter(RowWriter, DataSourceStreamArrowWriter):
+    """Writes the batches of a stream."""
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WrittenBatch:
         """Write the rows of one task, on a worker."""
         from pyspark import TaskContext
-
-        from ..tables.align import aligned
-        from .columns import cast_batch
 
         with self._coded():
             context = TaskContext.get()
             assert context is not None  # a task is running
             query = str(context.getLocalProperty(_QUERY_PROPERTY))
             writing.start(self._plan)
-            batches = (
-                cast_batch(aligned(batch), self._plan.schema, overflow=self._overflow)
-                for batch in iterator
-            )
-            fragments = writing.write_rows(self._plan, batches)
-            return WrittenBatch(self._plan, query, fragments)
+            return WrittenBatch(self._plan, query, self._write_rows(iterator))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Commit a batch, unless it was committed before."""
@@ -104,10 +86,6 @@ class LanceStreamWriter(DataSourceStreamArrowWriter):
         with self._coded():
             for each in written:
                 writing.abort(each.plan, each.fragments)
-
-    def _coded(self) -> AbstractContextManager[None]:
-        target = self._plan.target
-        return coded(f"writing {target.name}", target.namespace.config.secrets())
 
 
 def last_batch(
