@@ -1,50 +1,143 @@
-"""Jobs between catalogs that other people wrote: Hive to Unity to Iceberg and back into a directory."""
+"""Jobs between catalogs that other people wrote: into Hive, on to Unity and Iceberg, and to the others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark.jobs import Mirror, Selection, inventory, sync
+from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.spark import import_files
+from lance_namespace_impls.spark.jobs import (
+    Mirror,
+    Selection,
+    Upkeep,
+    inventory,
+    maintain,
+    sync,
+)
+from lance_namespace_impls.sql.migrate import initialize
+from tests.polaris.subject import properties_for
+from tests.servers.glue import REGION, GlueServer
 from tests.servers.hive import shared
 from tests.servers.iceberg import IcebergFixture
+from tests.servers.polaris_tables import CATALOG, PolarisServer, PolarisTables
 from tests.servers.unity import UnityDouble
+from tests.servers.unity_real import UnityServer
 from tests.spark.jobs.lakes import put
 
 ROWS = pa.table({"a": range(10), "s": ["x"] * 10})
+REAL = [pytest.mark.real("unity"), pytest.mark.real("polaris")]
+
+
+@pytest.fixture(params=["doubles", pytest.param("real", marks=REAL)])
+def servers(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[UnityDouble | UnityServer, PolarisTables | PolarisServer]]:
+    """Unity and Polaris, as doubles and themselves; of the other catalogs the servers are real."""
+    is_real = request.param == "real"
+    lake = (tmp_path / CATALOG).as_uri()
+    with (
+        UnityServer() if is_real else UnityDouble() as unity,
+        PolarisServer() if is_real else PolarisTables(lake) as polaris,
+    ):
+        unity.clear()
+        unity.add_catalog("main")
+        polaris.clear()
+        yield unity, polaris
+
+
+@contextmanager
+def glue_server() -> Iterator[dict[str, str]]:
+    """Run Glue's double, which one process has one of; yield the properties of a connection."""
+    server = GlueServer.running or GlueServer().start()
+    server.reset()
+    try:
+        yield {
+            "endpoint": server.endpoint,
+            "region": REGION,
+            "default_namespace_type": "database",
+            "access_key_id": "AKIATESTKEY",
+            "secret_access_key": "not-a-real-secret",
+        }
+    finally:
+        server.stop()
+
+
+def contents(namespace: Namespace, under: list[str]) -> dict[str, tuple[Any, ...]]:
+    """Return what the inventory says of each table."""
+    rows = list(inventory(namespace, Selection(under=under)))
+    assert [row.problem for row in rows if row.problem] == []
+    return {
+        row.table[-1]: (row.rows, row.version, row.declared_only, row.schema_hash) for row in rows
+    }
 
 
 @pytest.mark.slow
-def test_tables_go_from_hive_to_unity_to_iceberg(tmp_path: Path) -> None:
+def test_tables_go_from_hive_to_all_other_catalogs(
+    tmp_path: Path, servers: tuple[UnityDouble | UnityServer, PolarisTables | PolarisServer]
+) -> None:
+    unity_server, polaris_server = servers
     database = f"jobs_{tmp_path.name}".lower().replace("-", "_")
-    hive = connect("hive2", {"uri": shared("4.2").uri, "root": str(tmp_path / "hive")})
-    put(hive, [database, "orders"], ROWS)
+    # Polaris takes tables below its own root alone.
+    lake = Path(polaris_server.location.removeprefix("file://")) / "lake"
+    properties = {"uri": shared("4.2").uri, "root": str(lake)}
+    hive = connect("hive2", properties)
+    hive.create_namespace({"id": [database]})
+    source = tmp_path / "orders.csv"
+    source.write_text("a,s\n" + "".join(f"{n},x\n" for n in range(10)))
+    for _ in range(2):
+        imported = import_files(
+            None,
+            impl="hive2",
+            properties=properties,
+            table=[database, "orders"],
+            sources=[str(source)],
+            mode="exist_ok",
+        )
+    assert (imported.version, imported.rows) == (1, 0)  # the second run left it as it was
     hive.alter_table({"id": [database, "orders"], "set_properties": {"owner_team": "lake"}})
     put(hive, [database, "events"], ROWS).delete("a < 3")
     hive.declare_table({"id": [database, "later"]})
-    names = ["events", "later", "orders"]
-    with UnityDouble() as server, IcebergFixture(folder=tmp_path) as rest:
-        server.objects[("main",)] = {"properties": {}}
-        unity = connect("unity", {"endpoint": server.uri, "catalog": "main"})
-        iceberg = connect("iceberg", {"endpoint": rest.endpoint, "prefix": "", "warehouses": "wh"})
-        first = Mirror(selection=Selection(under=[database]), into=["main", "sales"])
-        second = Mirror(selection=Selection(under=["main", "sales"]), into=["wh", "sales"])
-        for source, target, mirror in ((hive, unity, first), (unity, iceberg, second)):
-            rows = sync(source, target, mirror)
+    expected = contents(hive, [database])
+    assert {name: found[:3] for name, found in expected.items()} == {
+        "events": (7, 2, False),
+        "later": (None, None, True),
+        "orders": (10, 1, False),
+    }
+    database_file = {"uri": f"sqlite:///{tmp_path}/catalog.db"}
+    initialize(database_file)
+    with IcebergFixture(folder=tmp_path) as rest, glue_server() as glue:
+        ends: list[tuple[str, dict[str, str], list[str]]] = [
+            ("unity", {"endpoint": unity_server.uri, "catalog": "main"}, ["main", "sales"]),
+            (
+                "iceberg",
+                {"endpoint": rest.endpoint, "prefix": "", "warehouses": "wh"},
+                ["wh", "sales"],
+            ),
+            ("polaris", properties_for(polaris_server), [CATALOG, "sales"]),
+            ("glue", glue, ["sales"]),
+            ("sql", database_file, ["sales"]),
+        ]
+        before, under = hive, [database]
+        for impl, given, into in ends:
+            target = connect(impl, given)
+            mirror = Mirror(selection=Selection(under=under), into=into)
+            rows = sync(before, target, mirror)
             assert [row.problem for row in rows if row.problem] == []
-            assert {row.step for row in sync(source, target, mirror)} == {"none"}
-            found = {
-                row.table[-1]: (row.rows, row.declared_only, row.problem)
-                for row in inventory(target, Selection(under=mirror.into))
-            }
-            assert found == {
-                "events": (7, False, None),
-                "later": (None, True, None),
-                "orders": (10, False, None),
-            }
-            assert sorted(target.iter_tables(mirror.into)) == names
-            described = target.describe_table({"id": [*mirror.into, "orders"]})
+            assert {row.step for row in sync(before, target, mirror)} == {"none"}
+            found = contents(target, into)
+            print(impl, "differs from hive in", set(found.items()) ^ set(expected.items()))
+            assert found == expected
+            described = target.describe_table({"id": [*into, "orders"]})
             assert (described.properties or {})["owner_team"] == "lake"
+            before, under = target, into
+        # The ends have the same tables: what is compacted by the last shows in the first.
+        (kept,) = maintain(before, Selection(under=under, patterns=["*events"]), Upkeep())
+        assert kept.problem is None
+        assert contents(hive, [database]) == contents(before, under)
