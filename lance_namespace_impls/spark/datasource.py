@@ -44,6 +44,7 @@ from .options import (
     whole_number,
     yes_no,
 )
+from .rowwriter import RowWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -405,33 +406,6 @@ class WrittenFragments(WriterCommitMessage):
     """What one task wrote."""
 
     fragments: Sequence[Mapping[str, Any]]
-
-
-class RowWriter:
-    """What writes the rows of a batch frame and of a stream alike.
-
-    Args:
-        plan: what is to be written.
-        overflow: whether floating-point numbers too large for their column become infinite.
-    """
-
-    def __init__(self, plan: WritePlan, *, overflow: bool = False) -> None:
-        self._plan = plan
-        self._overflow = overflow
-
-    def _write_rows(self, batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
-        """Write the rows of one task, on a worker; return its fragments."""
-        from ..tables.align import aligned
-        from .columns import cast_batch
-        from .writing import write_rows
-
-        schema = self._plan.schema
-        rows = (cast_batch(aligned(each), schema, overflow=self._overflow) for each in batches)
-        return write_rows(self._plan, rows)
-
-    def _coded(self) -> AbstractContextManager[None]:
-        target = self._plan.target
-        return coded(f"writing {target.name}", target.namespace.config.secrets())
 
 
 class LanceWriter(RowWriter, DataSourceArrowWriter):

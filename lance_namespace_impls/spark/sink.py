@@ -14,8 +14,8 @@ from attrs import frozen
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
 from . import writing
-from .datasource import RowWriter
 from .marks import marked
+from .rowwriter import RowWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
