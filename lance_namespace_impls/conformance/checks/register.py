@@ -171,8 +171,10 @@ MODES = ("Overwrite", "OVERWRITE", "overwrite", "overWrite")
        "DescribeTable", "DeregisterTable", capabilities=["tables"])  # fmt: skip
 def any_case(lab: Lab) -> None:
     table, where = deregistered(lab)
-    for mode in ("create", "CREATE"):
-        lab.maybe("RegisterTable", id=table, location=where, mode=mode)
+    lab.maybe("RegisterTable", id=table, location=where)
+    lab.given("DeregisterTable", id=table)
+    for mode in ("Create", "create", "CREATE"):
+        lab.ok("RegisterTable", id=table, location=where, mode=mode)
         lab.given("DeregisterTable", id=table)
     lab.given("RegisterTable", id=table, location=where)
     first = lab.call("RegisterTable", id=table, location=where, mode=MODES[0])

@@ -373,19 +373,6 @@ add_wire("a context in the body is refused", refusing(
 add_wire("names of tables are listed as objects", on_success(lambda a: copy(a, body=json.dumps({
     **a.json(), "tables": [{"name": n} for n in a.json()["tables"]]}).encode())
     if a.content[:10] == b'{"tables":' else a))  # fmt: skip
-add_wire(
-    "messages tell the folder of the server's code",
-    on_failure(
-        lambda a: copy(
-            a,
-            body=a.content.replace(
-                b'"error":"',
-                b'"error":"Traceback (most recent call last): File \\"/srv/app.py\\", line 3, in f: ',
-            ),
-        )
-    ),
-)
-
 # --- tables whose versions the namespace keeps
 
 add_managed("a version of a missing table is taken", lambda t, s: Reply(step=s, answer={
