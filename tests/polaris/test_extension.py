@@ -36,7 +36,7 @@ def test_the_conformance_kit_fails_nothing(
     target = PythonTarget(connected(root=str(tmp_path)), "polaris")
     # The double has no transactions: what is done at once to it does not go by one order.
     skipped = ("LN-ORDER-*",) if isinstance(polaris, PolarisTables) else ()
-    outcome = run(target, Options(under=("lake",), skip=skipped, max_seconds=600))
+    outcome = run(target, Options(under=("lake",), skip=skipped, max_seconds=3600))
     getattr(polaris, "differences", []).clear()  # in races the double is no measure
     assert [(f.check.id, f.expected, f.got) for f in outcome.failed()] == []
     assert not [f for f in outcome.findings if f.result is Result.NOT_REACHED]
