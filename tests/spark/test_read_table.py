@@ -44,6 +44,29 @@ def test_every_type_as_the_data_source_has_it(lake: Lake, spark: Any) -> None:
     assert by_row(frame) == by_row(source)
 
 
+@pytest.mark.parametrize("nullable", [True, False])
+def test_one_column_of_numbers(lake: Lake, spark: Any, nullable: bool) -> None:
+    numbers = [None if nullable and n % 7 == 0 else n for n in range(20_000)]
+    fields = [
+        pa.field(f"a {kind}", kind, nullable)
+        for kind in (pa.int8(), pa.uint32(), pa.float16(), pa.float64())
+    ]
+    columns = [pa.array([n and n % 100 for n in numbers], each.type) for each in fields]
+    lake.put("t", pa.table(columns, pa.schema(fields)), max_rows_per_file=9000)
+    lake.dataset("t").delete("`a double` = 3")
+    for field in fields:
+        frame = read_table(spark, connect("dir", lake.properties), "t", columns=[field.name])
+        source = lake.load("t", columns=field.name)
+        assert frame.schema == source.schema
+        assert frame.schema[0].metadata == source.schema[0].metadata
+        assert frame.collect() == source.collect()
+        assert frame.count() == lake.dataset("t").count_rows()
+    empty = read_table(
+        spark, connect("dir", lake.properties), "t", columns=["a double"], filter="`a double` > 200"
+    )
+    assert empty.collect() == []
+
+
 @pytest.mark.parametrize(
     "asked",
     [
