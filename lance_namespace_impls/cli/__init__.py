@@ -5,6 +5,7 @@ Nothing heavy is imported here: what a command needs loads when the command runs
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -13,6 +14,12 @@ __all__ = ["main"]
 def main() -> None:
     """Run ``lance-ns`` with the arguments of the process and exit with its status."""
     try:
+        if os.environ.get("_LANCE_NS_COMPLETE"):
+            from .shell import answer_shell
+
+            status = answer_shell()
+            if status is not None:
+                sys.exit(status)
         from .app import run
     except KeyboardInterrupt:
         sys.exit(130)

@@ -29,6 +29,7 @@ from .failures import Report, Status, one_line
 from .logs import GENERAL
 from .migrate import migrate
 from .session import CONNECTION, with_output, with_served, with_session
+from .words import behind_command
 
 __all__ = ["app", "run"]
 
@@ -64,26 +65,18 @@ class Commands(TyperGroup):
         """Read the arguments before the command's name."""
         report = Report(as_json="--json" in args, debug="--debug" in args)
         with report.failures():
-            args = self._options_behind_command(args)
+            args = behind_command(args, self.shared_options())
             return super().make_context(info_name, args, parent, obj=report, **extra)
 
-    def _options_behind_command(self, args: list[str]) -> list[str]:
-        """Return the arguments with options of every command, given before it, behind its name."""
-        flags = {
-            flag: option
+    def shared_options(self) -> dict[str, bool]:
+        """Return the options that every command has, and whether each is a flag."""
+        return {
+            flag: bool(getattr(option, "is_flag", False))
             for command in self.commands.values()
             for option in command.params
             if getattr(option, "rich_help_panel", None) in (CONNECTION, GENERAL)
             for flag in option.opts
         }
-        end = 0
-        while end < len(args) and (option := flags.get(args[end].partition("=")[0])):
-            end += 1 if "=" in args[end] or getattr(option, "is_flag", False) else 2
-        command = args[end : end + 1]
-        if not end or not command or command[0].startswith("-"):
-            return args
-        # Before what a command may take as it stands, behind a "--".
-        return [*command, *args[:end], *args[end + 1 :]]
 
     def invoke(self, ctx: Any) -> Any:
         """Read the command's arguments and run it."""

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ..core.profiles import config_path, read_profile
-from .failures import UsageError
 
-__all__ = ["NoNamespaceError", "choose", "key_values"]
+__all__ = ["NoNamespaceError", "UsageError", "choose", "key_values"]
+
+
+class UsageError(Exception):
+    """The command line or the configuration file is wrong; the message says what to write."""
 
 
 class NoNamespaceError(UsageError):

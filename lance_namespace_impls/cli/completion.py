@@ -6,18 +6,16 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-import typer
+from typing import Any, Protocol
 
 from ..core.profiles import config_path, read_profiles
 from .choice import choose, key_values
 
-__all__ = ["complete_id", "complete_impl", "complete_profile"]
+__all__ = ["cache_folder", "complete_id", "complete_impl", "complete_profile", "keep", "stamps"]
 
 FRESH_SECONDS = 60
 """Age up to which the names of a catalog are taken from the cache."""
@@ -27,6 +25,20 @@ MOST_NAMES = 500
 """Names of a kind that are asked for."""
 
 
+class Given(Protocol):
+    """A command line as far as it is typed, such as Typer's context."""
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Values of the options and arguments."""
+
+
+def cache_folder() -> Path:
+    """Return the folder of what is kept between two completions."""
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "lance-ns"
+
+
 def complete_impl(incomplete: str) -> list[str]:
     """Return the implementations that begin so."""
     from ..registry import implementations
@@ -34,7 +46,7 @@ def complete_impl(incomplete: str) -> list[str]:
     return [name for name in sorted(implementations()) if name.startswith(incomplete)]
 
 
-def complete_profile(ctx: typer.Context, incomplete: str) -> list[str]:
+def complete_profile(ctx: Given, incomplete: str) -> list[str]:
     """Return the profiles that begin so."""
     try:
         known = read_profiles(config_path(ctx.params.get("config")))
@@ -43,7 +55,7 @@ def complete_profile(ctx: typer.Context, incomplete: str) -> list[str]:
     return [name for name in known if name.startswith(incomplete)]
 
 
-def complete_id(ctx: typer.Context, incomplete: str) -> list[str]:
+def complete_id(ctx: Given, incomplete: str) -> list[str]:
     """Return the namespaces and tables that begin so; a namespace goes on with the delimiter."""
     delimiter = ctx.params.get("delimiter") or "$"
     parent, found, _ = incomplete.rpartition(delimiter)
@@ -63,8 +75,7 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
     chosen = choose(params.get("impl"), params.get("profile"), params.get("config"))
     chosen |= key_values(params.get("property"), "--property")
     key = hashlib.sha256(json.dumps([chosen, parent], sort_keys=True, default=str).encode())
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    cache = Path(base).expanduser() / "lance-ns" / f"{key.hexdigest()}.json"
+    cache = cache_folder() / f"{key.hexdigest()}.json"
     kept: dict[str, Any] = json.loads(cache.read_text("utf-8")) if cache.exists() else {}
     if kept and 0 <= time.time() - kept["time"] < FRESH_SECONDS:
         return kept
@@ -73,7 +84,7 @@ def _names(params: Mapping[str, Any], parent: list[str]) -> dict[str, list[str]]
             found = _ask(chosen, parent)
     except TimeoutError:
         return kept or {"namespaces": [], "tables": []}
-    _keep(cache, found)
+    keep(cache, {"time": time.time(), **found})
     return found
 
 
@@ -106,8 +117,21 @@ def _ask(chosen: dict[str, Any], parent: list[str]) -> dict[str, list[str]]:
         }
 
 
-def _keep(cache: Path, names: dict[str, list[str]]) -> None:
-    cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+def keep(cache: Path, document: Mapping[str, Any]) -> None:
+    """Write a document for the completions to come; where that is not allowed, they are slower."""
     partial = cache.with_suffix(f".{os.getpid()}")
-    partial.write_text(json.dumps({"time": time.time(), **names}), "utf-8")
-    partial.replace(cache)
+    with suppress(OSError):
+        cache.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        partial.write_text(json.dumps(document), "utf-8")
+        partial.replace(cache)
+
+
+def stamps(paths: Iterable[str]) -> dict[str, int]:
+    """Return when each file or folder was changed last, in nanoseconds; 0 where it is not there."""
+    found = {}
+    for path in paths:
+        try:
+            found[path] = os.stat(path).st_mtime_ns
+        except OSError:
+            found[path] = 0
+    return found

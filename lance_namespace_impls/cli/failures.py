@@ -18,6 +18,7 @@ import typer
 from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
 
 from ..core.profiles import ProfileError
+from .choice import UsageError
 
 __all__ = [
     "MissingPackageError",
@@ -79,10 +80,6 @@ def status_of(code: ErrorCode) -> Status:
     if code.name.endswith("_ALREADY_EXISTS"):
         return Status.EXISTS
     return _STATUS.get(code, Status.INTERNAL)
-
-
-class UsageError(Exception):
-    """The command line or the configuration file is wrong; the message says what to write."""
 
 
 class MissingPackageError(Exception):
