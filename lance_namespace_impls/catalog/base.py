@@ -24,12 +24,12 @@ from lance_namespace_client.errors import (
     InvalidTableStateError,
     LanceNamespaceError,
 )
-from lance_namespace_client.operations import OPERATIONS
 
 from ..core.errors import from_system_failure, scrub
 from ..core.identifiers import Identifier, format_identifier
 from ..core.locks import machine_lock
 from .asked import answered, asked_once
+from .completeness import optional, require_complete, without_defaults
 from .entry import ListedTables, SortedTables, TableEntry
 from .errors import missing_with_parent
 from .identifiers import check_identifier
@@ -43,23 +43,12 @@ if TYPE_CHECKING:
     from ..core.storage import TableStorage
     from .versions import VersionStore
 
-__all__ = ["CatalogBase", "optional"]
+__all__ = ["CatalogBase"]
 
 # Properties by which backends tell one catalog from another.
 _WHICH_CATALOG = ("uri", "endpoint", "region", "catalog_id", "catalog", "prefix", "path")
 
 Found = TypeVar("Found")
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def optional(operation: str) -> Callable[[Method], Method]:
-    """Mark a primitive that a catalog may lack if it declares `operation` unsupported."""
-
-    def mark(method: Method) -> Method:
-        method.__optional_for__ = operation  # type: ignore[attr-defined]
-        return method
-
-    return mark
 
 
 class CatalogBase(Namespace):
@@ -81,7 +70,8 @@ class CatalogBase(Namespace):
                 "recognize_failure()"
             )
         if not abstract:
-            _require_complete(cls)
+            require_complete(cls)
+            cls.capabilities = without_defaults(cls)
 
     page_sizes = (100, 1000)
 
@@ -463,32 +453,3 @@ class CatalogBase(Namespace):
     @cached_property
     def _own_id(self) -> str:
         return self.namespace_id()
-
-
-def _require_complete(cls: type[CatalogBase]) -> None:
-    """Raise TypeError where a backend lacks a primitive that it does not declare to lack."""
-    capabilities = getattr(cls, "capabilities", None)
-    if capabilities is None:
-        raise TypeError(
-            f"{cls.__name__} declares no capabilities: set the class attribute 'capabilities' to a "
-            "Capabilities(...)"
-        )
-    for operation in capabilities.unsupported:
-        if operation not in OPERATIONS:
-            from difflib import get_close_matches  # slow to import, and seldom needed
-
-            close = get_close_matches(operation, OPERATIONS, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise TypeError(
-                f"{cls.__name__} declares unsupported what is no operation {operation!r}{hint}"
-            )
-    for name in dir(cls):
-        method = getattr(cls, name, None)
-        if getattr(method, "__isabstractmethod__", False):
-            raise TypeError(f"{cls.__name__} has to implement the primitive {name}()")
-        operation = getattr(method, "__optional_for__", None)
-        if operation is not None and capabilities.reason(operation) is None:
-            raise TypeError(
-                f"{cls.__name__} has to implement the primitive {name}(), or to declare {operation} "
-                f"unsupported: Capabilities(unsupported={{{operation!r}: 'why'}})"
-            )

@@ -10,6 +10,7 @@ import pytest
 from attrs import evolve
 
 from lance_namespace_client.errors import UnsupportedError
+from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_impls import extend
 from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
 
@@ -121,3 +122,16 @@ def test_capabilities_have_to_be_declared() -> None:
         TypeError, match=r"^Partial declares no capabilities: set the class attribute"
     ):
         create_class(dict(WHOLE))
+
+
+def test_an_operation_that_is_not_implemented_is_not_listed() -> None:
+    def listed(cls: Any) -> set[str]:
+        return set(cls(MemoryConfig()).list_operations({}).operations)
+
+    whole: Any = create_class({**WHOLE, "capabilities": CAPABILITIES})
+    less: Any = type("Less", (whole,), {"query_table": LanceNamespace.query_table})
+    assert listed(whole) - listed(less) == {"QueryTable"}
+    with pytest.raises(UnsupportedError, match="QueryTable is not supported by Less: it does not"):
+        less(MemoryConfig()).query_table({"id": ["n", "t"]})
+    again = type("Again", (less,), {"query_table": whole.query_table})
+    assert listed(again) == listed(whole)
