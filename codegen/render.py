@@ -13,8 +13,8 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from .model import Operation, Spec
 from .tools import format_python
 
-LINE = 100
-PROSE = 92  # columns that docstrings fill, so that escapes and quotes still fit into a line
+LINE = 88  # what ruff takes unless it is told otherwise
+PROSE = 80  # columns that docstrings fill, so that escapes and quotes still fit into a line
 
 
 def _template(name: str) -> str:
@@ -22,6 +22,11 @@ def _template(name: str) -> str:
 
 
 HEADER = _template("header.jinja").strip()
+# So that the package is typed wherever it is generated, without a setting of the project around it.
+UNTYPED = """\
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+"""
 
 
 def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
@@ -81,6 +86,9 @@ def render(spec: Spec, header: str = HEADER) -> dict[str, str]:
         for name in ("__init__.py", "__init__.pyi"):
             template = f"lazy{name.replace('__init__', '_init')}.jinja"
             out[folder + name] = fill(template, doc=doc, exports=sorted(exports))
+    for name, text in out.items():
+        if name.endswith(".py") and "import pyarrow" in text:
+            out[name] = text.replace(header, f"{header}\n{UNTYPED}", 1)
     out["openapi.json"] = json.dumps(spec.document, indent=1, ensure_ascii=False) + "\n"
     out["py.typed"] = ""
     return format_python(out, LINE)

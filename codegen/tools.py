@@ -35,7 +35,7 @@ def check_tools() -> None:
 
 
 def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
-    """Sort imports, drop the unused ones and format.
+    """Sort imports and `__all__`, drop the unused ones and format.
 
     Raises:
         ToolError: ruff refuses the code.
@@ -49,7 +49,7 @@ def format_python(texts: Mapping[str, str], line_length: int) -> dict[str, str]:
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, encoding="utf-8", newline="\n")
         for command in (
-            ["check", "--quiet", "--fix", "--select", "I"],
+            ["check", "--quiet", "--fix", "--select", "I,RUF022"],
             ["check", "--quiet", "--fix", "--select", "F401", "--exclude", "*.pyi"],
             ["format", "--quiet"],
         ):

@@ -190,6 +190,7 @@ from .operations import OPERATIONS
 from .rest import RestNamespace
 
 __all__ = [
+    "OPERATIONS",
     "AddColumnsEntry",
     "AddVirtualColumnEntry",
     "AddVirtualColumnOutputEntry",
@@ -322,7 +323,6 @@ __all__ = [
     "NamespaceExistsResponse",
     "NamespaceNotEmptyError",
     "NamespaceNotFoundError",
-    "OPERATIONS",
     "Operation",
     "PartitionField",
     "PartitionSpec",

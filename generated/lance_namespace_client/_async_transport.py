@@ -1,4 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+
 """How `AsyncRestNamespace` talks HTTP."""
 
 from __future__ import annotations
@@ -40,9 +43,13 @@ class AsyncTransport(HttpWire):
         return await self._client.send(request, stream=stream)
 
     async def _call(
-        self, operation: Operation[Request, Response], request: Request | RequestLike | None
+        self,
+        operation: Operation[Request, Response],
+        request: Request | RequestLike | None,
     ) -> Response:
-        return await self._exchange(operation, operation.request_type.coerce(request), None)
+        return await self._exchange(
+            operation, operation.request_type.coerce(request), None
+        )
 
     async def _call_with_rows(
         self,
@@ -63,7 +70,9 @@ class AsyncTransport(HttpWire):
     ) -> Response:
         stream = operation.answer is Body.ARROW
         with self._exchanging(operation):
-            response = await self._send(self._build(operation, request, rows), operation, stream)
+            response = await self._send(
+                self._build(operation, request, rows), operation, stream
+            )
             refused = is_refused(response)
             if stream and refused:
                 async with contextlib.aclosing(response):
@@ -95,14 +104,18 @@ class AsyncRows:
         cls, wire: HttpWire, operation: Operation[Any, Any], response: httpx.Response
     ) -> Self:
         rows = cls(response)
-        chunks = response.aiter_bytes() if is_encoded(response) else response.aiter_raw()
+        chunks = (
+            response.aiter_bytes() if is_encoded(response) else response.aiter_raw()
+        )
 
         def pulled() -> Iterator[bytes]:
             while chunk := anyio.from_thread.run(anext, chunks, b""):
                 yield chunk
 
         try:
-            reader = await rows._in_thread(lambda: wire._rows(operation, pulled(), lambda: None))
+            reader = await rows._in_thread(
+                lambda: wire._rows(operation, pulled(), lambda: None)
+            )
         except BaseException:
             await rows.aclose()
             raise
@@ -170,7 +183,9 @@ async def _upload_async(
     first = await anext(batches, None)
     schema = getattr(data, "schema", None) or getattr(first, "schema", None)
     if schema is None:
-        raise InvalidInputError("the rows have no batch and no schema, so no columns either")
+        raise InvalidInputError(
+            "the rows have no batch and no schema, so no columns either"
+        )
     # What `stream_chunks` reads next: it asks for one batch for each chunk after the first.
     turn: list[pa.RecordBatch] = []
 

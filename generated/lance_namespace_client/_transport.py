@@ -34,7 +34,9 @@ class Transport(HttpWire):
         return self._client.send(request, stream=stream)
 
     def _call(
-        self, operation: Operation[Request, Response], request: Request | RequestLike | None
+        self,
+        operation: Operation[Request, Response],
+        request: Request | RequestLike | None,
     ) -> Response:
         return self._exchange(operation, operation.request_type.coerce(request), None)
 
@@ -59,7 +61,9 @@ class Transport(HttpWire):
     ) -> Response:
         stream = operation.answer is Body.ARROW
         with self._exchanging(operation):
-            response = self._send(self._build(operation, request, rows), operation, stream)
+            response = self._send(
+                self._build(operation, request, rows), operation, stream
+            )
             refused = is_refused(response)
             if stream and refused:
                 with contextlib.closing(response):

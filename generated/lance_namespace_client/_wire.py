@@ -1,4 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+
 """What clients of the protocol share: routes, bodies, answers and failures; it sends nothing."""
 
 from __future__ import annotations
@@ -15,7 +18,12 @@ import httpx
 
 from . import errors
 from ._operation import Body, Operation
-from .errors import InternalError, InvalidInputError, LanceNamespaceError, ServiceUnavailableError
+from .errors import (
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    ServiceUnavailableError,
+)
 from .identifiers import DEFAULT_DELIMITER, join_identifier
 from .model import Model
 from .wire import (
@@ -70,12 +78,16 @@ class HttpWire:
         try:
             yield
         except httpx.InvalidURL as error:
-            advice = "; set fewer or shorter properties" if "too long" in str(error) else ""
+            advice = (
+                "; set fewer or shorter properties" if "too long" in str(error) else ""
+            )
             raise InvalidInputError(
                 f"{operation.name} cannot be sent to {self._uri!r}: {error}{advice}"
             ) from error
         except httpx.UnsupportedProtocol as error:
-            raise InvalidInputError(f"{self._uri!r} must start with http:// or https://") from error
+            raise InvalidInputError(
+                f"{self._uri!r} must start with http:// or https://"
+            ) from error
         except UnicodeEncodeError:
             raise InvalidInputError(
                 f"{operation.name}: a name or value in the request is not valid Unicode text"
@@ -83,12 +95,18 @@ class HttpWire:
         except httpx.RequestError as error:
             raise self._away(operation, error) from error
 
-    def _away(self, operation: Operation[Any, Any], error: Exception) -> LanceNamespaceError:
+    def _away(
+        self, operation: Operation[Any, Any], error: Exception
+    ) -> LanceNamespaceError:
         cause = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, httpx.LocalProtocolError):
-            return InvalidInputError(f"{operation.name} cannot be sent over HTTP: {cause}")
+            return InvalidInputError(
+                f"{operation.name} cannot be sent over HTTP: {cause}"
+            )
         if isinstance(error, httpx.DecodingError):
-            return InternalError(f"{operation.name}: {self._uri} answered unreadably: {cause}")
+            return InternalError(
+                f"{operation.name}: {self._uri} answered unreadably: {cause}"
+            )
         return ServiceUnavailableError(
             f"{operation.name}: no answer from {self._uri} ({cause}); is the server running?"
         )
@@ -96,8 +114,15 @@ class HttpWire:
     def _build(
         self, operation: Operation[Any, Any], request: Any, rows: Rows | None
     ) -> httpx.Request:
-        sent = request.to_dict() if operation.query or operation.body is not Body.ARROW else {}
-        path, query = self._path(operation, request), self._query(operation, request, sent)
+        sent = (
+            request.to_dict()
+            if operation.query or operation.body is not Body.ARROW
+            else {}
+        )
+        path, query = (
+            self._path(operation, request),
+            self._query(operation, request, sent),
+        )
         headers = _request_headers(request)
         content: bytes | Rows | None = None
         if rows is not None:
@@ -105,11 +130,15 @@ class HttpWire:
             content = rows
         elif operation.body is Body.JSON:
             headers["Content-Type"] = "application/json"
-            content = json.dumps(sent, separators=(",", ":"), ensure_ascii=False).encode()
+            content = json.dumps(
+                sent, separators=(",", ":"), ensure_ascii=False
+            ).encode()
         elif operation.body_field is not None:
             headers["Content-Type"] = "application/json"
             content = json.dumps(sent.get(operation.body_field) or {}).encode()
-        return self._request(operation.http_method, f"{self._uri}{path}?{query}", headers, content)
+        return self._request(
+            operation.http_method, f"{self._uri}{path}?{query}", headers, content
+        )
 
     def _path(self, operation: Operation[Any, Any], request: Any) -> str:
         path = operation.path
@@ -122,9 +151,15 @@ class HttpWire:
             path = path.replace("{" + field + "}", path_segment(value))
         return path
 
-    def _query(self, operation: Operation[Any, Any], request: Any, sent: dict[str, Any]) -> str:
+    def _query(
+        self, operation: Operation[Any, Any], request: Any, sent: dict[str, Any]
+    ) -> str:
         query = self._delimiter_query
-        if "id" not in operation.path_fields and request.context and "delimiter" in request.context:
+        if (
+            "id" not in operation.path_fields
+            and request.context
+            and "delimiter" in request.context
+        ):
             # It only shapes the names in the answer, which the caller may want otherwise.
             query = "delimiter=" + quote(request.context["delimiter"], safe="")
         for parameter in operation.query:
@@ -156,10 +191,15 @@ class HttpWire:
         )
 
     def _answer(
-        self, operation: Operation[Request, Response], request: Request, response: httpx.Response
+        self,
+        operation: Operation[Request, Response],
+        request: Request,
+        response: httpx.Response,
     ) -> Response:
         """Read an answer that is no rows, the body of which has come in."""
-        context = {HEADER_PREFIX + name: value for name, value in response.headers.items()}
+        context = {
+            HEADER_PREFIX + name: value for name, value in response.headers.items()
+        }
         data: Any = {}
         if operation.answer is not Body.NONE and response.content:
             try:
@@ -258,7 +298,9 @@ def _request_headers(request: Any) -> dict[str, str]:
             headers["Authorization"] = f"Bearer {request.identity.auth_token}"
     for name, value in headers.items():
         if HEADER_NAME.fullmatch(name) is None:
-            raise InvalidInputError(f"context entry 'header.{name}': that is not a header's name")
+            raise InvalidInputError(
+                f"context entry 'header.{name}': that is not a header's name"
+            )
         _check_value(name, value)
     return headers
 
@@ -274,7 +316,13 @@ def _check_value(name: str, value: str) -> None:
 
 def is_refused(response: httpx.Response) -> bool:
     """Return whether an answer is a failure; a redirection is one, since none is followed."""
-    return response.status_code >= 400 or response.status_code in (301, 302, 303, 307, 308)
+    return response.status_code >= 400 or response.status_code in (
+        301,
+        302,
+        303,
+        307,
+        308,
+    )
 
 
 def is_encoded(response: httpx.Response) -> bool:
@@ -282,7 +330,9 @@ def is_encoded(response: httpx.Response) -> bool:
     return bool(response.headers.get("Content-Encoding"))
 
 
-def failure(operation: Operation[Any, Any], response: httpx.Response) -> LanceNamespaceError:
+def failure(
+    operation: Operation[Any, Any], response: httpx.Response
+) -> LanceNamespaceError:
     """Read the protocol error out of an HTTP failure.
 
     A body without a code of the protocol, say from a proxy, is given the code that its HTTP status
@@ -334,7 +384,10 @@ _CODE_FOR_STATUS = {
 
 def _error_text(body: Mapping[str, Any]) -> tuple[str, str | None]:
     """Return the message of an error body on one line, and the detail."""
-    text, detail = str(body.get("error") or body.get("detail") or ""), body.get("detail")
+    text, detail = (
+        str(body.get("error") or body.get("detail") or ""),
+        body.get("detail"),
+    )
     line, _, rest = text.strip().partition("\n")
     return line.strip(), text if rest and detail is None else detail
 

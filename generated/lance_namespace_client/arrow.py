@@ -1,4 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+
 """Rows in and out of an operation, as Arrow record batches."""
 
 from __future__ import annotations
@@ -40,7 +43,9 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.RecordBatchReader:
+def to_reader(
+    data: ArrowData, *, max_batch_bytes: int | None = None
+) -> pa.RecordBatchReader:
     """Return rows given in any of the usual forms as a reader.
 
     What comes as Arrow IPC is checked in full as it is read: offsets, UTF-8, dictionary indices,
@@ -74,7 +79,9 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
         return data.to_reader()
     if isinstance(data, pa.RecordBatch):
         return pa.RecordBatchReader.from_batches(data.schema, [data])
-    if isinstance(data, bytes | bytearray | memoryview | pa.Buffer) or hasattr(data, "read"):
+    if isinstance(data, bytes | bytearray | memoryview | pa.Buffer) or hasattr(
+        data, "read"
+    ):
         try:
             return open_checked(data, max_batch_bytes)
         except (pa.ArrowException, OSError) as error:
@@ -219,7 +226,9 @@ class RowStream:
         if isinstance(error, LanceNamespaceError):
             self._fault = error
         else:
-            self._fault = InvalidInputError(f"the Arrow data cannot be read: {_line(error)}")
+            self._fault = InvalidInputError(
+                f"the Arrow data cannot be read: {_line(error)}"
+            )
         return self._fault
 
 

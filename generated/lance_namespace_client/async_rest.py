@@ -33,13 +33,19 @@ class AsyncRestNamespace(AsyncTransport):
     async def list_namespaces(
         self, request: models.ListNamespacesRequest | RequestLike | None = None
     ) -> models.ListNamespacesResponse:
-        """List the direct children of a namespace: ``GET /v1/namespace/{id}/list``."""
+        """List the direct children of a namespace.
+
+        ``GET /v1/namespace/{id}/list``
+        """
         return await self._call(operations.LIST_NAMESPACES, request)
 
     async def describe_namespace(
         self, request: models.DescribeNamespaceRequest | RequestLike
     ) -> models.DescribeNamespaceResponse:
-        """Read the properties of a namespace: ``POST /v1/namespace/{id}/describe``."""
+        """Read the properties of a namespace.
+
+        ``POST /v1/namespace/{id}/describe``
+        """
         return await self._call(operations.DESCRIBE_NAMESPACE, request)
 
     async def drop_namespace(
@@ -69,7 +75,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def register_table(
         self, request: models.RegisterTableRequest | RequestLike
     ) -> models.RegisterTableResponse:
-        """Register an existing dataset as a table: ``POST /v1/table/{id}/register``."""
+        """Register an existing dataset as a table.
+
+        ``POST /v1/table/{id}/register``
+        """
         return await self._call(operations.REGISTER_TABLE, request)
 
     async def describe_table(
@@ -108,7 +117,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def rename_table(
         self, request: models.RenameTableRequest | RequestLike
     ) -> models.RenameTableResponse:
-        """Rename a table or move it to another namespace: ``POST /v1/table/{id}/rename``."""
+        """Rename a table or move it to another namespace.
+
+        ``POST /v1/table/{id}/rename``
+        """
         return await self._call(operations.RENAME_TABLE, request)
 
     async def update_table_schema_metadata(
@@ -129,7 +141,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def create_table_version(
         self, request: models.CreateTableVersionRequest | RequestLike
     ) -> models.CreateTableVersionResponse:
-        """Commit a manifest as a new table version: ``POST /v1/table/{id}/version/create``."""
+        """Commit a manifest as a new table version.
+
+        ``POST /v1/table/{id}/version/create``
+        """
         return await self._call(operations.CREATE_TABLE_VERSION, request)
 
     async def describe_table_version(
@@ -141,7 +156,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def batch_delete_table_versions(
         self, request: models.BatchDeleteTableVersionsRequest | RequestLike
     ) -> models.BatchDeleteTableVersionsResponse:
-        """Delete ranges of a table's versions: ``POST /v1/table/{id}/version/delete``."""
+        """Delete ranges of a table's versions.
+
+        ``POST /v1/table/{id}/version/delete``
+        """
         return await self._call(operations.BATCH_DELETE_TABLE_VERSIONS, request)
 
     async def batch_create_table_versions(
@@ -156,7 +174,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def batch_commit_tables(
         self, request: models.BatchCommitTablesRequest | RequestLike
     ) -> models.BatchCommitTablesResponse:
-        """Commit several table operations at once: ``POST /v1/table/batch-commit``."""
+        """Commit several table operations at once.
+
+        ``POST /v1/table/batch-commit``
+        """
         return await self._call(operations.BATCH_COMMIT_TABLES, request)
 
     async def alter_table_alter_columns(
@@ -186,7 +207,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def get_table_stats(
         self, request: models.GetTableStatsRequest | RequestLike
     ) -> models.GetTableStatsResponse:
-        """Read the size and fragment statistics of a table: ``POST /v1/table/{id}/stats``."""
+        """Read the size and fragment statistics of a table.
+
+        ``POST /v1/table/{id}/stats``
+        """
         return await self._call(operations.GET_TABLE_STATS, request)
 
     async def insert_into_table(
@@ -196,15 +220,25 @@ class AsyncRestNamespace(AsyncTransport):
         return await self._call_with_rows(operations.INSERT_INTO_TABLE, request, data)
 
     async def merge_insert_into_table(
-        self, request: models.MergeInsertIntoTableRequest | RequestLike, data: AsyncArrowData
+        self,
+        request: models.MergeInsertIntoTableRequest | RequestLike,
+        data: AsyncArrowData,
     ) -> models.MergeInsertIntoTableResponse:
-        """Merge rows into a table by a key column: ``POST /v1/table/{id}/merge_insert``."""
-        return await self._call_with_rows(operations.MERGE_INSERT_INTO_TABLE, request, data)
+        """Merge rows into a table by a key column.
+
+        ``POST /v1/table/{id}/merge_insert``
+        """
+        return await self._call_with_rows(
+            operations.MERGE_INSERT_INTO_TABLE, request, data
+        )
 
     async def update_table(
         self, request: models.UpdateTableRequest | RequestLike
     ) -> models.UpdateTableResponse:
-        """Update columns of the rows that match a predicate: ``POST /v1/table/{id}/update``."""
+        """Update columns of the rows that match a predicate.
+
+        ``POST /v1/table/{id}/update``
+        """
         return await self._call(operations.UPDATE_TABLE, request)
 
     async def delete_from_table(
@@ -213,8 +247,13 @@ class AsyncRestNamespace(AsyncTransport):
         """Delete the rows that match a predicate: ``POST /v1/table/{id}/delete``."""
         return await self._call(operations.DELETE_FROM_TABLE, request)
 
-    async def query_table(self, request: models.QueryTableRequest | RequestLike) -> AsyncRows:
-        """Query a table by vector, full text or filter: ``POST /v1/table/{id}/query``."""
+    async def query_table(
+        self, request: models.QueryTableRequest | RequestLike
+    ) -> AsyncRows:
+        """Query a table by vector, full text or filter.
+
+        ``POST /v1/table/{id}/query``
+        """
         return await self._call(operations.QUERY_TABLE, request)
 
     async def count_table_rows(
@@ -238,7 +277,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def analyze_table_query_plan(
         self, request: models.AnalyzeTableQueryPlanRequest | RequestLike
     ) -> models.AnalyzeTableQueryPlanResponse:
-        """Run a query and report what it cost: ``POST /v1/table/{id}/analyze_plan``."""
+        """Run a query and report what it cost.
+
+        ``POST /v1/table/{id}/analyze_plan``
+        """
         return await self._call(operations.ANALYZE_TABLE_QUERY_PLAN, request)
 
     async def alter_table_add_columns(
@@ -250,7 +292,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def alter_table_backfill_columns(
         self, request: models.AlterTableBackfillColumnsRequest | RequestLike
     ) -> models.AlterTableBackfillColumnsResponse:
-        """Start a job that fills a computed column: ``POST /v1/table/{id}/backfill_column``."""
+        """Start a job that fills a computed column.
+
+        ``POST /v1/table/{id}/backfill_column``
+        """
         return await self._call(operations.ALTER_TABLE_BACKFILL_COLUMNS, request)
 
     async def refresh_materialized_view(
@@ -277,7 +322,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def create_table_scalar_index(
         self, request: models.CreateTableIndexRequest | RequestLike
     ) -> models.CreateTableScalarIndexResponse:
-        """Create a scalar index on a column: ``POST /v1/table/{id}/create_scalar_index``."""
+        """Create a scalar index on a column.
+
+        ``POST /v1/table/{id}/create_scalar_index``
+        """
         return await self._call(operations.CREATE_TABLE_SCALAR_INDEX, request)
 
     async def list_table_indices(
@@ -289,13 +337,19 @@ class AsyncRestNamespace(AsyncTransport):
     async def describe_table_index_stats(
         self, request: models.DescribeTableIndexStatsRequest | RequestLike
     ) -> models.DescribeTableIndexStatsResponse:
-        """Read the statistics of an index: ``POST /v1/table/{id}/index/{index_name}/stats``."""
+        """Read the statistics of an index.
+
+        ``POST /v1/table/{id}/index/{index_name}/stats``
+        """
         return await self._call(operations.DESCRIBE_TABLE_INDEX_STATS, request)
 
     async def drop_table_index(
         self, request: models.DropTableIndexRequest | RequestLike
     ) -> models.DropTableIndexResponse:
-        """Drop an index from a table: ``POST /v1/table/{id}/index/{index_name}/drop``."""
+        """Drop an index from a table.
+
+        ``POST /v1/table/{id}/index/{index_name}/drop``
+        """
         return await self._call(operations.DROP_TABLE_INDEX, request)
 
     async def list_table_tags(
@@ -307,19 +361,28 @@ class AsyncRestNamespace(AsyncTransport):
     async def get_table_tag_version(
         self, request: models.GetTableTagVersionRequest | RequestLike
     ) -> models.GetTableTagVersionResponse:
-        """Look up the version a tag stands for: ``POST /v1/table/{id}/tags/version``."""
+        """Look up the version a tag stands for.
+
+        ``POST /v1/table/{id}/tags/version``
+        """
         return await self._call(operations.GET_TABLE_TAG_VERSION, request)
 
     async def declare_table(
         self, request: models.DeclareTableRequest | RequestLike
     ) -> models.DeclareTableResponse:
-        """Reserve a table name before data is written: ``POST /v1/table/{id}/declare``."""
+        """Reserve a table name before data is written.
+
+        ``POST /v1/table/{id}/declare``
+        """
         return await self._call(operations.DECLARE_TABLE, request)
 
     async def create_table_tag(
         self, request: models.CreateTableTagRequest | RequestLike
     ) -> models.CreateTableTagResponse:
-        """Create a tag for a version of a table: ``POST /v1/table/{id}/tags/create``."""
+        """Create a tag for a version of a table.
+
+        ``POST /v1/table/{id}/tags/create``
+        """
         return await self._call(operations.CREATE_TABLE_TAG, request)
 
     async def delete_table_tag(
@@ -355,7 +418,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def describe_transaction(
         self, request: models.DescribeTransactionRequest | RequestLike
     ) -> models.DescribeTransactionResponse:
-        """Read the status of a transaction: ``POST /v1/transaction/{id}/describe``."""
+        """Read the status of a transaction.
+
+        ``POST /v1/transaction/{id}/describe``
+        """
         return await self._call(operations.DESCRIBE_TRANSACTION, request)
 
     async def alter_transaction(
@@ -376,7 +442,10 @@ class AsyncRestNamespace(AsyncTransport):
     async def alter_namespace(
         self, request: models.AlterNamespaceRequest | RequestLike
     ) -> models.AlterNamespaceResponse:
-        """Set and unset properties of a namespace: ``POST /v1/namespace/{id}/alter``."""
+        """Set and unset properties of a namespace.
+
+        ``POST /v1/namespace/{id}/alter``
+        """
         return await self._call(operations.ALTER_NAMESPACE, request)
 
     async def alter_table(

@@ -7,33 +7,33 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 __all__ = [
+    "ConcurrentModificationError",
     "ErrorCode",
+    "ForbiddenError",
+    "InternalError",
+    "InvalidInputError",
+    "InvalidTableStateError",
     "LanceNamespaceError",
-    "UnsupportedError",
-    "NamespaceNotFoundError",
     "NamespaceAlreadyExistsError",
     "NamespaceNotEmptyError",
-    "TableNotFoundError",
-    "TableAlreadyExistsError",
-    "TableIndexNotFoundError",
-    "TableIndexAlreadyExistsError",
-    "TableTagNotFoundError",
-    "TableTagAlreadyExistsError",
-    "TransactionNotFoundError",
-    "TableVersionNotFoundError",
-    "TableColumnNotFoundError",
-    "InvalidInputError",
-    "ConcurrentModificationError",
+    "NamespaceNotFoundError",
     "PermissionDeniedError",
-    "UnauthenticatedError",
     "ServiceUnavailableError",
-    "InternalError",
-    "InvalidTableStateError",
-    "TableSchemaValidationError",
-    "ThrottlingError",
-    "TableBranchNotFoundError",
+    "TableAlreadyExistsError",
     "TableBranchAlreadyExistsError",
-    "ForbiddenError",
+    "TableBranchNotFoundError",
+    "TableColumnNotFoundError",
+    "TableIndexAlreadyExistsError",
+    "TableIndexNotFoundError",
+    "TableNotFoundError",
+    "TableSchemaValidationError",
+    "TableTagAlreadyExistsError",
+    "TableTagNotFoundError",
+    "TableVersionNotFoundError",
+    "ThrottlingError",
+    "TransactionNotFoundError",
+    "UnauthenticatedError",
+    "UnsupportedError",
     "error_for",
 ]
 
@@ -42,92 +42,106 @@ class ErrorCode(IntEnum):
     """Number of each kind of failure, as it stands in an error body."""
 
     UNSUPPORTED = 0
-    """The server or its catalog cannot do this operation, or not with these settings, now or
-    later. Ask ListOperations what it can do; repeating the call does not help.
+    """The server or its catalog cannot do this operation, or not with these
+    settings, now or later. Ask ListOperations what it can do; repeating the
+    call does not help.
     """
     NAMESPACE_NOT_FOUND = 1
-    """The namespace, or the parent in which something should be made or listed, does not
-    exist. Check the identifier and the delimiter, or create the namespace first.
+    """The namespace, or the parent in which something should be made or listed,
+    does not exist. Check the identifier and the delimiter, or create the
+    namespace first.
     """
     NAMESPACE_ALREADY_EXISTS = 2
-    """A namespace should be created under a name that is taken in its parent. Choose another
-    name, or the mode `ExistOk` or `Overwrite`.
+    """A namespace should be created under a name that is taken in its parent.
+    Choose another name, or the mode `ExistOk` or `Overwrite`.
     """
     NAMESPACE_NOT_EMPTY = 3
-    """A namespace that still holds something should be dropped or overwritten. Remove what is
-    in it first, or drop it with the behavior `Cascade`.
+    """A namespace that still holds something should be dropped or overwritten.
+    Remove what is in it first, or drop it with the behavior `Cascade`.
     """
     TABLE_NOT_FOUND = 4
-    """The table, or the namespace that it should be in, does not exist. Check the identifier
-    and the delimiter.
+    """The table, or the namespace that it should be in, does not exist. Check the
+    identifier and the delimiter.
     """
     TABLE_ALREADY_EXISTS = 5
-    """A table should be created, declared, registered or renamed to a name that is taken.
-    Choose another name, or a mode that allows it where the operation has one.
+    """A table should be created, declared, registered or renamed to a name that is
+    taken. Choose another name, or a mode that allows it where the operation has
+    one.
     """
     TABLE_INDEX_NOT_FOUND = 6
     """The table has no index of that name. See ListTableIndices for those it has."""
     TABLE_INDEX_ALREADY_EXISTS = 7
-    """The table already has an index of that name. Choose another name, or drop the old index
-    first.
+    """The table already has an index of that name. Choose another name, or drop
+    the old index first.
     """
     TABLE_TAG_NOT_FOUND = 8
     """The table has no tag of that name. See ListTableTags for those it has."""
     TABLE_TAG_ALREADY_EXISTS = 9
-    """The table already has a tag of that name. Choose another name, or move the tag with
-    UpdateTableTag.
+    """The table already has a tag of that name. Choose another name, or move the
+    tag with UpdateTableTag.
     """
     TRANSACTION_NOT_FOUND = 10
-    """The server does not know the transaction, or no longer keeps it. Check the identifier."""
+    """The server does not know the transaction, or no longer keeps it. Check the
+    identifier.
+    """
     TABLE_VERSION_NOT_FOUND = 11
-    """The table has no such version, because it was never made or was cleaned up. See
-    ListTableVersions for those it has.
+    """The table has no such version, because it was never made or was cleaned up.
+    See ListTableVersions for those it has.
     """
     TABLE_COLUMN_NOT_FOUND = 12
-    """A column that the request names is not in the table's schema. Check the name, and the
-    path of a nested column.
+    """A column that the request names is not in the table's schema. Check the
+    name, and the path of a nested column.
     """
     INVALID_INPUT = 13
-    """The request cannot be understood or contradicts itself: a bad identifier, an unknown
-    mode, a page token of another listing, a body that cannot be read and the like. Correct
-    it as the message says; repeating it unchanged does not help.
+    """The request cannot be understood or contradicts itself: a bad identifier, an
+    unknown mode, a page token of another listing, a body that cannot be read
+    and the like. Correct it as the message says; repeating it unchanged does
+    not help.
     """
     CONCURRENT_MODIFICATION = 14
-    """Someone else changed the same thing meanwhile, so this change was not made. Read the
-    present state and try again.
+    """Someone else changed the same thing meanwhile, so this change was not made.
+    Read the present state and try again.
     """
     PERMISSION_DENIED = 15
-    """The caller is known but may not do this. Ask for the right, or use other credentials."""
+    """The caller is known but may not do this. Ask for the right, or use other
+    credentials.
+    """
     UNAUTHENTICATED = 16
     """Credentials are missing, wrong or expired. Send valid ones in `x-api-key` or
-    `Authorization`; a catalog that counts denied access as this code answers it with HTTP
-    status 403.
+    `Authorization`; a catalog that counts denied access as this code answers it
+    with HTTP status 403.
     """
     SERVICE_UNAVAILABLE = 17
-    """The server or the catalog behind it cannot be reached or did not answer in time. A read
-    may be repeated after a pause; after a change, look first whether it took effect.
+    """The server or the catalog behind it cannot be reached or did not answer in
+    time. A read may be repeated after a pause; after a change, look first
+    whether it took effect.
     """
     INTERNAL = 18
-    """Something failed in the server or its catalog that no other code fits. The message and
-    detail say what is known; report it with the instance value if it stays.
+    """Something failed in the server or its catalog that no other code fits. The
+    message and detail say what is known; report it with the instance value if
+    it stays.
     """
     INVALID_TABLE_STATE = 19
-    """The table, or the catalog entry under that name, is in a state that does not allow the
-    operation, for example an ambiguous name. The message says what is in the way.
+    """The table, or the catalog entry under that name, is in a state that does not
+    allow the operation, for example an ambiguous name. The message says what is
+    in the way.
     """
     TABLE_SCHEMA_VALIDATION_ERROR = 20
-    """The schema of the data or of the change does not fit the table, or cannot be stored by
-    Lance. Compare it with the schema that DescribeTable gives.
+    """The schema of the data or of the change does not fit the table, or cannot be
+    stored by Lance. Compare it with the schema that DescribeTable gives.
     """
     THROTTLING = 21
-    """Too many requests came in a short time and this one was not carried out. Wait as long as
-    `Retry-After` says, where it is sent, and try again more slowly.
+    """Too many requests came in a short time and this one was not carried out.
+    Wait as long as `Retry-After` says, where it is sent, and try again more
+    slowly.
     """
     TABLE_BRANCH_NOT_FOUND = 22
-    """The table has no branch of that name. See ListTableBranches for those it has."""
+    """The table has no branch of that name. See ListTableBranches for those it
+    has.
+    """
     TABLE_BRANCH_ALREADY_EXISTS = 23
-    """The table already has a branch of that name. Choose another name, or delete the old
-    branch first.
+    """The table already has a branch of that name. Choose another name, or delete
+    the old branch first.
     """
 
 
@@ -192,8 +206,9 @@ def _rebuild(
 
 
 class UnsupportedError(LanceNamespaceError):
-    """The server or its catalog cannot do this operation, or not with these settings, now or
-    later. Ask ListOperations what it can do; repeating the call does not help.
+    """The server or its catalog cannot do this operation, or not with these
+    settings, now or later. Ask ListOperations what it can do; repeating the
+    call does not help.
     """
 
     code = ErrorCode.UNSUPPORTED
@@ -201,8 +216,9 @@ class UnsupportedError(LanceNamespaceError):
 
 
 class NamespaceNotFoundError(LanceNamespaceError):
-    """The namespace, or the parent in which something should be made or listed, does not
-    exist. Check the identifier and the delimiter, or create the namespace first.
+    """The namespace, or the parent in which something should be made or listed,
+    does not exist. Check the identifier and the delimiter, or create the
+    namespace first.
     """
 
     code = ErrorCode.NAMESPACE_NOT_FOUND
@@ -240,9 +256,9 @@ class TableNotFoundError(LanceNamespaceError):
 
 
 class TableAlreadyExistsError(LanceNamespaceError):
-    """A table should be created, declared, registered or renamed to a name that is taken.
-
-    Choose another name, or a mode that allows it where the operation has one.
+    """A table should be created, declared, registered or renamed to a name that is
+    taken. Choose another name, or a mode that allows it where the operation has
+    one.
     """
 
     code = ErrorCode.TABLE_ALREADY_EXISTS
@@ -301,7 +317,6 @@ class TransactionNotFoundError(LanceNamespaceError):
 
 class TableVersionNotFoundError(LanceNamespaceError):
     """The table has no such version, because it was never made or was cleaned up.
-
     See ListTableVersions for those it has.
     """
 
@@ -320,9 +335,10 @@ class TableColumnNotFoundError(LanceNamespaceError):
 
 
 class InvalidInputError(LanceNamespaceError):
-    """The request cannot be understood or contradicts itself: a bad identifier, an unknown
-    mode, a page token of another listing, a body that cannot be read and the like. Correct
-    it as the message says; repeating it unchanged does not help.
+    """The request cannot be understood or contradicts itself: a bad identifier, an
+    unknown mode, a page token of another listing, a body that cannot be read
+    and the like. Correct it as the message says; repeating it unchanged does
+    not help.
     """
 
     code = ErrorCode.INVALID_INPUT
@@ -331,7 +347,6 @@ class InvalidInputError(LanceNamespaceError):
 
 class ConcurrentModificationError(LanceNamespaceError):
     """Someone else changed the same thing meanwhile, so this change was not made.
-
     Read the present state and try again.
     """
 
@@ -352,8 +367,8 @@ class PermissionDeniedError(LanceNamespaceError):
 class UnauthenticatedError(LanceNamespaceError):
     """Credentials are missing, wrong or expired.
 
-    Send valid ones in `x-api-key` or `Authorization`; a catalog that counts denied access
-    as this code answers it with HTTP status 403.
+    Send valid ones in `x-api-key` or `Authorization`; a catalog that counts
+    denied access as this code answers it with HTTP status 403.
     """
 
     code = ErrorCode.UNAUTHENTICATED
@@ -361,15 +376,17 @@ class UnauthenticatedError(LanceNamespaceError):
 
 
 class ServiceUnavailableError(LanceNamespaceError):
-    """The server or the catalog behind it cannot be reached or did not answer in time.
-
-    A read may be repeated after a pause; after a change, look first whether it took effect.
+    """The server or the catalog behind it cannot be reached or did not answer in
+    time. A read may be repeated after a pause; after a change, look first
+    whether it took effect.
     """
 
     code = ErrorCode.SERVICE_UNAVAILABLE
     http_status = 503
 
-    def __init__(self, message: str, *, retry_after: float | None = None, **more: Any) -> None:
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, **more: Any
+    ) -> None:
         """As every error, and `retry_after`: seconds to wait before the next try, where known."""
         super().__init__(message, **more)
         self.retry_after = retry_after
@@ -378,7 +395,8 @@ class ServiceUnavailableError(LanceNamespaceError):
 class InternalError(LanceNamespaceError):
     """Something failed in the server or its catalog that no other code fits.
 
-    The message and detail say what is known; report it with the instance value if it stays.
+    The message and detail say what is known; report it with the instance value
+    if it stays.
     """
 
     code = ErrorCode.INTERNAL
@@ -386,8 +404,9 @@ class InternalError(LanceNamespaceError):
 
 
 class InvalidTableStateError(LanceNamespaceError):
-    """The table, or the catalog entry under that name, is in a state that does not allow the
-    operation, for example an ambiguous name. The message says what is in the way.
+    """The table, or the catalog entry under that name, is in a state that does not
+    allow the operation, for example an ambiguous name. The message says what is
+    in the way.
     """
 
     code = ErrorCode.INVALID_TABLE_STATE
@@ -395,8 +414,8 @@ class InvalidTableStateError(LanceNamespaceError):
 
 
 class TableSchemaValidationError(LanceNamespaceError):
-    """The schema of the data or of the change does not fit the table, or cannot be stored by
-    Lance. Compare it with the schema that DescribeTable gives.
+    """The schema of the data or of the change does not fit the table, or cannot be
+    stored by Lance. Compare it with the schema that DescribeTable gives.
     """
 
     code = ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR
@@ -406,13 +425,16 @@ class TableSchemaValidationError(LanceNamespaceError):
 class ThrottlingError(LanceNamespaceError):
     """Too many requests came in a short time and this one was not carried out.
 
-    Wait as long as `Retry-After` says, where it is sent, and try again more slowly.
+    Wait as long as `Retry-After` says, where it is sent, and try again more
+    slowly.
     """
 
     code = ErrorCode.THROTTLING
     http_status = 429
 
-    def __init__(self, message: str, *, retry_after: float | None = None, **more: Any) -> None:
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, **more: Any
+    ) -> None:
         """As every error, and `retry_after`: seconds to wait before the next try, where known."""
         super().__init__(message, **more)
         self.retry_after = retry_after
@@ -439,8 +461,9 @@ class TableBranchAlreadyExistsError(LanceNamespaceError):
 
 
 class ForbiddenError(PermissionDeniedError):
-    """The catalog refused the caller, and its own protocol numbers that refusal 16; ask for
-    the missing right. Told apart from Unauthenticated by its HTTP status.
+    """The catalog refused the caller, and its own protocol numbers that refusal
+    16; ask for the missing right. Told apart from Unauthenticated by its HTTP
+    status.
     """
 
     code = ErrorCode.UNAUTHENTICATED

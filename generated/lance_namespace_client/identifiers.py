@@ -12,7 +12,9 @@ __all__ = ["DEFAULT_DELIMITER", "join_identifier"]
 DEFAULT_DELIMITER = "$"
 
 
-def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMITER) -> str:
+def join_identifier(
+    names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMITER
+) -> str:
     """Write an identifier as a string; the root is the delimiter alone.
 
     Raises:
@@ -20,7 +22,9 @@ def join_identifier(names: Sequence[str] | None, delimiter: str = DEFAULT_DELIMI
             with the delimiter beside it.
     """
     if isinstance(names, str):
-        raise InvalidInputError(f"an identifier is a list of levels, not the string {names!r}")
+        raise InvalidInputError(
+            f"an identifier is a list of levels, not the string {names!r}"
+        )
     if not names:
         return delimiter
     for name in names:

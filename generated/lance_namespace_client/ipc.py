@@ -1,4 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+
 """Arrow IPC from elsewhere, checked before anything reads it.
 
 What pyarrow reads it takes at its word: an offset beyond its buffer reads foreign memory or ends
@@ -34,7 +37,9 @@ DICTIONARY_BATCH, RECORD_BATCH = 2, 3
 EARLY_COMPRESSION = b"ARROW:experimental_compression"
 
 
-def open_checked(source: Any, max_batch_bytes: int | None = None) -> pa.RecordBatchReader:
+def open_checked(
+    source: Any, max_batch_bytes: int | None = None
+) -> pa.RecordBatchReader:
     """Open an Arrow IPC stream whose batches are checked as they are read.
 
     Args:
@@ -128,7 +133,9 @@ class _Sizes:
                 "send them without compression"
             )
         if rows > max(EMPTY_ROWS, 8 * decoded):
-            raise _invalid(f"a batch claims {rows} rows in {decoded} bytes; send smaller batches")
+            raise _invalid(
+                f"a batch claims {rows} rows in {decoded} bytes; send smaller batches"
+            )
 
     def check_expanded(self, batch: pa.RecordBatch) -> None:
         """Refuse a batch whose values, written out one by one, are too much.
@@ -167,7 +174,11 @@ def _expanded(array: Any) -> int:
         return sum(_expanded(array.field(i)) for i in range(kind.num_fields))
     if pa.types.is_map(kind):
         return _expanded(array.keys) + _expanded(array.items)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+    if (
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+    ):
         return _expanded(array.values)
     return 0
 
@@ -189,7 +200,9 @@ class _Messages:
 
     def __init__(self, source: Any, sizes: _Sizes) -> None:
         # An Arrow file gives out its own memory where it can.
-        self._read = source.read_buffer if hasattr(source, "read_buffer") else source.read
+        self._read = (
+            source.read_buffer if hasattr(source, "read_buffer") else source.read
+        )
         self._sizes = sizes
         self._piece: Any = b""
         self._metadata: bytes | None = None
@@ -251,7 +264,9 @@ class _Messages:
         if length == 0:  # the end of the stream
             return prefix
         if not 0 < length <= MAX_METADATA_BYTES:
-            raise _invalid(f"a message has {length} bytes of metadata; is it an Arrow IPC stream?")
+            raise _invalid(
+                f"a message has {length} bytes of metadata; is it an Arrow IPC stream?"
+            )
         self._metadata = bytes(self._take(length))
         if len(self._metadata) < length:
             raise _invalid("the stream ends within a message")
@@ -325,15 +340,23 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int] | None:
     if batch is None or kind not in (DICTIONARY_BATCH, RECORD_BATCH):
         return None
     if EARLY_COMPRESSION in metadata:
-        raise _invalid("the compression of Arrow 0.17 is not read; write it with a newer version")
+        raise _invalid(
+            "the compression of Arrow 0.17 is not read; write it with a newer version"
+        )
     length_at = _field(metadata, batch, 0)
-    rows = 0 if length_at is None else int(struct.unpack_from("<q", metadata, length_at)[0])
+    rows = (
+        0
+        if length_at is None
+        else int(struct.unpack_from("<q", metadata, length_at)[0])
+    )
     rows = max([rows, *(length for length, _ in _structs(metadata, batch, 1))])
     compressed = _field(metadata, batch, 3) is not None
     decoded = 0
     for offset, length in _structs(metadata, batch, 2):
         if offset < 0 or length < 0 or offset + length > len(body):
-            raise _invalid("a buffer lies outside its message; was the stream cut short?")
+            raise _invalid(
+                "a buffer lies outside its message; was the stream cut short?"
+            )
         size = length
         if compressed and length:
             (size,) = struct.unpack_from("<q", body[offset : offset + length])

@@ -143,7 +143,10 @@ def mapping(item: Decoder[T]) -> Decoder[dict[str, T]]:
     def decode(value: Any, where: str) -> dict[str, T]:
         if not isinstance(value, Mapping):
             raise _invalid(where, "an object", value)
-        return {string(key, where): item(entry, f"{where}.{key}") for key, entry in value.items()}
+        return {
+            string(key, where): item(entry, f"{where}.{key}")
+            for key, entry in value.items()
+        }
 
     return decode
 
@@ -246,7 +249,9 @@ class Model:
         try:
             return cls._decoded(data, cls.__name__)
         except RecursionError:
-            raise _refused(f"{cls.__name__} is nested too deeply; take levels out") from None
+            raise _refused(
+                f"{cls.__name__} is nested too deeply; take levels out"
+            ) from None
 
     @classmethod
     def _decoded(cls, data: Mapping[str, Any], where: str) -> Self:
@@ -285,7 +290,9 @@ class Model:
             if request.get("id") == "":
                 request = {key: value for key, value in request.items() if key != "id"}
             cls._refuse_unknown(request)
-            left_out = {wire.key: wire.default for wire in cls._wire if wire.may_be_left_out}
+            left_out = {
+                wire.key: wire.default for wire in cls._wire if wire.may_be_left_out
+            }
             return cls.from_dict({**left_out, **request})
         if isinstance(request, Model):
             raise _invalid("the request", f"a {cls.__name__}", request)

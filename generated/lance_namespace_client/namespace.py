@@ -1,4 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+
 """The interface that every namespace offers, one method an operation."""
 
 from __future__ import annotations
@@ -36,28 +39,31 @@ class LanceNamespace:
     ) -> models.CreateNamespaceResponse:
         """Create a namespace.
 
-        Makes a namespace under an existing parent, with the given properties. The mode is
-        `Create` (default), `ExistOk` or `Overwrite`, in any letter case: on a namespace
-        that is already there, `Create` answers NamespaceAlreadyExists, `ExistOk` keeps it
-        and returns the properties it has, and `Overwrite` replaces it with a new empty one.
-        `Overwrite` of a namespace that still holds anything answers NamespaceNotEmpty and
-        changes nothing. A missing parent answers NamespaceNotFound, an unknown mode or an
-        identifier deeper than the catalog goes InvalidInput, and a change made by someone
-        else meanwhile ConcurrentModification. No table data is read or written.
+        Makes a namespace under an existing parent, with the given properties.
+        The mode is `Create` (default), `ExistOk` or `Overwrite`, in any letter
+        case: on a namespace that is already there, `Create` answers
+        NamespaceAlreadyExists, `ExistOk` keeps it and returns the properties it
+        has, and `Overwrite` replaces it with a new empty one. `Overwrite` of a
+        namespace that still holds anything answers NamespaceNotEmpty and
+        changes nothing. A missing parent answers NamespaceNotFound, an unknown
+        mode or an identifier deeper than the catalog goes InvalidInput, and a
+        change made by someone else meanwhile ConcurrentModification. No table
+        data is read or written.
 
         Args:
             request: a `CreateNamespaceRequest`, or what stands for one.
 
         Returns:
-            The properties of the namespace as it now is, and a transaction id where the
-            catalog has one.
+            The properties of the namespace as it now is, and a transaction id
+            where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             NamespaceAlreadyExistsError: code 2.
             NamespaceNotEmptyError: code 3.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: CreateNamespace, ``POST /v1/namespace/{id}/create``.
         """
@@ -68,23 +74,24 @@ class LanceNamespace:
     ) -> models.ListNamespacesResponse:
         """List the direct children of a namespace.
 
-        Lists the namespaces directly below the given one; the root is written as the
-        delimiter alone. The answer comes in pages: `limit` caps a page and `page_token`
-        asks for the next one, and walking the pages yields each name once and in order.
-        Only the children's own names are given, not their full identifiers. A missing
-        parent answers NamespaceNotFound, and a page token of another listing InvalidInput.
-        Data is not touched.
+        Lists the namespaces directly below the given one; the root is written
+        as the delimiter alone. The answer comes in pages: `limit` caps a page
+        and `page_token` asks for the next one, and walking the pages yields
+        each name once and in order. Only the children's own names are given,
+        not their full identifiers. A missing parent answers NamespaceNotFound,
+        and a page token of another listing InvalidInput. Data is not touched.
 
         Args:
             request: a `ListNamespacesRequest`, or what stands for one.
 
         Returns:
-            The names of the child namespaces on this page, and a page token while more
-            pages follow.
+            The names of the child namespaces on this page, and a page token
+            while more pages follow.
 
         Raises:
             NamespaceNotFoundError: code 1.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ListNamespaces, ``GET /v1/namespace/{id}/list``.
         """
@@ -95,8 +102,9 @@ class LanceNamespace:
     ) -> models.DescribeNamespaceResponse:
         """Read the properties of a namespace.
 
-        Looks up one namespace in the catalog and returns its properties. A namespace that
-        is not there answers NamespaceNotFound. Tables and data below it are not looked at.
+        Looks up one namespace in the catalog and returns its properties. A
+        namespace that is not there answers NamespaceNotFound. Tables and data
+        below it are not looked at.
 
         Args:
             request: a `DescribeNamespaceRequest`, or what stands for one.
@@ -106,7 +114,8 @@ class LanceNamespace:
 
         Raises:
             NamespaceNotFoundError: code 1.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DescribeNamespace, ``POST /v1/namespace/{id}/describe``.
         """
@@ -117,27 +126,29 @@ class LanceNamespace:
     ) -> models.DropNamespaceResponse:
         """Drop a namespace.
 
-        Removes a namespace from the catalog. The mode is `Fail` (default: a missing
-        namespace answers NamespaceNotFound) or `Skip` (a missing one is a success). The
-        behavior is `Restrict` (default: a namespace that holds any object, whether a Lance
-        table or not, answers NamespaceNotEmpty and stays) or `Cascade`, which removes every
-        child from the catalog as well. Data on storage is never deleted, not even with
-        `Cascade`. An unknown mode or behavior answers InvalidInput, a change made by
-        someone else meanwhile ConcurrentModification, and a behavior the catalog cannot
+        Removes a namespace from the catalog. The mode is `Fail` (default: a
+        missing namespace answers NamespaceNotFound) or `Skip` (a missing one is
+        a success). The behavior is `Restrict` (default: a namespace that holds
+        any object, whether a Lance table or not, answers NamespaceNotEmpty and
+        stays) or `Cascade`, which removes every child from the catalog as well.
+        Data on storage is never deleted, not even with `Cascade`. An unknown
+        mode or behavior answers InvalidInput, a change made by someone else
+        meanwhile ConcurrentModification, and a behavior the catalog cannot
         offer Unsupported.
 
         Args:
             request: a `DropNamespaceRequest`, or what stands for one.
 
         Returns:
-            The properties the dropped namespace had, and a list of transaction ids where
-            the catalog has them.
+            The properties the dropped namespace had, and a list of transaction
+            ids where the catalog has them.
 
         Raises:
             NamespaceNotFoundError: code 1.
             NamespaceNotEmptyError: code 3.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DropNamespace, ``POST /v1/namespace/{id}/drop``.
         """
@@ -148,19 +159,21 @@ class LanceNamespace:
     ) -> models.NamespaceExistsResponse:
         """Check whether a namespace exists.
 
-        Tells by its status alone whether the namespace is in the catalog: success when it
-        is, NamespaceNotFound when it is not. Nothing below the namespace is looked at and
-        data is not touched.
+        Tells by its status alone whether the namespace is in the catalog:
+        success when it is, NamespaceNotFound when it is not. Nothing below the
+        namespace is looked at and data is not touched.
 
         Args:
             request: a `NamespaceExistsRequest`, or what stands for one.
 
         Returns:
-            Nothing: the answer has no body, its status 200 says that the namespace exists.
+            Nothing: the answer has no body, its status 200 says that the
+                namespace exists.
 
         Raises:
             NamespaceNotFoundError: code 1.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: NamespaceExists, ``POST /v1/namespace/{id}/exists``.
         """
@@ -171,24 +184,27 @@ class LanceNamespace:
     ) -> models.ListTablesResponse:
         """List the tables of a namespace.
 
-        Lists the Lance tables directly in the given namespace, page by page, by their own
-        names. With `include_declared=false`, tables that the catalog knows but whose
-        storage holds no dataset are left out, which makes the server look at each table's
-        storage; the default true lists them all. A namespace that exists at a level that
-        cannot hold tables gives an empty list, and a missing one answers NamespaceNotFound.
-        A table that vanishes while the page is made is left out, while any other failure to
-        look at a table fails the whole listing. A page token of another listing answers
+        Lists the Lance tables directly in the given namespace, page by page, by
+        their own names. With `include_declared=false`, tables that the catalog
+        knows but whose storage holds no dataset are left out, which makes the
+        server look at each table's storage; the default true lists them all. A
+        namespace that exists at a level that cannot hold tables gives an empty
+        list, and a missing one answers NamespaceNotFound. A table that vanishes
+        while the page is made is left out, while any other failure to look at a
+        table fails the whole listing. A page token of another listing answers
         InvalidInput.
 
         Args:
             request: a `ListTablesRequest`, or what stands for one.
 
         Returns:
-            The names of the tables on this page, and a page token while more pages follow.
+            The names of the tables on this page, and a page token while more
+            pages follow.
 
         Raises:
             NamespaceNotFoundError: code 1.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ListTables, ``GET /v1/namespace/{id}/table/list``.
         """
@@ -199,22 +215,24 @@ class LanceNamespace:
     ) -> models.ListTablesResponse:
         """List the tables of every namespace.
 
-        Lists all Lance tables that the server can see, in whatever namespace, page by page.
-        Each entry is a full string identifier, its levels joined by the delimiter. With
-        `include_declared=false`, tables whose storage holds no dataset are left out, at the
-        cost of a look at each table's storage. A page token of another listing answers
-        InvalidInput, and a catalog that cannot list its root answers Unsupported. Rows are
-        not read.
+        Lists all Lance tables that the server can see, in whatever namespace,
+        page by page. Each entry is a full string identifier, its levels joined
+        by the delimiter. With `include_declared=false`, tables whose storage
+        holds no dataset are left out, at the cost of a look at each table's
+        storage. A page token of another listing answers InvalidInput, and a
+        catalog that cannot list its root answers Unsupported. Rows are not
+        read.
 
         Args:
             request: a `ListTablesRequest`, or what stands for one.
 
         Returns:
-            The full string identifiers of the tables on this page, and a page token while
-            more pages follow.
+            The full string identifiers of the tables on this page, and a page
+            token while more pages follow.
 
         Raises:
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ListAllTables, ``GET /v1/table``.
         """
@@ -225,25 +243,28 @@ class LanceNamespace:
     ) -> models.RegisterTableResponse:
         """Register an existing dataset as a table.
 
-        Adds an entry to the catalog for a dataset that already lies at the given location.
-        The mode is `Create` (default: a table of that name answers TableAlreadyExists) or
-        `Overwrite`, which replaces the catalog entry that is there. A missing parent
-        namespace answers NamespaceNotFound, an unknown mode or a bad location InvalidInput,
-        and a change made by someone else meanwhile ConcurrentModification. Only the catalog
-        changes: data is neither copied nor deleted, also not that of a replaced entry.
+        Adds an entry to the catalog for a dataset that already lies at the
+        given location. The mode is `Create` (default: a table of that name
+        answers TableAlreadyExists) or `Overwrite`, which replaces the catalog
+        entry that is there. A missing parent namespace answers
+        NamespaceNotFound, an unknown mode or a bad location InvalidInput, and a
+        change made by someone else meanwhile ConcurrentModification. Only the
+        catalog changes: data is neither copied nor deleted, also not that of a
+        replaced entry.
 
         Args:
             request: a `RegisterTableRequest`, or what stands for one.
 
         Returns:
-            The location and properties the table is registered with, and a transaction id
-            where the catalog has one.
+            The location and properties the table is registered with, and a
+            transaction id where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableAlreadyExistsError: code 5.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: RegisterTable, ``POST /v1/table/{id}/register``.
         """
@@ -254,29 +275,31 @@ class LanceNamespace:
     ) -> models.DescribeTableResponse:
         """Read a table's location and metadata.
 
-        Looks up one table and returns its location, its storage options and its properties.
-        At most one of version, tag and branch may be given, more than one answers
-        InvalidInput; a version, tag or branch that is not there answers
-        TableVersionNotFound. With `load_detailed_metadata=true` the dataset is opened and
-        its version, schema, stats and metadata are filled in; with `check_declared=true`
-        the storage is looked at and `is_only_declared` is filled in; `with_table_uri=true`
-        adds the full URI of the table. Storage options may hold temporary credentials and
-        then carry `expires_at_millis`, a time in milliseconds since 1970-01-01 UTC. A table
-        that is not there, or whose parent namespace is missing, answers TableNotFound; rows
-        are never read.
+        Looks up one table and returns its location, its storage options and its
+        properties. At most one of version, tag and branch may be given, more
+        than one answers InvalidInput; a version, tag or branch that is not
+        there answers TableVersionNotFound. With `load_detailed_metadata=true`
+        the dataset is opened and its version, schema, stats and metadata are
+        filled in; with `check_declared=true` the storage is looked at and
+        `is_only_declared` is filled in; `with_table_uri=true` adds the full URI
+        of the table. Storage options may hold temporary credentials and then
+        carry `expires_at_millis`, a time in milliseconds since 1970-01-01 UTC.
+        A table that is not there, or whose parent namespace is missing, answers
+        TableNotFound; rows are never read.
 
         Args:
             request: a `DescribeTableRequest`, or what stands for one.
 
         Returns:
-            The table's location, storage options and properties, and the details that the
-            flags asked for.
+            The table's location, storage options and properties, and the
+            details that the flags asked for.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableVersionNotFoundError: code 11.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DescribeTable, ``POST /v1/table/{id}/describe``.
         """
@@ -287,20 +310,23 @@ class LanceNamespace:
     ) -> models.TableExistsResponse:
         """Check whether a table exists.
 
-        Tells by its status alone whether the catalog has the table: success when it has,
-        TableNotFound when the table, its parent namespace or the version that the request
-        names is missing. A declared table without a dataset exists too. Rows are not read.
+        Tells by its status alone whether the catalog has the table: success
+        when it has, TableNotFound when the table, its parent namespace or the
+        version that the request names is missing. A declared table without a
+        dataset exists too. Rows are not read.
 
         Args:
             request: a `TableExistsRequest`, or what stands for one.
 
         Returns:
-            Nothing: the answer has no body, its status 200 says that the table exists.
+            Nothing: the answer has no body, its status 200 says that the table
+                exists.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: TableExists, ``POST /v1/table/{id}/exists``.
         """
@@ -311,24 +337,25 @@ class LanceNamespace:
     ) -> models.DropTableResponse:
         """Drop a table and delete its data.
 
-        Removes the table from the catalog and deletes its data on storage, all versions,
-        indexes, tags and branches included; this cannot be undone. To remove only the
-        catalog entry, use DeregisterTable. A table that is not there, or whose parent
-        namespace is missing, answers TableNotFound, so a repeat of a call that went through
-        answers that too. An object of that name that is not a Lance table is refused and
-        stays.
+        Removes the table from the catalog and deletes its data on storage, all
+        versions, indexes, tags and branches included; this cannot be undone. To
+        remove only the catalog entry, use DeregisterTable. A table that is not
+        there, or whose parent namespace is missing, answers TableNotFound, so a
+        repeat of a call that went through answers that too. An object of that
+        name that is not a Lance table is refused and stays.
 
         Args:
             request: a `DropTableRequest`, or what stands for one.
 
         Returns:
-            The identifier, former location and properties of the dropped table, and a
-            transaction id where the catalog has one.
+            The identifier, former location and properties of the dropped table,
+            and a transaction id where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DropTable, ``POST /v1/table/{id}/drop``.
         """
@@ -339,23 +366,24 @@ class LanceNamespace:
     ) -> models.DeregisterTableResponse:
         """Remove a table from the catalog and keep its data.
 
-        Takes the table's entry out of the catalog; its data stays on storage as it is and
-        can be registered again from the location in the answer. A table that is not there,
-        or whose parent namespace is missing, answers TableNotFound, so a repeat of a call
-        that went through answers that too. An entry that is not a Lance table is refused
-        and stays.
+        Takes the table's entry out of the catalog; its data stays on storage as
+        it is and can be registered again from the location in the answer. A
+        table that is not there, or whose parent namespace is missing, answers
+        TableNotFound, so a repeat of a call that went through answers that too.
+        An entry that is not a Lance table is refused and stays.
 
         Args:
             request: a `DeregisterTableRequest`, or what stands for one.
 
         Returns:
-            The identifier, location and properties the table had, and a transaction id
-            where the catalog has one.
+            The identifier, location and properties the table had, and a
+            transaction id where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DeregisterTable, ``POST /v1/table/{id}/deregister``.
         """
@@ -366,12 +394,14 @@ class LanceNamespace:
     ) -> models.RestoreTableResponse:
         """Restore a table to an earlier version.
 
-        Makes the contents of an earlier version current again, by committing a new version
-        that holds them; the versions in between stay. The version is a whole number from 1
-        up as Lance counts them, and `branch`, if given, names the branch that is restored.
-        A version that is not there, or was cleaned up, answers TableVersionNotFound, a
-        missing table TableNotFound, and a commit by someone else meanwhile
-        ConcurrentModification. Only a manifest is written, data files are reused.
+        Makes the contents of an earlier version current again, by committing a
+        new version that holds them; the versions in between stay. The version
+        is a whole number from 1 up as Lance counts them, and `branch`, if
+        given, names the branch that is restored. A version that is not there,
+        or was cleaned up, answers TableVersionNotFound, a missing table
+        TableNotFound, and a commit by someone else meanwhile
+        ConcurrentModification. Only a manifest is written, data files are
+        reused.
 
         Args:
             request: a `RestoreTableRequest`, or what stands for one.
@@ -384,7 +414,8 @@ class LanceNamespace:
             TableNotFoundError: code 4.
             TableVersionNotFoundError: code 11.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: RestoreTable, ``POST /v1/table/{id}/restore``.
         """
@@ -395,12 +426,13 @@ class LanceNamespace:
     ) -> models.RenameTableResponse:
         """Rename a table or move it to another namespace.
 
-        Gives the table the name `new_table_name`, in the namespace `new_namespace_id` if
-        that is given and in its own otherwise. A name that is taken answers
-        TableAlreadyExists and changes nothing, a missing table TableNotFound, a missing
-        target namespace NamespaceNotFound, and a change made by someone else meanwhile
-        ConcurrentModification. A catalog that cannot rename answers Unsupported. The rows,
-        versions and schema of the table stay as they are.
+        Gives the table the name `new_table_name`, in the namespace
+        `new_namespace_id` if that is given and in its own otherwise. A name
+        that is taken answers TableAlreadyExists and changes nothing, a missing
+        table TableNotFound, a missing target namespace NamespaceNotFound, and a
+        change made by someone else meanwhile ConcurrentModification. A catalog
+        that cannot rename answers Unsupported. The rows, versions and schema of
+        the table stay as they are.
 
         Args:
             request: a `RenameTableRequest`, or what stands for one.
@@ -413,7 +445,8 @@ class LanceNamespace:
             TableNotFoundError: code 4.
             TableAlreadyExistsError: code 5.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: RenameTable, ``POST /v1/table/{id}/rename``.
         """
@@ -424,16 +457,18 @@ class LanceNamespace:
     ) -> models.UpdateTableSchemaMetadataResponse:
         """Write key-value pairs into the schema metadata.
 
-        Adds the given pairs to the metadata of the table's schema, in place of those of the
-        same keys, and commits that as a new version; other pairs stay. The body is a bare
-        map of text to text. The parameter `branch` chooses a branch other than the main
-        one. A missing table answers TableNotFound, a body that is not such a map
-        InvalidInput, and a commit by someone else meanwhile ConcurrentModification. Only a
-        manifest is written, rows stay as they are; the table's properties in the catalog
+        Adds the given pairs to the metadata of the table's schema, in place of
+        those of the same keys, and commits that as a new version; other pairs
+        stay. The body is a bare map of text to text. The parameter `branch`
+        chooses a branch other than the main one. A missing table answers
+        TableNotFound, a body that is not such a map InvalidInput, and a commit
+        by someone else meanwhile ConcurrentModification. Only a manifest is
+        written, rows stay as they are; the table's properties in the catalog
         are another matter, see AlterTable.
 
         Args:
-            request: an `UpdateTableSchemaMetadataRequest`, or what stands for one.
+            request: an `UpdateTableSchemaMetadataRequest`, or what stands for
+                one.
 
         Returns:
             A bare map of text to text: the schema metadata after the change.
@@ -442,9 +477,11 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: UpdateTableSchemaMetadata, ``POST /v1/table/{id}/schema_metadata/update``.
+        Source: UpdateTableSchemaMetadata, ``POST
+        /v1/table/{id}/schema_metadata/update``.
         """
         raise self._unsupported("UpdateTableSchemaMetadata")
 
@@ -453,24 +490,26 @@ class LanceNamespace:
     ) -> models.ListTableVersionsResponse:
         """List the versions of a table.
 
-        Lists the versions that a table still has, page by page; a version is a whole number
-        from 1 up. They come newest first with `descending=true`, and otherwise in an order
-        of the server's choice, with this project the oldest first; `branch` chooses a
-        branch other than the main one. Versions that were cleaned up do not occur. A
-        missing table answers TableNotFound, and a page token of another listing
-        InvalidInput. Only manifests are looked at, no rows.
+        Lists the versions that a table still has, page by page; a version is a
+        whole number from 1 up. They come newest first with `descending=true`,
+        and otherwise in an order of the server's choice, with this project the
+        oldest first; `branch` chooses a branch other than the main one.
+        Versions that were cleaned up do not occur. A missing table answers
+        TableNotFound, and a page token of another listing InvalidInput. Only
+        manifests are looked at, no rows.
 
         Args:
             request: a `ListTableVersionsRequest`, or what stands for one.
 
         Returns:
-            The versions on this page, each with its manifest path and what else is known of
-            it, and a page token while more follow.
+            The versions on this page, each with its manifest path and what else
+            is known of it, and a page token while more follow.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ListTableVersions, ``POST /v1/table/{id}/version/list``.
         """
@@ -481,25 +520,28 @@ class LanceNamespace:
     ) -> models.CreateTableVersionResponse:
         """Commit a manifest as a new table version.
 
-        Makes a manifest that the caller has staged the next version of the table, for
-        tables whose latest version the catalog keeps. The request holds the version number,
-        the manifest's path and, if known, its size in bytes, its e-tag and its naming
-        scheme; `branch` chooses a branch other than the main one. A version number that
-        someone else took first answers ConcurrentModification, and a missing table
-        TableNotFound. A server whose tables are managed by storage alone
-        (`managed_versioning` is false) answers Unsupported. Data files are not touched.
+        Makes a manifest that the caller has staged the next version of the
+        table, for tables whose latest version the catalog keeps. The request
+        holds the version number, the manifest's path and, if known, its size in
+        bytes, its e-tag and its naming scheme; `branch` chooses a branch other
+        than the main one. A version number that someone else took first answers
+        ConcurrentModification, and a missing table TableNotFound. A server
+        whose tables are managed by storage alone (`managed_versioning` is
+        false) answers Unsupported. Data files are not touched.
 
         Args:
             request: a `CreateTableVersionRequest`, or what stands for one.
 
         Returns:
-            The version that was committed, and a transaction id where the catalog has one.
+            The version that was committed, and a transaction id where the
+            catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: CreateTableVersion, ``POST /v1/table/{id}/version/create``.
         """
@@ -510,24 +552,26 @@ class LanceNamespace:
     ) -> models.DescribeTableVersionResponse:
         """Read one version of a table.
 
-        Looks up one version of a table and returns where its manifest is and what is known
-        of it. The version is a whole number from 1 up; `branch` chooses a branch other than
-        the main one. A version that is not there, or was cleaned up, answers
-        TableVersionNotFound, a missing table TableNotFound. Only manifests are looked at,
-        no rows.
+        Looks up one version of a table and returns where its manifest is and
+        what is known of it. The version is a whole number from 1 up; `branch`
+        chooses a branch other than the main one. A version that is not there,
+        or was cleaned up, answers TableVersionNotFound, a missing table
+        TableNotFound. Only manifests are looked at, no rows.
 
         Args:
             request: a `DescribeTableVersionRequest`, or what stands for one.
 
         Returns:
-            The version: its number, manifest path and, where known, manifest size in bytes,
-            e-tag, time in milliseconds since 1970-01-01 UTC and metadata.
+            The version: its number, manifest path and, where known, manifest
+            size in bytes, e-tag, time in milliseconds since 1970-01-01 UTC and
+            metadata.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableVersionNotFoundError: code 11.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DescribeTableVersion, ``POST /v1/table/{id}/version/describe``.
         """
@@ -538,25 +582,30 @@ class LanceNamespace:
     ) -> models.BatchDeleteTableVersionsResponse:
         """Delete ranges of a table's versions.
 
-        Deletes every version of the table that lies in one of the given ranges; each range
-        holds its `start_version` and not its `end_version`. The field `branch` chooses a
-        branch other than the main one. A deleted version can no longer be read or restored.
-        A missing table answers TableNotFound, a range that is empty or holds the latest
-        version may answer InvalidInput, and a server that cannot delete single versions
+        Deletes every version of the table that lies in one of the given ranges;
+        each range holds its `start_version` and not its `end_version`. The
+        field `branch` chooses a branch other than the main one. A deleted
+        version can no longer be read or restored. A missing table answers
+        TableNotFound, a range that is empty or holds the latest version may
+        answer InvalidInput, and a server that cannot delete single versions
         Unsupported.
 
         Args:
-            request: a `BatchDeleteTableVersionsRequest`, or what stands for one.
+            request: a `BatchDeleteTableVersionsRequest`, or what stands for
+                one.
 
         Returns:
-            How many versions were deleted, and a transaction id where the catalog has one.
+            How many versions were deleted, and a transaction id where the
+            catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: BatchDeleteTableVersions, ``POST /v1/table/{id}/version/delete``.
+        Source: BatchDeleteTableVersions, ``POST
+        /v1/table/{id}/version/delete``.
         """
         raise self._unsupported("BatchDeleteTableVersions")
 
@@ -565,26 +614,30 @@ class LanceNamespace:
     ) -> models.BatchCreateTableVersionsResponse:
         """Commit new versions of several tables at once.
 
-        Does what CreateTableVersion does for several tables in one step: each entry names a
-        table, a version number and a staged manifest, and all entries are committed or
-        none. One version number that someone else took first answers ConcurrentModification
-        and nothing is committed; a missing table answers TableNotFound. A server whose
-        tables are managed by storage alone answers Unsupported. Data files are not touched.
+        Does what CreateTableVersion does for several tables in one step: each
+        entry names a table, a version number and a staged manifest, and all
+        entries are committed or none. One version number that someone else took
+        first answers ConcurrentModification and nothing is committed; a missing
+        table answers TableNotFound. A server whose tables are managed by
+        storage alone answers Unsupported. Data files are not touched.
 
         Args:
-            request: a `BatchCreateTableVersionsRequest`, or what stands for one.
+            request: a `BatchCreateTableVersionsRequest`, or what stands for
+                one.
 
         Returns:
-            The versions that were committed, and a transaction id where the catalog has
-            one.
+            The versions that were committed, and a transaction id where the
+            catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: BatchCreateTableVersions, ``POST /v1/table/version/batch-create``.
+        Source: BatchCreateTableVersions, ``POST
+        /v1/table/version/batch-create``.
         """
         raise self._unsupported("BatchCreateTableVersions")
 
@@ -593,25 +646,27 @@ class LanceNamespace:
     ) -> models.BatchCommitTablesResponse:
         """Commit several table operations at once.
 
-        Carries out a list of operations on one or more tables in one step; each entry holds
-        exactly one of a declare, a new version, a deletion of versions or a deregistration.
-        All of them take effect or none. A missing namespace answers NamespaceNotFound, a
-        missing table TableNotFound, a change made by someone else meanwhile
-        ConcurrentModification, and an entry that holds none or several operations
-        InvalidInput. A server whose tables are managed by storage alone answers
-        Unsupported.
+        Carries out a list of operations on one or more tables in one step; each
+        entry holds exactly one of a declare, a new version, a deletion of
+        versions or a deregistration. All of them take effect or none. A missing
+        namespace answers NamespaceNotFound, a missing table TableNotFound, a
+        change made by someone else meanwhile ConcurrentModification, and an
+        entry that holds none or several operations InvalidInput. A server whose
+        tables are managed by storage alone answers Unsupported.
 
         Args:
             request: a `BatchCommitTablesRequest`, or what stands for one.
 
         Returns:
-            One result for each operation, and a transaction id where the catalog has one.
+            One result for each operation, and a transaction id where the
+            catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: BatchCommitTables, ``POST /v1/table/batch-commit``.
         """
@@ -622,19 +677,21 @@ class LanceNamespace:
     ) -> models.AlterTableAlterColumnsResponse:
         """Rename, retype or change the nullability of columns.
 
-        Changes existing columns and commits that as a new version; each alteration names a
-        column by its path and gives a new name, a new data type, a new nullability or a new
-        virtual column definition. A rename or a change of nullability writes only a
-        manifest, a new data type rewrites that column's data. A path that is not in the
-        schema answers TableColumnNotFound, a change that the column's data or the schema
-        does not allow TableSchemaValidationError, and a commit by someone else meanwhile
-        ConcurrentModification. A missing table answers TableNotFound.
+        Changes existing columns and commits that as a new version; each
+        alteration names a column by its path and gives a new name, a new data
+        type, a new nullability or a new virtual column definition. A rename or
+        a change of nullability writes only a manifest, a new data type rewrites
+        that column's data. A path that is not in the schema answers
+        TableColumnNotFound, a change that the column's data or the schema does
+        not allow TableSchemaValidationError, and a commit by someone else
+        meanwhile ConcurrentModification. A missing table answers TableNotFound.
 
         Args:
             request: an `AlterTableAlterColumnsRequest`, or what stands for one.
 
         Returns:
-            The version of the table that holds the change, a whole number from 1 up.
+            The version of the table that holds the change, a whole number from
+            1 up.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -642,7 +699,8 @@ class LanceNamespace:
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
             TableSchemaValidationError: code 20.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: AlterTableAlterColumns, ``POST /v1/table/{id}/alter_columns``.
         """
@@ -653,28 +711,32 @@ class LanceNamespace:
     ) -> models.UpdateFieldMetadataResponse:
         """Change the metadata of single columns.
 
-        Changes the metadata that the schema keeps for single columns and commits that as a
-        new version. Each update names a column by its path and gives pairs to set; a null
-        value removes that key, and `replace=true` throws away the pairs that were there
-        before. A path that is not in the schema answers TableColumnNotFound, a missing
-        table TableNotFound, and a commit by someone else meanwhile ConcurrentModification.
-        Only a manifest is written, rows stay as they are.
+        Changes the metadata that the schema keeps for single columns and
+        commits that as a new version. Each update names a column by its path
+        and gives pairs to set; a null value removes that key, and
+        `replace=true` throws away the pairs that were there before. A path that
+        is not in the schema answers TableColumnNotFound, a missing table
+        TableNotFound, and a commit by someone else meanwhile
+        ConcurrentModification. Only a manifest is written, rows stay as they
+        are.
 
         Args:
             request: an `UpdateFieldMetadataRequest`, or what stands for one.
 
         Returns:
-            The version of the table that holds the change, and the metadata of the changed
-            columns by path.
+            The version of the table that holds the change, and the metadata of
+            the changed columns by path.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: UpdateFieldMetadata, ``POST /v1/table/{id}/update_field_metadata``.
+        Source: UpdateFieldMetadata, ``POST
+        /v1/table/{id}/update_field_metadata``.
         """
         raise self._unsupported("UpdateFieldMetadata")
 
@@ -683,26 +745,27 @@ class LanceNamespace:
     ) -> models.AlterTableDropColumnsResponse:
         """Drop columns from a table.
 
-        Takes the named columns out of the table's schema and commits that as a new version.
-        A column that is not there answers TableColumnNotFound and nothing is dropped; a
-        missing table answers TableNotFound, and a commit by someone else meanwhile
-        ConcurrentModification. Only a manifest is written: earlier versions keep the
-        columns, and the bytes stay on storage until those versions are cleaned up and the
-        files rewritten.
+        Takes the named columns out of the table's schema and commits that as a
+        new version. A column that is not there answers TableColumnNotFound and
+        nothing is dropped; a missing table answers TableNotFound, and a commit
+        by someone else meanwhile ConcurrentModification. Only a manifest is
+        written: earlier versions keep the columns, and the bytes stay on
+        storage until those versions are cleaned up and the files rewritten.
 
         Args:
             request: an `AlterTableDropColumnsRequest`, or what stands for one.
 
         Returns:
-            The version of the table without the columns, and a transaction id where the
-            catalog has one.
+            The version of the table without the columns, and a transaction id
+            where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: AlterTableDropColumns, ``POST /v1/table/{id}/drop_columns``.
         """
@@ -713,22 +776,24 @@ class LanceNamespace:
     ) -> models.GetTableStatsResponse:
         """Read the size and fragment statistics of a table.
 
-        Returns how big the table is and how its rows are spread over fragments, for the
-        current version of the main branch or of the branch named in the request. Sizes are
-        in bytes, lengths of fragments in rows. A missing table answers TableNotFound. The
-        dataset is opened for its metadata, rows are not read.
+        Returns how big the table is and how its rows are spread over fragments,
+        for the current version of the main branch or of the branch named in the
+        request. Sizes are in bytes, lengths of fragments in rows. A missing
+        table answers TableNotFound. The dataset is opened for its metadata,
+        rows are not read.
 
         Args:
             request: a `GetTableStatsRequest`, or what stands for one.
 
         Returns:
-            The total bytes, the numbers of rows and indexes, and the number of fragments
-            with a summary of their lengths.
+            The total bytes, the numbers of rows and indexes, and the number of
+            fragments with a summary of their lengths.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: GetTableStats, ``POST /v1/table/{id}/stats``.
         """
@@ -739,24 +804,26 @@ class LanceNamespace:
     ) -> models.InsertIntoTableResponse:
         """Insert rows into a table.
 
-        Writes the rows of the Arrow IPC stream in the body into the table and commits them
-        as a new version. The mode is `append` (default) or `overwrite`, in any letter case:
-        `overwrite` makes the new rows the whole content, while earlier versions stay
-        readable. A table that is declared and has no data yet is made with the rows. The
-        parameter `branch` chooses a branch other than the main one. A stream whose schema
-        does not fit the table answers TableSchemaValidationError, a body that is no such
-        stream or an unknown mode InvalidInput, a table that cannot take rows as it is
-        InvalidTableState, a missing one TableNotFound, and a commit by someone else that
-        cannot be reconciled ConcurrentModification. Repeating an append after an unknown
-        outcome may insert the rows twice.
+        Writes the rows of the Arrow IPC stream in the body into the table and
+        commits them as a new version. The mode is `append` (default) or
+        `overwrite`, in any letter case: `overwrite` makes the new rows the
+        whole content, while earlier versions stay readable. A table that is
+        declared and has no data yet is made with the rows. The parameter
+        `branch` chooses a branch other than the main one. A stream whose schema
+        does not fit the table answers TableSchemaValidationError, a body that
+        is no such stream or an unknown mode InvalidInput, a table that cannot
+        take rows as it is InvalidTableState, a missing one TableNotFound, and a
+        commit by someone else that cannot be reconciled ConcurrentModification.
+        Repeating an append after an unknown outcome may insert the rows twice.
 
         Args:
             request: an `InsertIntoTableRequest`, or what stands for one.
-            data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC stream.
+            data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC
+                stream.
 
         Returns:
-            The number of rows inserted, the version that holds them, and a transaction id
-            where the catalog has one.
+            The number of rows inserted, the version that holds them, and a
+            transaction id where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -764,7 +831,8 @@ class LanceNamespace:
             ConcurrentModificationError: code 14.
             InvalidTableStateError: code 19.
             TableSchemaValidationError: code 20.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: InsertIntoTable, ``POST /v1/table/{id}/insert``.
         """
@@ -775,26 +843,29 @@ class LanceNamespace:
     ) -> models.MergeInsertIntoTableResponse:
         """Merge rows into a table by a key column.
 
-        Matches the rows of the Arrow IPC stream in the body with the table's rows by the
-        column named in `on`, and commits the result as one new version. The flags say what
-        happens: `when_matched_update_all` updates rows found on both sides,
-        `when_not_matched_insert_all` inserts those only in the stream, and
-        `when_not_matched_by_source_delete` deletes those only in the table; the two filters
-        narrow the update and the deletion down. A table that is declared and has no data
-        yet is made with all rows. A key column that is not in the table answers
-        TableColumnNotFound, a body or filter that cannot be read, or columns that do not
-        fit the table, InvalidInput, and a table that cannot take rows as it is
-        InvalidTableState. A missing table answers TableNotFound, and a commit by someone
-        else that cannot be reconciled ConcurrentModification; `timeout` bounds how long the
-        server keeps trying.
+        Matches the rows of the Arrow IPC stream in the body with the table's
+        rows by the column named in `on`, and commits the result as one new
+        version. The flags say what happens: `when_matched_update_all` updates
+        rows found on both sides, `when_not_matched_insert_all` inserts those
+        only in the stream, and `when_not_matched_by_source_delete` deletes
+        those only in the table; the two filters narrow the update and the
+        deletion down. A table that is declared and has no data yet is made with
+        all rows. A key column that is not in the table answers
+        TableColumnNotFound, a body or filter that cannot be read, or columns
+        that do not fit the table, InvalidInput, and a table that cannot take
+        rows as it is InvalidTableState. A missing table answers TableNotFound,
+        and a commit by someone else that cannot be reconciled
+        ConcurrentModification; `timeout` bounds how long the server keeps
+        trying.
 
         Args:
             request: a `MergeInsertIntoTableRequest`, or what stands for one.
-            data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC stream.
+            data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC
+                stream.
 
         Returns:
-            The numbers of rows updated, inserted and deleted, the version that holds them,
-            and a transaction id where the catalog has one.
+            The numbers of rows updated, inserted and deleted, the version that
+            holds them, and a transaction id where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -802,7 +873,8 @@ class LanceNamespace:
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
             InvalidTableStateError: code 19.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: MergeInsertIntoTable, ``POST /v1/table/{id}/merge_insert``.
         """
@@ -813,21 +885,22 @@ class LanceNamespace:
     ) -> models.UpdateTableResponse:
         """Update columns of the rows that match a predicate.
 
-        Sets columns to new values in every row that the predicate selects, or in all rows
-        without one, and commits that as a new version. Each update is a pair of a column
-        name and an SQL expression, which may use the row's old values. A column that is not
-        there answers TableColumnNotFound, a predicate or expression that cannot be read
-        InvalidInput, a missing table TableNotFound, a table that cannot be written as it is
-        InvalidTableState, and a commit by someone else that cannot be reconciled
-        ConcurrentModification. Changed rows are rewritten; earlier versions keep the old
-        values.
+        Sets columns to new values in every row that the predicate selects, or
+        in all rows without one, and commits that as a new version. Each update
+        is a pair of a column name and an SQL expression, which may use the
+        row's old values. A column that is not there answers
+        TableColumnNotFound, a predicate or expression that cannot be read
+        InvalidInput, a missing table TableNotFound, a table that cannot be
+        written as it is InvalidTableState, and a commit by someone else that
+        cannot be reconciled ConcurrentModification. Changed rows are rewritten;
+        earlier versions keep the old values.
 
         Args:
             request: an `UpdateTableRequest`, or what stands for one.
 
         Returns:
-            The number of rows updated, the version that holds the change, its properties,
-            and a transaction id where the catalog has one.
+            The number of rows updated, the version that holds the change, its
+            properties, and a transaction id where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -835,7 +908,8 @@ class LanceNamespace:
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
             InvalidTableStateError: code 19.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: UpdateTable, ``POST /v1/table/{id}/update``.
         """
@@ -846,40 +920,47 @@ class LanceNamespace:
     ) -> models.DeleteFromTableResponse:
         """Delete the rows that match a predicate.
 
-        Deletes every row that the SQL predicate selects and commits that as a new version;
-        the predicate is required. A predicate that cannot be read, or names an unknown
-        column, answers InvalidInput, a missing table TableNotFound, a table that cannot be
-        written as it is InvalidTableState, and a commit by someone else that cannot be
-        reconciled ConcurrentModification. Rows are marked as deleted, so earlier versions
-        still hold them until they are cleaned up.
+        Deletes every row that the SQL predicate selects and commits that as a
+        new version; the predicate is required. A predicate that cannot be read,
+        or names an unknown column, answers InvalidInput, a missing table
+        TableNotFound, a table that cannot be written as it is
+        InvalidTableState, and a commit by someone else that cannot be
+        reconciled ConcurrentModification. Rows are marked as deleted, so
+        earlier versions still hold them until they are cleaned up.
 
         Args:
             request: a `DeleteFromTableRequest`, or what stands for one.
 
         Returns:
-            The version without the rows, and a transaction id where the catalog has one.
+            The version without the rows, and a transaction id where the catalog
+            has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
             InvalidTableStateError: code 19.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DeleteFromTable, ``POST /v1/table/{id}/delete``.
         """
         raise self._unsupported("DeleteFromTable")
 
-    def query_table(self, request: models.QueryTableRequest | RequestLike) -> pa.RecordBatchReader:
+    def query_table(
+        self, request: models.QueryTableRequest | RequestLike
+    ) -> pa.RecordBatchReader:
         """Query a table by vector, full text or filter.
 
-        Returns up to `k` rows of a table: the nearest to one or several vectors, those that
-        match a full-text query, or, when the vector is null, those that the SQL filter lets
-        through. Columns to return, offset, distance bounds, prefiltering and index settings
-        are optional, and `with_row_id` adds the row id; `version` and `branch` choose what
-        is read. A version that is not there answers TableVersionNotFound, an unknown column
-        TableColumnNotFound, a missing table TableNotFound, and a filter, vector or setting
-        that cannot be used InvalidInput. The table is only read.
+        Returns up to `k` rows of a table: the nearest to one or several
+        vectors, those that match a full-text query, or, when the vector is
+        null, those that the SQL filter lets through. Columns to return, offset,
+        distance bounds, prefiltering and index settings are optional, and
+        `with_row_id` adds the row id; `version` and `branch` choose what is
+        read. A version that is not there answers TableVersionNotFound, an
+        unknown column TableColumnNotFound, a missing table TableNotFound, and a
+        filter, vector or setting that cannot be used InvalidInput. The table is
+        only read.
 
         Args:
             request: a `QueryTableRequest`, or what stands for one.
@@ -893,7 +974,8 @@ class LanceNamespace:
             TableNotFoundError: code 4.
             TableVersionNotFoundError: code 11.
             TableColumnNotFoundError: code 12.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: QueryTable, ``POST /v1/table/{id}/query``.
         """
@@ -904,24 +986,25 @@ class LanceNamespace:
     ) -> models.CountTableRowsResponse:
         """Count the rows of a table.
 
-        Counts the rows of a table, all of them or only those that the SQL predicate
-        selects; `version` and `branch` choose what is counted. Without a predicate the
-        metadata is enough, with one rows are read. A version that is not there answers
-        TableVersionNotFound, a missing table TableNotFound, and a predicate that cannot be
-        read InvalidInput.
+        Counts the rows of a table, all of them or only those that the SQL
+        predicate selects; `version` and `branch` choose what is counted.
+        Without a predicate the metadata is enough, with one rows are read. A
+        version that is not there answers TableVersionNotFound, a missing table
+        TableNotFound, and a predicate that cannot be read InvalidInput.
 
         Args:
             request: a `CountTableRowsRequest`, or what stands for one.
 
         Returns:
-            The bare number of rows, a whole number of 64 bits from 0 up, not wrapped in an
-            object.
+            The bare number of rows, a whole number of 64 bits from 0 up, not
+            wrapped in an object.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableVersionNotFoundError: code 11.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: CountTableRows, ``POST /v1/table/{id}/count_rows``.
         """
@@ -932,33 +1015,37 @@ class LanceNamespace:
     ) -> models.CreateTableResponse:
         """Create a table from an Arrow stream.
 
-        Makes a table in the catalog and writes the rows of the Arrow IPC stream in the body
-        as its first version; a stream with a schema and no rows makes an empty table. The
-        mode is `Create` (default: a table that is there answers TableAlreadyExists),
-        `ExistOk` (what is there is kept with its properties and the stream is not written)
-        or `Overwrite` (what is there is dropped and a new table made), in any letter case.
-        The location is the catalog's default; the header `x-lance-table-location` may name
-        it, and one where the catalog cannot put the table answers InvalidInput. Properties
-        come as JSON text in the query or in the header `x-lance-table-properties`. A
-        missing parent namespace answers NamespaceNotFound, a schema that Lance cannot store
-        TableSchemaValidationError, a body that is no such stream, an unknown mode or no
-        location to be found InvalidInput, and a change made by someone else meanwhile
-        ConcurrentModification.
+        Makes a table in the catalog and writes the rows of the Arrow IPC stream
+        in the body as its first version; a stream with a schema and no rows
+        makes an empty table. The mode is `Create` (default: a table that is
+        there answers TableAlreadyExists), `ExistOk` (what is there is kept with
+        its properties and the stream is not written) or `Overwrite` (what is
+        there is dropped and a new table made), in any letter case. The location
+        is the catalog's default; the header `x-lance-table-location` may name
+        it, and one where the catalog cannot put the table answers InvalidInput.
+        Properties come as JSON text in the query or in the header
+        `x-lance-table-properties`. A missing parent namespace answers
+        NamespaceNotFound, a schema that Lance cannot store
+        TableSchemaValidationError, a body that is no such stream, an unknown
+        mode or no location to be found InvalidInput, and a change made by
+        someone else meanwhile ConcurrentModification.
 
         Args:
             request: a `CreateTableRequest`, or what stands for one.
-            data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC stream.
+            data: the rows, as a pyarrow reader, table or batch, or an Arrow IPC
+                stream.
 
         Returns:
-            The table's location, version, storage options and properties, and a transaction
-            id where the catalog has one.
+            The table's location, version, storage options and properties, and a
+            transaction id where the catalog has one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableAlreadyExistsError: code 5.
             ConcurrentModificationError: code 14.
             TableSchemaValidationError: code 20.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: CreateTable, ``POST /v1/table/{id}/create``.
         """
@@ -969,22 +1056,24 @@ class LanceNamespace:
     ) -> models.ExplainTableQueryPlanResponse:
         """Explain how a query would be run.
 
-        Returns the plan that the server would use for the query in the request, without
-        running it; `verbose=true` gives more detail. The query has the fields of
-        QueryTable, and `branch` chooses a branch other than the main one. A missing table
-        answers TableNotFound, and a query that cannot be planned InvalidInput. Only
-        metadata is read.
+        Returns the plan that the server would use for the query in the request,
+        without running it; `verbose=true` gives more detail. The query has the
+        fields of QueryTable, and `branch` chooses a branch other than the main
+        one. A missing table answers TableNotFound, and a query that cannot be
+        planned InvalidInput. Only metadata is read.
 
         Args:
             request: an `ExplainTableQueryPlanRequest`, or what stands for one.
 
         Returns:
-            The plan as a bare JSON string for people to read, with no fixed form.
+            The plan as a bare JSON string for people to read, with no fixed
+            form.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ExplainTableQueryPlan, ``POST /v1/table/{id}/explain_plan``.
         """
@@ -995,23 +1084,24 @@ class LanceNamespace:
     ) -> models.AnalyzeTableQueryPlanResponse:
         """Run a query and report what it cost.
 
-        Runs the query and returns its plan with what each step did, such as rows and time,
-        instead of the rows. The request has the fields of QueryTable. A missing table
-        answers TableNotFound, and a query that cannot be planned InvalidInput. The table is
-        read as by the query itself and never changed; the measured figures differ from run
-        to run.
+        Runs the query and returns its plan with what each step did, such as
+        rows and time, instead of the rows. The request has the fields of
+        QueryTable. A missing table answers TableNotFound, and a query that
+        cannot be planned InvalidInput. The table is read as by the query itself
+        and never changed; the measured figures differ from run to run.
 
         Args:
             request: an `AnalyzeTableQueryPlanRequest`, or what stands for one.
 
         Returns:
-            The plan with its measurements as a bare JSON string for people to read, with no
-            fixed form.
+            The plan with its measurements as a bare JSON string for people to
+            read, with no fixed form.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: AnalyzeTableQueryPlan, ``POST /v1/table/{id}/analyze_plan``.
         """
@@ -1022,27 +1112,31 @@ class LanceNamespace:
     ) -> models.AlterTableAddColumnsResponse:
         """Add columns to a table.
 
-        Adds columns and commits that as a new version; each new column has a name and says
-        where its values come from: an SQL expression over the existing columns, a computed
-        column or a virtual column made by a user function. A name that is taken, or a
-        definition that does not fit the schema, answers TableSchemaValidationError, and an
-        expression that cannot be read InvalidInput. A missing table answers TableNotFound,
-        and a commit by someone else meanwhile ConcurrentModification; a kind of column that
-        the server cannot make answers Unsupported. Values of an expression are written for
-        all rows, while existing columns are not rewritten.
+        Adds columns and commits that as a new version; each new column has a
+        name and says where its values come from: an SQL expression over the
+        existing columns, a computed column or a virtual column made by a user
+        function. A name that is taken, or a definition that does not fit the
+        schema, answers TableSchemaValidationError, and an expression that
+        cannot be read InvalidInput. A missing table answers TableNotFound, and
+        a commit by someone else meanwhile ConcurrentModification; a kind of
+        column that the server cannot make answers Unsupported. Values of an
+        expression are written for all rows, while existing columns are not
+        rewritten.
 
         Args:
             request: an `AlterTableAddColumnsRequest`, or what stands for one.
 
         Returns:
-            The version of the table that has the columns, a whole number from 1 up.
+            The version of the table that has the columns, a whole number from 1
+            up.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
             TableSchemaValidationError: code 20.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: AlterTableAddColumns, ``POST /v1/table/{id}/add_columns``.
         """
@@ -1053,16 +1147,19 @@ class LanceNamespace:
     ) -> models.AlterTableBackfillColumnsResponse:
         """Start a job that fills a computed column.
 
-        Starts a job that computes the values of one column for the rows that lack them, or
-        only for the rows that the filter `where` selects; the call returns before the job
-        is done. Concurrency, checkpoint sizes, task size, the number of fragments and the
-        cluster to use may be set, as may the version to read; the flush interval is in
-        seconds. A missing table answers TableNotFound, an unusable setting InvalidInput, a
-        change made by someone else meanwhile ConcurrentModification, and a server without
-        such jobs Unsupported. The job writes data; a repeated call may start a second one.
+        Starts a job that computes the values of one column for the rows that
+        lack them, or only for the rows that the filter `where` selects; the
+        call returns before the job is done. Concurrency, checkpoint sizes, task
+        size, the number of fragments and the cluster to use may be set, as may
+        the version to read; the flush interval is in seconds. A missing table
+        answers TableNotFound, an unusable setting InvalidInput, a change made
+        by someone else meanwhile ConcurrentModification, and a server without
+        such jobs Unsupported. The job writes data; a repeated call may start a
+        second one.
 
         Args:
-            request: an `AlterTableBackfillColumnsRequest`, or what stands for one.
+            request: an `AlterTableBackfillColumnsRequest`, or what stands for
+                one.
 
         Returns:
             The id of the job that was started.
@@ -1071,9 +1168,11 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: AlterTableBackfillColumns, ``POST /v1/table/{id}/backfill_column``.
+        Source: AlterTableBackfillColumns, ``POST
+        /v1/table/{id}/backfill_column``.
         """
         raise self._unsupported("AlterTableBackfillColumns")
 
@@ -1082,13 +1181,14 @@ class LanceNamespace:
     ) -> models.RefreshMaterializedViewResponse:
         """Start a job that refreshes a materialized view.
 
-        Starts a job that brings the rows of a materialized view up to its source, to the
-        source version `src_version` if that is given; the call returns before the job is
-        done. Concurrency, task size, rows per fragment, the cluster and a cap on the output
-        may be set. A missing view answers TableNotFound, an unusable setting InvalidInput,
-        a change made by someone else meanwhile ConcurrentModification, and a server without
-        materialized views Unsupported. The job writes data of the view and only reads its
-        source.
+        Starts a job that brings the rows of a materialized view up to its
+        source, to the source version `src_version` if that is given; the call
+        returns before the job is done. Concurrency, task size, rows per
+        fragment, the cluster and a cap on the output may be set. A missing view
+        answers TableNotFound, an unusable setting InvalidInput, a change made
+        by someone else meanwhile ConcurrentModification, and a server without
+        materialized views Unsupported. The job writes data of the view and only
+        reads its source.
 
         Args:
             request: a `RefreshMaterializedViewRequest`, or what stands for one.
@@ -1100,9 +1200,11 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: RefreshMaterializedView, ``POST /v1/materialized_view/{id}/refresh``.
+        Source: RefreshMaterializedView, ``POST
+        /v1/materialized_view/{id}/refresh``.
         """
         raise self._unsupported("RefreshMaterializedView")
 
@@ -1111,29 +1213,32 @@ class LanceNamespace:
     ) -> models.CreateMaterializedViewResponse:
         """Create a materialized view.
 
-        Makes a table whose rows are derived from others by the given source query; the kind
-        is `query`, `udtf` (a table function) or `chunker`, and the last two need
-        `udtf_spec`. With `with_no_data=true` (default) only the definition is stored,
-        otherwise a job that fills the view is started as well; `auto_refresh` asks the
-        server to keep it up to date. A missing parent namespace answers NamespaceNotFound,
-        a missing source table TableNotFound, a definition that cannot be used InvalidInput,
-        a change made by someone else meanwhile ConcurrentModification, and a server without
-        materialized views Unsupported. Source tables are only read.
+        Makes a table whose rows are derived from others by the given source
+        query; the kind is `query`, `udtf` (a table function) or `chunker`, and
+        the last two need `udtf_spec`. With `with_no_data=true` (default) only
+        the definition is stored, otherwise a job that fills the view is started
+        as well; `auto_refresh` asks the server to keep it up to date. A missing
+        parent namespace answers NamespaceNotFound, a missing source table
+        TableNotFound, a definition that cannot be used InvalidInput, a change
+        made by someone else meanwhile ConcurrentModification, and a server
+        without materialized views Unsupported. Source tables are only read.
 
         Args:
             request: a `CreateMaterializedViewRequest`, or what stands for one.
 
         Returns:
-            The first version of the view, and the id of the job that fills it if one was
-            started.
+            The first version of the view, and the id of the job that fills it
+            if one was started.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: CreateMaterializedView, ``POST /v1/materialized_view/{id}/create``.
+        Source: CreateMaterializedView, ``POST
+        /v1/materialized_view/{id}/create``.
         """
         raise self._unsupported("CreateMaterializedView")
 
@@ -1142,13 +1247,14 @@ class LanceNamespace:
     ) -> models.CreateTableIndexResponse:
         """Create an index on a column.
 
-        Builds a vector, full-text or scalar index of the given `index_type` on one column;
-        name, distance type and the settings of that type are optional. An index of that
-        name answers TableIndexAlreadyExists, an unknown column TableColumnNotFound, and an
-        index type or setting that does not fit the column InvalidInput. A missing table
-        answers TableNotFound, and a commit by someone else meanwhile
-        ConcurrentModification. The column is read and index files are written, rows stay as
-        they are; ListTableIndices tells how far the index is.
+        Builds a vector, full-text or scalar index of the given `index_type` on
+        one column; name, distance type and the settings of that type are
+        optional. An index of that name answers TableIndexAlreadyExists, an
+        unknown column TableColumnNotFound, and an index type or setting that
+        does not fit the column InvalidInput. A missing table answers
+        TableNotFound, and a commit by someone else meanwhile
+        ConcurrentModification. The column is read and index files are written,
+        rows stay as they are; ListTableIndices tells how far the index is.
 
         Args:
             request: a `CreateTableIndexRequest`, or what stands for one.
@@ -1162,7 +1268,8 @@ class LanceNamespace:
             TableIndexAlreadyExistsError: code 7.
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: CreateTableIndex, ``POST /v1/table/{id}/create_index``.
         """
@@ -1173,13 +1280,14 @@ class LanceNamespace:
     ) -> models.CreateTableScalarIndexResponse:
         """Create a scalar index on a column.
 
-        Builds an index for filters on one column; the request is that of CreateTableIndex
-        with an `index_type` for scalars, and settings for vectors have no place in it. An
-        index of that name answers TableIndexAlreadyExists, an unknown column
-        TableColumnNotFound, and an index type or setting that does not fit the column
-        InvalidInput. A missing table answers TableNotFound, and a commit by someone else
-        meanwhile ConcurrentModification. The column is read and index files are written,
-        rows stay as they are.
+        Builds an index for filters on one column; the request is that of
+        CreateTableIndex with an `index_type` for scalars, and settings for
+        vectors have no place in it. An index of that name answers
+        TableIndexAlreadyExists, an unknown column TableColumnNotFound, and an
+        index type or setting that does not fit the column InvalidInput. A
+        missing table answers TableNotFound, and a commit by someone else
+        meanwhile ConcurrentModification. The column is read and index files are
+        written, rows stay as they are.
 
         Args:
             request: a `CreateTableIndexRequest`, or what stands for one.
@@ -1193,9 +1301,11 @@ class LanceNamespace:
             TableIndexAlreadyExistsError: code 7.
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: CreateTableScalarIndex, ``POST /v1/table/{id}/create_scalar_index``.
+        Source: CreateTableScalarIndex, ``POST
+        /v1/table/{id}/create_scalar_index``.
         """
         raise self._unsupported("CreateTableScalarIndex")
 
@@ -1204,23 +1314,24 @@ class LanceNamespace:
     ) -> models.ListTableIndicesResponse:
         """List the indexes of a table.
 
-        Lists the indexes of a table, page by page, for the current version or the version
-        given, which is a whole number from 1 up; `branch` chooses a branch other than the
-        main one. Here `page_token` and `limit` are fields of the body. A missing table
-        answers TableNotFound, and a page token of another listing InvalidInput. Only
-        metadata is read.
+        Lists the indexes of a table, page by page, for the current version or
+        the version given, which is a whole number from 1 up; `branch` chooses a
+        branch other than the main one. Here `page_token` and `limit` are fields
+        of the body. A missing table answers TableNotFound, and a page token of
+        another listing InvalidInput. Only metadata is read.
 
         Args:
             request: a `ListTableIndicesRequest`, or what stands for one.
 
         Returns:
-            The indexes on this page with name, UUID, columns, status and what else is
-            known, and a page token while more follow.
+            The indexes on this page with name, UUID, columns, status and what
+            else is known, and a page token while more follow.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ListTableIndices, ``POST /v1/table/{id}/index/list``.
         """
@@ -1231,26 +1342,30 @@ class LanceNamespace:
     ) -> models.DescribeTableIndexStatsResponse:
         """Read the statistics of an index.
 
-        Returns the kind of one index and how many rows it covers, for the current version
-        or the version given; `branch` chooses a branch other than the main one. An index
-        that is not there answers TableIndexNotFound, and a missing table TableNotFound. An
-        `index_name` in the body that differs from the one in the route answers
-        InvalidInput. Rows are not read.
+        Returns the kind of one index and how many rows it covers, for the
+        current version or the version given; `branch` chooses a branch other
+        than the main one. An index that is not there answers
+        TableIndexNotFound, and a missing table TableNotFound. An `index_name`
+        in the body that differs from the one in the route answers InvalidInput.
+        Rows are not read.
 
         Args:
             request: a `DescribeTableIndexStatsRequest`, or what stands for one.
 
         Returns:
-            The index type, its distance type for vectors, the numbers of indexed and
-            unindexed rows, and the number of indexes that make it up.
+            The index type, its distance type for vectors, the numbers of
+            indexed and unindexed rows, and the number of indexes that make it
+            up.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableIndexNotFoundError: code 6.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
-        Source: DescribeTableIndexStats, ``POST /v1/table/{id}/index/{index_name}/stats``.
+        Source: DescribeTableIndexStats, ``POST
+        /v1/table/{id}/index/{index_name}/stats``.
         """
         raise self._unsupported("DescribeTableIndexStats")
 
@@ -1259,11 +1374,11 @@ class LanceNamespace:
     ) -> models.DropTableIndexResponse:
         """Drop an index from a table.
 
-        Takes an index off a table and commits that as a new version; `branch` chooses a
-        branch other than the main one. An index that is not there answers
-        TableIndexNotFound, so a repeat of a call that went through answers that too; a
-        missing table answers TableNotFound. Rows stay as they are, queries just no longer
-        use the index.
+        Takes an index off a table and commits that as a new version; `branch`
+        chooses a branch other than the main one. An index that is not there
+        answers TableIndexNotFound, so a repeat of a call that went through
+        answers that too; a missing table answers TableNotFound. Rows stay as
+        they are, queries just no longer use the index.
 
         Args:
             request: a `DropTableIndexRequest`, or what stands for one.
@@ -1275,7 +1390,8 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableIndexNotFoundError: code 6.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DropTableIndex, ``POST /v1/table/{id}/index/{index_name}/drop``.
         """
@@ -1286,21 +1402,22 @@ class LanceNamespace:
     ) -> models.ListTableTagsResponse:
         """List the tags of a table.
 
-        Lists the tags of a table, page by page, each with the version it stands for. A
-        missing table answers TableNotFound, and a page token of another listing
-        InvalidInput. Rows are not read.
+        Lists the tags of a table, page by page, each with the version it stands
+        for. A missing table answers TableNotFound, and a page token of another
+        listing InvalidInput. Rows are not read.
 
         Args:
             request: a `ListTableTagsRequest`, or what stands for one.
 
         Returns:
-            The tags on this page by name, each with its version, branch and manifest size
-            in bytes, and a page token while more follow.
+            The tags on this page by name, each with its version, branch and
+            manifest size in bytes, and a page token while more follow.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ListTableTags, ``POST /v1/table/{id}/tags/list``.
         """
@@ -1311,9 +1428,9 @@ class LanceNamespace:
     ) -> models.GetTableTagVersionResponse:
         """Look up the version a tag stands for.
 
-        Returns the version that a tag points to, and its branch if that is not the main
-        one. A tag that is not there answers TableTagNotFound, and a missing table
-        TableNotFound. Rows are not read.
+        Returns the version that a tag points to, and its branch if that is not
+        the main one. A tag that is not there answers TableTagNotFound, and a
+        missing table TableNotFound. Rows are not read.
 
         Args:
             request: a `GetTableTagVersionRequest`, or what stands for one.
@@ -1325,7 +1442,8 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableTagNotFoundError: code 8.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: GetTableTagVersion, ``POST /v1/table/{id}/tags/version``.
         """
@@ -1336,26 +1454,30 @@ class LanceNamespace:
     ) -> models.DeclareTableResponse:
         """Reserve a table name before data is written.
 
-        Adds a table to the catalog without writing a dataset, so that a client can write
-        the data to the returned location itself; until then the table is declared only.
-        Without a location the catalog's default rule gives one, and where no rule applies
-        the answer is InvalidInput. A table of that name answers TableAlreadyExists, a
-        missing parent namespace NamespaceNotFound, and a change made by someone else
-        meanwhile ConcurrentModification. With `vend_credentials` the caller says whether
-        the storage options should carry credentials. No rows are written or deleted.
+        Adds a table to the catalog without writing a dataset, so that a client
+        can write the data to the returned location itself; until then the table
+        is declared only. Without a location the catalog's default rule gives
+        one, and where no rule applies the answer is InvalidInput. A table of
+        that name answers TableAlreadyExists, a missing parent namespace
+        NamespaceNotFound, and a change made by someone else meanwhile
+        ConcurrentModification. With `vend_credentials` the caller says whether
+        the storage options should carry credentials. No rows are written or
+        deleted.
 
         Args:
             request: a `DeclareTableRequest`, or what stands for one.
 
         Returns:
-            The location, storage options and properties of the table, whether the catalog
-            manages its versions, and a transaction id where there is one.
+            The location, storage options and properties of the table, whether
+            the catalog manages its versions, and a transaction id where there
+            is one.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableAlreadyExistsError: code 5.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DeclareTable, ``POST /v1/table/{id}/declare``.
         """
@@ -1366,11 +1488,12 @@ class LanceNamespace:
     ) -> models.CreateTableTagResponse:
         """Create a tag for a version of a table.
 
-        Gives a version of the table a name, which also keeps that version from being
-        cleaned up; the version is a whole number from 1 up, on the branch given or the main
-        one. A tag of that name answers TableTagAlreadyExists, a version that is not there
-        TableVersionNotFound, a missing table TableNotFound, and a change made by someone
-        else meanwhile ConcurrentModification. A name that cannot be a tag answers
+        Gives a version of the table a name, which also keeps that version from
+        being cleaned up; the version is a whole number from 1 up, on the branch
+        given or the main one. A tag of that name answers TableTagAlreadyExists,
+        a version that is not there TableVersionNotFound, a missing table
+        TableNotFound, and a change made by someone else meanwhile
+        ConcurrentModification. A name that cannot be a tag answers
         InvalidInput. Rows and versions stay as they are.
 
         Args:
@@ -1385,7 +1508,8 @@ class LanceNamespace:
             TableTagAlreadyExistsError: code 9.
             TableVersionNotFoundError: code 11.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: CreateTableTag, ``POST /v1/table/{id}/tags/create``.
         """
@@ -1396,10 +1520,10 @@ class LanceNamespace:
     ) -> models.DeleteTableTagResponse:
         """Delete a tag of a table.
 
-        Removes a tag; the version it stood for stays, but may be cleaned up from then on. A
-        tag that is not there answers TableTagNotFound, so a repeat of a call that went
-        through answers that too; a missing table answers TableNotFound. Rows stay as they
-        are.
+        Removes a tag; the version it stood for stays, but may be cleaned up
+        from then on. A tag that is not there answers TableTagNotFound, so a
+        repeat of a call that went through answers that too; a missing table
+        answers TableNotFound. Rows stay as they are.
 
         Args:
             request: a `DeleteTableTagRequest`, or what stands for one.
@@ -1411,7 +1535,8 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableTagNotFoundError: code 8.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DeleteTableTag, ``POST /v1/table/{id}/tags/delete``.
         """
@@ -1422,11 +1547,11 @@ class LanceNamespace:
     ) -> models.UpdateTableTagResponse:
         """Point a tag to another version.
 
-        Makes an existing tag stand for another version, a whole number from 1 up, on the
-        branch given or the main one. A tag that is not there answers TableTagNotFound, a
-        version that is not there TableVersionNotFound, a missing table TableNotFound, and a
-        change made by someone else meanwhile ConcurrentModification. Rows and versions stay
-        as they are.
+        Makes an existing tag stand for another version, a whole number from 1
+        up, on the branch given or the main one. A tag that is not there answers
+        TableTagNotFound, a version that is not there TableVersionNotFound, a
+        missing table TableNotFound, and a change made by someone else meanwhile
+        ConcurrentModification. Rows and versions stay as they are.
 
         Args:
             request: an `UpdateTableTagRequest`, or what stands for one.
@@ -1440,7 +1565,8 @@ class LanceNamespace:
             TableTagNotFoundError: code 8.
             TableVersionNotFoundError: code 11.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: UpdateTableTag, ``POST /v1/table/{id}/tags/update``.
         """
@@ -1451,21 +1577,23 @@ class LanceNamespace:
     ) -> models.ListTableBranchesResponse:
         """List the branches of a table.
 
-        Lists the branches of a table, page by page, each with the branch and version it was
-        made from. A missing table answers TableNotFound, and a page token of another
-        listing InvalidInput. Rows are not read.
+        Lists the branches of a table, page by page, each with the branch and
+        version it was made from. A missing table answers TableNotFound, and a
+        page token of another listing InvalidInput. Rows are not read.
 
         Args:
             request: a `ListTableBranchesRequest`, or what stands for one.
 
         Returns:
-            The branches on this page by name, each with its parent, time of making and
-            manifest size in bytes, and a page token while more follow.
+            The branches on this page by name, each with its parent, time of
+            making and manifest size in bytes, and a page token while more
+            follow.
 
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ListTableBranches, ``POST /v1/table/{id}/branches/list``.
         """
@@ -1476,12 +1604,14 @@ class LanceNamespace:
     ) -> models.CreateTableBranchResponse:
         """Create a branch of a table.
 
-        Starts a branch with the given name, from the version `from_version` of the branch
-        `from_branch`; without these it starts from the latest version of the main branch.
-        Later writes to the branch do not show on the branch it was made from. A branch of
-        that name answers TableBranchAlreadyExists, and a missing table TableNotFound. A
-        branch or version to start from that is not there answers TableNotFound, and a name
-        that cannot be a branch InvalidInput. Data files are shared, not copied.
+        Starts a branch with the given name, from the version `from_version` of
+        the branch `from_branch`; without these it starts from the latest
+        version of the main branch. Later writes to the branch do not show on
+        the branch it was made from. A branch of that name answers
+        TableBranchAlreadyExists, and a missing table TableNotFound. A branch or
+        version to start from that is not there answers TableNotFound, and a
+        name that cannot be a branch InvalidInput. Data files are shared, not
+        copied.
 
         Args:
             request: a `CreateTableBranchRequest`, or what stands for one.
@@ -1493,7 +1623,8 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableBranchAlreadyExistsError: code 23.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: CreateTableBranch, ``POST /v1/table/{id}/branches/create``.
         """
@@ -1504,10 +1635,10 @@ class LanceNamespace:
     ) -> models.DeleteTableBranchResponse:
         """Delete a branch of a table.
 
-        Removes a branch, and with it the versions that exist only there. A branch that is
-        not there answers TableBranchNotFound, so a repeat of a call that went through
-        answers that too; a missing table answers TableNotFound. The main branch and other
-        branches keep their rows.
+        Removes a branch, and with it the versions that exist only there. A
+        branch that is not there answers TableBranchNotFound, so a repeat of a
+        call that went through answers that too; a missing table answers
+        TableNotFound. The main branch and other branches keep their rows.
 
         Args:
             request: a `DeleteTableBranchRequest`, or what stands for one.
@@ -1519,7 +1650,8 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableBranchNotFoundError: code 22.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DeleteTableBranch, ``POST /v1/table/{id}/branches/delete``.
         """
@@ -1530,10 +1662,10 @@ class LanceNamespace:
     ) -> models.DescribeTransactionResponse:
         """Read the status of a transaction.
 
-        Looks up a transaction by its identifier, such as the id that another answer gave. A
-        transaction that the server does not know, or no longer keeps, answers
-        TransactionNotFound, and a server without transactions Unsupported. Data is not
-        touched.
+        Looks up a transaction by its identifier, such as the id that another
+        answer gave. A transaction that the server does not know, or no longer
+        keeps, answers TransactionNotFound, and a server without transactions
+        Unsupported. Data is not touched.
 
         Args:
             request: a `DescribeTransactionRequest`, or what stands for one.
@@ -1543,7 +1675,8 @@ class LanceNamespace:
 
         Raises:
             TransactionNotFoundError: code 10.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: DescribeTransaction, ``POST /v1/transaction/{id}/describe``.
         """
@@ -1554,13 +1687,13 @@ class LanceNamespace:
     ) -> models.AlterTransactionResponse:
         """Change the status or properties of a transaction.
 
-        Carries out one or more actions on a transaction, in the order given; each sets its
-        status, sets a property or unsets one, the last two with a mode for a key that is
-        there already or is missing. A transaction that the server does not know answers
-        TransactionNotFound, a change made by someone else meanwhile, or one that the
-        present status no longer allows, ConcurrentModification, and an empty list or an
-        action it cannot read InvalidInput. A server without transactions answers
-        Unsupported.
+        Carries out one or more actions on a transaction, in the order given;
+        each sets its status, sets a property or unsets one, the last two with a
+        mode for a key that is there already or is missing. A transaction that
+        the server does not know answers TransactionNotFound, a change made by
+        someone else meanwhile, or one that the present status no longer allows,
+        ConcurrentModification, and an empty list or an action it cannot read
+        InvalidInput. A server without transactions answers Unsupported.
 
         Args:
             request: an `AlterTransactionRequest`, or what stands for one.
@@ -1571,7 +1704,8 @@ class LanceNamespace:
         Raises:
             TransactionNotFoundError: code 10.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: AlterTransaction, ``POST /v1/transaction/{id}/alter``.
         """
@@ -1582,9 +1716,9 @@ class LanceNamespace:
     ) -> models.ListOperationsResponse:
         """List the operations this server supports.
 
-        Tells a client which operations it can call here before it tries; whatever is not in
-        the list answers Unsupported. It takes no identifier and looks at neither catalog
-        objects nor data.
+        Tells a client which operations it can call here before it tries;
+        whatever is not in the list answers Unsupported. It takes no identifier
+        and looks at neither catalog objects nor data.
 
         Args:
             request: a `ListOperationsRequest`, or what stands for one.
@@ -1593,7 +1727,8 @@ class LanceNamespace:
             The names of the supported operations.
 
         Raises:
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: ListOperations, ``GET /v1/operations``.
         """
@@ -1604,11 +1739,12 @@ class LanceNamespace:
     ) -> models.AlterNamespaceResponse:
         """Set and unset properties of a namespace.
 
-        Sets the properties in `set_properties` and removes the keys in `unset_properties`;
-        other properties stay. A key in both answers InvalidInput and changes nothing, while
-        unsetting a key that is not there is fine. A missing namespace answers
-        NamespaceNotFound, a change made by someone else meanwhile ConcurrentModification,
-        and a catalog that cannot change properties Unsupported. Tables and data are not
+        Sets the properties in `set_properties` and removes the keys in
+        `unset_properties`; other properties stay. A key in both answers
+        InvalidInput and changes nothing, while unsetting a key that is not
+        there is fine. A missing namespace answers NamespaceNotFound, a change
+        made by someone else meanwhile ConcurrentModification, and a catalog
+        that cannot change properties Unsupported. Tables and data are not
         touched.
 
         Args:
@@ -1620,7 +1756,8 @@ class LanceNamespace:
         Raises:
             NamespaceNotFoundError: code 1.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: AlterNamespace, ``POST /v1/namespace/{id}/alter``.
         """
@@ -1631,12 +1768,13 @@ class LanceNamespace:
     ) -> models.AlterTableResponse:
         """Set and unset properties of a table.
 
-        Sets the properties in `set_properties` and removes the keys in `unset_properties`
-        of the table's entry in the catalog; other properties stay. A key in both answers
-        InvalidInput and changes nothing, while unsetting a key that is not there is fine. A
-        missing table answers TableNotFound, a change made by someone else meanwhile
-        ConcurrentModification, and a catalog that cannot change tables Unsupported. The
-        dataset is not touched and gets no new version.
+        Sets the properties in `set_properties` and removes the keys in
+        `unset_properties` of the table's entry in the catalog; other properties
+        stay. A key in both answers InvalidInput and changes nothing, while
+        unsetting a key that is not there is fine. A missing table answers
+        TableNotFound, a change made by someone else meanwhile
+        ConcurrentModification, and a catalog that cannot change tables
+        Unsupported. The dataset is not touched and gets no new version.
 
         Args:
             request: an `AlterTableRequest`, or what stands for one.
@@ -1648,7 +1786,8 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             ConcurrentModificationError: code 14.
-            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18, 19, 21.
+            LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
+                19, 21.
 
         Source: AlterTable, ``POST /v1/table/{id}/alter``.
         """

@@ -1,4 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+
 """The operation table: every operation of the protocol, its routes, parameters and codes."""
 
 from __future__ import annotations
@@ -20,24 +23,26 @@ __all__ = ["COMMON_CODES", "OPERATIONS", "Action", "Body", "Operation", "Paramet
 COMMON_CODES = (0, 13, 15, 16, 17, 18, 19, 21)
 """Error codes that any operation may answer with."""
 
-CREATE_NAMESPACE: Operation[models.CreateNamespaceRequest, models.CreateNamespaceResponse] = (
-    Operation(
-        name="CreateNamespace",
-        method_name="create_namespace",
-        summary="Create a namespace",
-        tag="Namespace",
-        http_method="POST",
-        path="/v1/namespace/{id}/create",
-        request="CreateNamespaceRequest",
-        response="CreateNamespaceResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 2, 3, 14),
-        action=Action.MANAGE,
-    )
+CREATE_NAMESPACE: Operation[
+    models.CreateNamespaceRequest, models.CreateNamespaceResponse
+] = Operation(
+    name="CreateNamespace",
+    method_name="create_namespace",
+    summary="Create a namespace",
+    tag="Namespace",
+    http_method="POST",
+    path="/v1/namespace/{id}/create",
+    request="CreateNamespaceRequest",
+    response="CreateNamespaceResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 2, 3, 14),
+    action=Action.MANAGE,
 )
-LIST_NAMESPACES: Operation[models.ListNamespacesRequest, models.ListNamespacesResponse] = Operation(
+LIST_NAMESPACES: Operation[
+    models.ListNamespacesRequest, models.ListNamespacesResponse
+] = Operation(
     name="ListNamespaces",
     method_name="list_namespaces",
     summary="List the direct children of a namespace",
@@ -57,57 +62,59 @@ LIST_NAMESPACES: Operation[models.ListNamespacesRequest, models.ListNamespacesRe
     action=Action.READ,
     repeatable=True,
 )
-DESCRIBE_NAMESPACE: Operation[models.DescribeNamespaceRequest, models.DescribeNamespaceResponse] = (
-    Operation(
-        name="DescribeNamespace",
-        method_name="describe_namespace",
-        summary="Read the properties of a namespace",
-        tag="Namespace",
-        http_method="POST",
-        path="/v1/namespace/{id}/describe",
-        request="DescribeNamespaceRequest",
-        response="DescribeNamespaceResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1,),
-        action=Action.READ,
-        repeatable=True,
-        aliases=("GetNamespace",),
-    )
-)
-DROP_NAMESPACE: Operation[models.DropNamespaceRequest, models.DropNamespaceResponse] = Operation(
-    name="DropNamespace",
-    method_name="drop_namespace",
-    summary="Drop a namespace",
+DESCRIBE_NAMESPACE: Operation[
+    models.DescribeNamespaceRequest, models.DescribeNamespaceResponse
+] = Operation(
+    name="DescribeNamespace",
+    method_name="describe_namespace",
+    summary="Read the properties of a namespace",
     tag="Namespace",
     http_method="POST",
-    path="/v1/namespace/{id}/drop",
-    request="DropNamespaceRequest",
-    response="DropNamespaceResponse",
+    path="/v1/namespace/{id}/describe",
+    request="DescribeNamespaceRequest",
+    response="DescribeNamespaceResponse",
     path_fields=("id",),
     body=Body.JSON,
     answer=Body.JSON,
-    codes=(1, 3, 14),
-    action=Action.MANAGE,
+    codes=(1,),
+    action=Action.READ,
+    repeatable=True,
+    aliases=("GetNamespace",),
 )
-NAMESPACE_EXISTS: Operation[models.NamespaceExistsRequest, models.NamespaceExistsResponse] = (
+DROP_NAMESPACE: Operation[models.DropNamespaceRequest, models.DropNamespaceResponse] = (
     Operation(
-        name="NamespaceExists",
-        method_name="namespace_exists",
-        summary="Check whether a namespace exists",
+        name="DropNamespace",
+        method_name="drop_namespace",
+        summary="Drop a namespace",
         tag="Namespace",
         http_method="POST",
-        path="/v1/namespace/{id}/exists",
-        request="NamespaceExistsRequest",
-        response="NamespaceExistsResponse",
+        path="/v1/namespace/{id}/drop",
+        request="DropNamespaceRequest",
+        response="DropNamespaceResponse",
         path_fields=("id",),
         body=Body.JSON,
-        answer=Body.NONE,
-        codes=(1,),
-        action=Action.READ,
-        repeatable=True,
+        answer=Body.JSON,
+        codes=(1, 3, 14),
+        action=Action.MANAGE,
     )
+)
+NAMESPACE_EXISTS: Operation[
+    models.NamespaceExistsRequest, models.NamespaceExistsResponse
+] = Operation(
+    name="NamespaceExists",
+    method_name="namespace_exists",
+    summary="Check whether a namespace exists",
+    tag="Namespace",
+    http_method="POST",
+    path="/v1/namespace/{id}/exists",
+    request="NamespaceExistsRequest",
+    response="NamespaceExistsResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.NONE,
+    codes=(1,),
+    action=Action.READ,
+    repeatable=True,
 )
 LIST_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] = Operation(
     name="ListTables",
@@ -130,78 +137,86 @@ LIST_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] = Op
     action=Action.READ,
     repeatable=True,
 )
-LIST_ALL_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] = Operation(
-    name="ListAllTables",
-    method_name="list_all_tables",
-    summary="List the tables of every namespace",
-    tag="Table",
-    http_method="GET",
-    path="/v1/table",
-    request="ListTablesRequest",
-    response="ListTablesResponse",
-    query=(
-        Parameter("page_token", "page_token", "string"),
-        Parameter("limit", "limit", "integer"),
-        Parameter("include_declared", "include_declared", "boolean"),
-    ),
-    body=Body.NONE,
-    answer=Body.JSON,
-    codes=(),
-    action=Action.READ,
-    repeatable=True,
+LIST_ALL_TABLES: Operation[models.ListTablesRequest, models.ListTablesResponse] = (
+    Operation(
+        name="ListAllTables",
+        method_name="list_all_tables",
+        summary="List the tables of every namespace",
+        tag="Table",
+        http_method="GET",
+        path="/v1/table",
+        request="ListTablesRequest",
+        response="ListTablesResponse",
+        query=(
+            Parameter("page_token", "page_token", "string"),
+            Parameter("limit", "limit", "integer"),
+            Parameter("include_declared", "include_declared", "boolean"),
+        ),
+        body=Body.NONE,
+        answer=Body.JSON,
+        codes=(),
+        action=Action.READ,
+        repeatable=True,
+    )
 )
-REGISTER_TABLE: Operation[models.RegisterTableRequest, models.RegisterTableResponse] = Operation(
-    name="RegisterTable",
-    method_name="register_table",
-    summary="Register an existing dataset as a table",
-    tag="Table",
-    http_method="POST",
-    path="/v1/table/{id}/register",
-    request="RegisterTableRequest",
-    response="RegisterTableResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 5, 14),
-    action=Action.MANAGE,
+REGISTER_TABLE: Operation[models.RegisterTableRequest, models.RegisterTableResponse] = (
+    Operation(
+        name="RegisterTable",
+        method_name="register_table",
+        summary="Register an existing dataset as a table",
+        tag="Table",
+        http_method="POST",
+        path="/v1/table/{id}/register",
+        request="RegisterTableRequest",
+        response="RegisterTableResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 5, 14),
+        action=Action.MANAGE,
+    )
 )
-DESCRIBE_TABLE: Operation[models.DescribeTableRequest, models.DescribeTableResponse] = Operation(
-    name="DescribeTable",
-    method_name="describe_table",
-    summary="Read a table's location and metadata",
-    tag="Table",
-    http_method="POST",
-    path="/v1/table/{id}/describe",
-    request="DescribeTableRequest",
-    response="DescribeTableResponse",
-    path_fields=("id",),
-    query=(
-        Parameter("with_table_uri", "with_table_uri", "boolean"),
-        Parameter("load_detailed_metadata", "load_detailed_metadata", "boolean"),
-        Parameter("check_declared", "check_declared", "boolean"),
-    ),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 11),
-    action=Action.READ,
-    repeatable=True,
-    aliases=("GetTable",),
+DESCRIBE_TABLE: Operation[models.DescribeTableRequest, models.DescribeTableResponse] = (
+    Operation(
+        name="DescribeTable",
+        method_name="describe_table",
+        summary="Read a table's location and metadata",
+        tag="Table",
+        http_method="POST",
+        path="/v1/table/{id}/describe",
+        request="DescribeTableRequest",
+        response="DescribeTableResponse",
+        path_fields=("id",),
+        query=(
+            Parameter("with_table_uri", "with_table_uri", "boolean"),
+            Parameter("load_detailed_metadata", "load_detailed_metadata", "boolean"),
+            Parameter("check_declared", "check_declared", "boolean"),
+        ),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 4, 11),
+        action=Action.READ,
+        repeatable=True,
+        aliases=("GetTable",),
+    )
 )
-TABLE_EXISTS: Operation[models.TableExistsRequest, models.TableExistsResponse] = Operation(
-    name="TableExists",
-    method_name="table_exists",
-    summary="Check whether a table exists",
-    tag="Table",
-    http_method="POST",
-    path="/v1/table/{id}/exists",
-    request="TableExistsRequest",
-    response="TableExistsResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.NONE,
-    codes=(1, 4),
-    action=Action.READ,
-    repeatable=True,
+TABLE_EXISTS: Operation[models.TableExistsRequest, models.TableExistsResponse] = (
+    Operation(
+        name="TableExists",
+        method_name="table_exists",
+        summary="Check whether a table exists",
+        tag="Table",
+        http_method="POST",
+        path="/v1/table/{id}/exists",
+        request="TableExistsRequest",
+        response="TableExistsResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.NONE,
+        codes=(1, 4),
+        action=Action.READ,
+        repeatable=True,
+    )
 )
 DROP_TABLE: Operation[models.DropTableRequest, models.DropTableResponse] = Operation(
     name="DropTable",
@@ -218,52 +233,56 @@ DROP_TABLE: Operation[models.DropTableRequest, models.DropTableResponse] = Opera
     codes=(1, 4),
     action=Action.MANAGE,
 )
-DEREGISTER_TABLE: Operation[models.DeregisterTableRequest, models.DeregisterTableResponse] = (
+DEREGISTER_TABLE: Operation[
+    models.DeregisterTableRequest, models.DeregisterTableResponse
+] = Operation(
+    name="DeregisterTable",
+    method_name="deregister_table",
+    summary="Remove a table from the catalog and keep its data",
+    tag="Table",
+    http_method="POST",
+    path="/v1/table/{id}/deregister",
+    request="DeregisterTableRequest",
+    response="DeregisterTableResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4),
+    action=Action.MANAGE,
+)
+RESTORE_TABLE: Operation[models.RestoreTableRequest, models.RestoreTableResponse] = (
     Operation(
-        name="DeregisterTable",
-        method_name="deregister_table",
-        summary="Remove a table from the catalog and keep its data",
-        tag="Table",
+        name="RestoreTable",
+        method_name="restore_table",
+        summary="Restore a table to an earlier version",
+        tag="Version",
         http_method="POST",
-        path="/v1/table/{id}/deregister",
-        request="DeregisterTableRequest",
-        response="DeregisterTableResponse",
+        path="/v1/table/{id}/restore",
+        request="RestoreTableRequest",
+        response="RestoreTableResponse",
         path_fields=("id",),
         body=Body.JSON,
         answer=Body.JSON,
-        codes=(1, 4),
-        action=Action.MANAGE,
+        codes=(1, 4, 11, 14),
+        action=Action.WRITE,
     )
 )
-RESTORE_TABLE: Operation[models.RestoreTableRequest, models.RestoreTableResponse] = Operation(
-    name="RestoreTable",
-    method_name="restore_table",
-    summary="Restore a table to an earlier version",
-    tag="Version",
-    http_method="POST",
-    path="/v1/table/{id}/restore",
-    request="RestoreTableRequest",
-    response="RestoreTableResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 11, 14),
-    action=Action.WRITE,
-)
-RENAME_TABLE: Operation[models.RenameTableRequest, models.RenameTableResponse] = Operation(
-    name="RenameTable",
-    method_name="rename_table",
-    summary="Rename a table or move it to another namespace",
-    tag="Table",
-    http_method="POST",
-    path="/v1/table/{id}/rename",
-    request="RenameTableRequest",
-    response="RenameTableResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 5, 14),
-    action=Action.MANAGE,
+RENAME_TABLE: Operation[models.RenameTableRequest, models.RenameTableResponse] = (
+    Operation(
+        name="RenameTable",
+        method_name="rename_table",
+        summary="Rename a table or move it to another namespace",
+        tag="Table",
+        http_method="POST",
+        path="/v1/table/{id}/rename",
+        request="RenameTableRequest",
+        response="RenameTableResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 4, 5, 14),
+        action=Action.MANAGE,
+    )
 )
 UPDATE_TABLE_SCHEMA_METADATA: Operation[
     models.UpdateTableSchemaMetadataRequest, models.UpdateTableSchemaMetadataResponse
@@ -444,7 +463,9 @@ ALTER_TABLE_DROP_COLUMNS: Operation[
     codes=(1, 4, 12, 14),
     action=Action.WRITE,
 )
-GET_TABLE_STATS: Operation[models.GetTableStatsRequest, models.GetTableStatsResponse] = Operation(
+GET_TABLE_STATS: Operation[
+    models.GetTableStatsRequest, models.GetTableStatsResponse
+] = Operation(
     name="GetTableStats",
     method_name="get_table_stats",
     summary="Read the size and fragment statistics of a table",
@@ -460,26 +481,26 @@ GET_TABLE_STATS: Operation[models.GetTableStatsRequest, models.GetTableStatsResp
     action=Action.READ,
     repeatable=True,
 )
-INSERT_INTO_TABLE: Operation[models.InsertIntoTableRequest, models.InsertIntoTableResponse] = (
-    Operation(
-        name="InsertIntoTable",
-        method_name="insert_into_table",
-        summary="Insert rows into a table",
-        tag="Data",
-        http_method="POST",
-        path="/v1/table/{id}/insert",
-        request="InsertIntoTableRequest",
-        response="InsertIntoTableResponse",
-        path_fields=("id",),
-        query=(
-            Parameter("branch", "branch", "string"),
-            Parameter("mode", "mode", "string"),
-        ),
-        body=Body.ARROW,
-        answer=Body.JSON,
-        codes=(1, 4, 14, 19, 20),
-        action=Action.WRITE,
-    )
+INSERT_INTO_TABLE: Operation[
+    models.InsertIntoTableRequest, models.InsertIntoTableResponse
+] = Operation(
+    name="InsertIntoTable",
+    method_name="insert_into_table",
+    summary="Insert rows into a table",
+    tag="Data",
+    http_method="POST",
+    path="/v1/table/{id}/insert",
+    request="InsertIntoTableRequest",
+    response="InsertIntoTableResponse",
+    path_fields=("id",),
+    query=(
+        Parameter("branch", "branch", "string"),
+        Parameter("mode", "mode", "string"),
+    ),
+    body=Body.ARROW,
+    answer=Body.JSON,
+    codes=(1, 4, 14, 19, 20),
+    action=Action.WRITE,
 )
 MERGE_INSERT_INTO_TABLE: Operation[
     models.MergeInsertIntoTableRequest, models.MergeInsertIntoTableResponse
@@ -497,10 +518,16 @@ MERGE_INSERT_INTO_TABLE: Operation[
         Parameter("branch", "branch", "string"),
         Parameter("on", "on", "array", required=True),
         Parameter("when_matched_update_all", "when_matched_update_all", "boolean"),
-        Parameter("when_matched_update_all_filt", "when_matched_update_all_filt", "string"),
-        Parameter("when_not_matched_insert_all", "when_not_matched_insert_all", "boolean"),
         Parameter(
-            "when_not_matched_by_source_delete", "when_not_matched_by_source_delete", "boolean"
+            "when_matched_update_all_filt", "when_matched_update_all_filt", "string"
+        ),
+        Parameter(
+            "when_not_matched_insert_all", "when_not_matched_insert_all", "boolean"
+        ),
+        Parameter(
+            "when_not_matched_by_source_delete",
+            "when_not_matched_by_source_delete",
+            "boolean",
         ),
         Parameter(
             "when_not_matched_by_source_delete_filt",
@@ -515,37 +542,39 @@ MERGE_INSERT_INTO_TABLE: Operation[
     codes=(1, 4, 12, 14, 19),
     action=Action.WRITE,
 )
-UPDATE_TABLE: Operation[models.UpdateTableRequest, models.UpdateTableResponse] = Operation(
-    name="UpdateTable",
-    method_name="update_table",
-    summary="Update columns of the rows that match a predicate",
-    tag="Data",
-    http_method="POST",
-    path="/v1/table/{id}/update",
-    request="UpdateTableRequest",
-    response="UpdateTableResponse",
-    path_fields=("id",),
-    body=Body.JSON,
-    answer=Body.JSON,
-    codes=(1, 4, 12, 14, 19),
-    action=Action.WRITE,
-)
-DELETE_FROM_TABLE: Operation[models.DeleteFromTableRequest, models.DeleteFromTableResponse] = (
+UPDATE_TABLE: Operation[models.UpdateTableRequest, models.UpdateTableResponse] = (
     Operation(
-        name="DeleteFromTable",
-        method_name="delete_from_table",
-        summary="Delete the rows that match a predicate",
+        name="UpdateTable",
+        method_name="update_table",
+        summary="Update columns of the rows that match a predicate",
         tag="Data",
         http_method="POST",
-        path="/v1/table/{id}/delete",
-        request="DeleteFromTableRequest",
-        response="DeleteFromTableResponse",
+        path="/v1/table/{id}/update",
+        request="UpdateTableRequest",
+        response="UpdateTableResponse",
         path_fields=("id",),
         body=Body.JSON,
         answer=Body.JSON,
-        codes=(1, 4, 14, 19),
+        codes=(1, 4, 12, 14, 19),
         action=Action.WRITE,
     )
+)
+DELETE_FROM_TABLE: Operation[
+    models.DeleteFromTableRequest, models.DeleteFromTableResponse
+] = Operation(
+    name="DeleteFromTable",
+    method_name="delete_from_table",
+    summary="Delete the rows that match a predicate",
+    tag="Data",
+    http_method="POST",
+    path="/v1/table/{id}/delete",
+    request="DeleteFromTableRequest",
+    response="DeleteFromTableResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4, 14, 19),
+    action=Action.WRITE,
 )
 QUERY_TABLE: Operation[models.QueryTableRequest, pa.RecordBatchReader] = Operation(
     name="QueryTable",
@@ -563,44 +592,46 @@ QUERY_TABLE: Operation[models.QueryTableRequest, pa.RecordBatchReader] = Operati
     action=Action.READ,
     repeatable=True,
 )
-COUNT_TABLE_ROWS: Operation[models.CountTableRowsRequest, models.CountTableRowsResponse] = (
-    Operation(
-        name="CountTableRows",
-        method_name="count_table_rows",
-        summary="Count the rows of a table",
-        tag="Data",
-        http_method="POST",
-        path="/v1/table/{id}/count_rows",
-        request="CountTableRowsRequest",
-        response="CountTableRowsResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.FIELD,
-        answer_field="count",
-        codes=(1, 4, 11),
-        action=Action.READ,
-        repeatable=True,
-    )
-)
-CREATE_TABLE: Operation[models.CreateTableRequest, models.CreateTableResponse] = Operation(
-    name="CreateTable",
-    method_name="create_table",
-    summary="Create a table from an Arrow stream",
-    tag="Table",
+COUNT_TABLE_ROWS: Operation[
+    models.CountTableRowsRequest, models.CountTableRowsResponse
+] = Operation(
+    name="CountTableRows",
+    method_name="count_table_rows",
+    summary="Count the rows of a table",
+    tag="Data",
     http_method="POST",
-    path="/v1/table/{id}/create",
-    request="CreateTableRequest",
-    response="CreateTableResponse",
+    path="/v1/table/{id}/count_rows",
+    request="CountTableRowsRequest",
+    response="CountTableRowsResponse",
     path_fields=("id",),
-    query=(
-        Parameter("mode", "mode", "string"),
-        Parameter("properties", "properties", "object"),
-        Parameter("storage_options", "storage_options", "object"),
-    ),
-    body=Body.ARROW,
-    answer=Body.JSON,
-    codes=(1, 5, 14, 20),
-    action=Action.MANAGE,
+    body=Body.JSON,
+    answer=Body.FIELD,
+    answer_field="count",
+    codes=(1, 4, 11),
+    action=Action.READ,
+    repeatable=True,
+)
+CREATE_TABLE: Operation[models.CreateTableRequest, models.CreateTableResponse] = (
+    Operation(
+        name="CreateTable",
+        method_name="create_table",
+        summary="Create a table from an Arrow stream",
+        tag="Table",
+        http_method="POST",
+        path="/v1/table/{id}/create",
+        request="CreateTableRequest",
+        response="CreateTableResponse",
+        path_fields=("id",),
+        query=(
+            Parameter("mode", "mode", "string"),
+            Parameter("properties", "properties", "object"),
+            Parameter("storage_options", "storage_options", "object"),
+        ),
+        body=Body.ARROW,
+        answer=Body.JSON,
+        codes=(1, 5, 14, 20),
+        action=Action.MANAGE,
+    )
 )
 EXPLAIN_TABLE_QUERY_PLAN: Operation[
     models.ExplainTableQueryPlanRequest, models.ExplainTableQueryPlanResponse
@@ -711,22 +742,22 @@ CREATE_MATERIALIZED_VIEW: Operation[
     codes=(1, 4, 14),
     action=Action.MANAGE,
 )
-CREATE_TABLE_INDEX: Operation[models.CreateTableIndexRequest, models.CreateTableIndexResponse] = (
-    Operation(
-        name="CreateTableIndex",
-        method_name="create_table_index",
-        summary="Create an index on a column",
-        tag="Index",
-        http_method="POST",
-        path="/v1/table/{id}/create_index",
-        request="CreateTableIndexRequest",
-        response="CreateTableIndexResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4, 7, 12, 14),
-        action=Action.WRITE,
-    )
+CREATE_TABLE_INDEX: Operation[
+    models.CreateTableIndexRequest, models.CreateTableIndexResponse
+] = Operation(
+    name="CreateTableIndex",
+    method_name="create_table_index",
+    summary="Create an index on a column",
+    tag="Index",
+    http_method="POST",
+    path="/v1/table/{id}/create_index",
+    request="CreateTableIndexRequest",
+    response="CreateTableIndexResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4, 7, 12, 14),
+    action=Action.WRITE,
 )
 CREATE_TABLE_SCALAR_INDEX: Operation[
     models.CreateTableIndexRequest, models.CreateTableScalarIndexResponse
@@ -745,23 +776,23 @@ CREATE_TABLE_SCALAR_INDEX: Operation[
     codes=(1, 4, 7, 12, 14),
     action=Action.WRITE,
 )
-LIST_TABLE_INDICES: Operation[models.ListTableIndicesRequest, models.ListTableIndicesResponse] = (
-    Operation(
-        name="ListTableIndices",
-        method_name="list_table_indices",
-        summary="List the indexes of a table",
-        tag="Index",
-        http_method="POST",
-        path="/v1/table/{id}/index/list",
-        request="ListTableIndicesRequest",
-        response="ListTableIndicesResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4),
-        action=Action.READ,
-        repeatable=True,
-    )
+LIST_TABLE_INDICES: Operation[
+    models.ListTableIndicesRequest, models.ListTableIndicesResponse
+] = Operation(
+    name="ListTableIndices",
+    method_name="list_table_indices",
+    summary="List the indexes of a table",
+    tag="Index",
+    http_method="POST",
+    path="/v1/table/{id}/index/list",
+    request="ListTableIndicesRequest",
+    response="ListTableIndicesResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4),
+    action=Action.READ,
+    repeatable=True,
 )
 DESCRIBE_TABLE_INDEX_STATS: Operation[
     models.DescribeTableIndexStatsRequest, models.DescribeTableIndexStatsResponse
@@ -781,25 +812,27 @@ DESCRIBE_TABLE_INDEX_STATS: Operation[
     action=Action.READ,
     repeatable=True,
 )
-DROP_TABLE_INDEX: Operation[models.DropTableIndexRequest, models.DropTableIndexResponse] = (
-    Operation(
-        name="DropTableIndex",
-        method_name="drop_table_index",
-        summary="Drop an index from a table",
-        tag="Index",
-        http_method="POST",
-        path="/v1/table/{id}/index/{index_name}/drop",
-        request="DropTableIndexRequest",
-        response="DropTableIndexResponse",
-        path_fields=("id", "index_name"),
-        query=(Parameter("branch", "branch", "string"),),
-        body=Body.NONE,
-        answer=Body.JSON,
-        codes=(1, 4, 6),
-        action=Action.WRITE,
-    )
+DROP_TABLE_INDEX: Operation[
+    models.DropTableIndexRequest, models.DropTableIndexResponse
+] = Operation(
+    name="DropTableIndex",
+    method_name="drop_table_index",
+    summary="Drop an index from a table",
+    tag="Index",
+    http_method="POST",
+    path="/v1/table/{id}/index/{index_name}/drop",
+    request="DropTableIndexRequest",
+    response="DropTableIndexResponse",
+    path_fields=("id", "index_name"),
+    query=(Parameter("branch", "branch", "string"),),
+    body=Body.NONE,
+    answer=Body.JSON,
+    codes=(1, 4, 6),
+    action=Action.WRITE,
 )
-LIST_TABLE_TAGS: Operation[models.ListTableTagsRequest, models.ListTableTagsResponse] = Operation(
+LIST_TABLE_TAGS: Operation[
+    models.ListTableTagsRequest, models.ListTableTagsResponse
+] = Operation(
     name="ListTableTags",
     method_name="list_table_tags",
     summary="List the tags of a table",
@@ -837,71 +870,73 @@ GET_TABLE_TAG_VERSION: Operation[
     action=Action.READ,
     repeatable=True,
 )
-DECLARE_TABLE: Operation[models.DeclareTableRequest, models.DeclareTableResponse] = Operation(
-    name="DeclareTable",
-    method_name="declare_table",
-    summary="Reserve a table name before data is written",
-    tag="Table",
+DECLARE_TABLE: Operation[models.DeclareTableRequest, models.DeclareTableResponse] = (
+    Operation(
+        name="DeclareTable",
+        method_name="declare_table",
+        summary="Reserve a table name before data is written",
+        tag="Table",
+        http_method="POST",
+        path="/v1/table/{id}/declare",
+        request="DeclareTableRequest",
+        response="DeclareTableResponse",
+        path_fields=("id",),
+        body=Body.JSON,
+        answer=Body.JSON,
+        codes=(1, 5, 14),
+        action=Action.MANAGE,
+    )
+)
+CREATE_TABLE_TAG: Operation[
+    models.CreateTableTagRequest, models.CreateTableTagResponse
+] = Operation(
+    name="CreateTableTag",
+    method_name="create_table_tag",
+    summary="Create a tag for a version of a table",
+    tag="Tag",
     http_method="POST",
-    path="/v1/table/{id}/declare",
-    request="DeclareTableRequest",
-    response="DeclareTableResponse",
+    path="/v1/table/{id}/tags/create",
+    request="CreateTableTagRequest",
+    response="CreateTableTagResponse",
     path_fields=("id",),
     body=Body.JSON,
     answer=Body.JSON,
-    codes=(1, 5, 14),
-    action=Action.MANAGE,
+    codes=(1, 4, 9, 11, 14),
+    action=Action.WRITE,
 )
-CREATE_TABLE_TAG: Operation[models.CreateTableTagRequest, models.CreateTableTagResponse] = (
-    Operation(
-        name="CreateTableTag",
-        method_name="create_table_tag",
-        summary="Create a tag for a version of a table",
-        tag="Tag",
-        http_method="POST",
-        path="/v1/table/{id}/tags/create",
-        request="CreateTableTagRequest",
-        response="CreateTableTagResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4, 9, 11, 14),
-        action=Action.WRITE,
-    )
+DELETE_TABLE_TAG: Operation[
+    models.DeleteTableTagRequest, models.DeleteTableTagResponse
+] = Operation(
+    name="DeleteTableTag",
+    method_name="delete_table_tag",
+    summary="Delete a tag of a table",
+    tag="Tag",
+    http_method="POST",
+    path="/v1/table/{id}/tags/delete",
+    request="DeleteTableTagRequest",
+    response="DeleteTableTagResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4, 8),
+    action=Action.WRITE,
 )
-DELETE_TABLE_TAG: Operation[models.DeleteTableTagRequest, models.DeleteTableTagResponse] = (
-    Operation(
-        name="DeleteTableTag",
-        method_name="delete_table_tag",
-        summary="Delete a tag of a table",
-        tag="Tag",
-        http_method="POST",
-        path="/v1/table/{id}/tags/delete",
-        request="DeleteTableTagRequest",
-        response="DeleteTableTagResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4, 8),
-        action=Action.WRITE,
-    )
-)
-UPDATE_TABLE_TAG: Operation[models.UpdateTableTagRequest, models.UpdateTableTagResponse] = (
-    Operation(
-        name="UpdateTableTag",
-        method_name="update_table_tag",
-        summary="Point a tag to another version",
-        tag="Tag",
-        http_method="POST",
-        path="/v1/table/{id}/tags/update",
-        request="UpdateTableTagRequest",
-        response="UpdateTableTagResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(1, 4, 8, 11, 14),
-        action=Action.WRITE,
-    )
+UPDATE_TABLE_TAG: Operation[
+    models.UpdateTableTagRequest, models.UpdateTableTagResponse
+] = Operation(
+    name="UpdateTableTag",
+    method_name="update_table_tag",
+    summary="Point a tag to another version",
+    tag="Tag",
+    http_method="POST",
+    path="/v1/table/{id}/tags/update",
+    request="UpdateTableTagRequest",
+    response="UpdateTableTagResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(1, 4, 8, 11, 14),
+    action=Action.WRITE,
 )
 LIST_TABLE_BRANCHES: Operation[
     models.ListTableBranchesRequest, models.ListTableBranchesResponse
@@ -977,24 +1012,26 @@ DESCRIBE_TRANSACTION: Operation[
     action=Action.READ,
     repeatable=True,
 )
-ALTER_TRANSACTION: Operation[models.AlterTransactionRequest, models.AlterTransactionResponse] = (
-    Operation(
-        name="AlterTransaction",
-        method_name="alter_transaction",
-        summary="Change the status or properties of a transaction",
-        tag="Transaction",
-        http_method="POST",
-        path="/v1/transaction/{id}/alter",
-        request="AlterTransactionRequest",
-        response="AlterTransactionResponse",
-        path_fields=("id",),
-        body=Body.JSON,
-        answer=Body.JSON,
-        codes=(10, 14),
-        action=Action.WRITE,
-    )
+ALTER_TRANSACTION: Operation[
+    models.AlterTransactionRequest, models.AlterTransactionResponse
+] = Operation(
+    name="AlterTransaction",
+    method_name="alter_transaction",
+    summary="Change the status or properties of a transaction",
+    tag="Transaction",
+    http_method="POST",
+    path="/v1/transaction/{id}/alter",
+    request="AlterTransactionRequest",
+    response="AlterTransactionResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    answer=Body.JSON,
+    codes=(10, 14),
+    action=Action.WRITE,
 )
-LIST_OPERATIONS: Operation[models.ListOperationsRequest, models.ListOperationsResponse] = Operation(
+LIST_OPERATIONS: Operation[
+    models.ListOperationsRequest, models.ListOperationsResponse
+] = Operation(
     name="ListOperations",
     method_name="list_operations",
     summary="List the operations this server supports",
@@ -1009,7 +1046,9 @@ LIST_OPERATIONS: Operation[models.ListOperationsRequest, models.ListOperationsRe
     action=Action.READ,
     repeatable=True,
 )
-ALTER_NAMESPACE: Operation[models.AlterNamespaceRequest, models.AlterNamespaceResponse] = Operation(
+ALTER_NAMESPACE: Operation[
+    models.AlterNamespaceRequest, models.AlterNamespaceResponse
+] = Operation(
     name="AlterNamespace",
     method_name="alter_namespace",
     summary="Set and unset properties of a namespace",

@@ -1,4 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+
 """The REST client: every operation over HTTP."""
 
 from __future__ import annotations
@@ -35,13 +38,19 @@ class RestNamespace(Transport, LanceNamespace):
     def list_namespaces(
         self, request: models.ListNamespacesRequest | RequestLike | None = None
     ) -> models.ListNamespacesResponse:
-        """List the direct children of a namespace: ``GET /v1/namespace/{id}/list``."""
+        """List the direct children of a namespace.
+
+        ``GET /v1/namespace/{id}/list``
+        """
         return self._call(operations.LIST_NAMESPACES, request)
 
     def describe_namespace(
         self, request: models.DescribeNamespaceRequest | RequestLike
     ) -> models.DescribeNamespaceResponse:
-        """Read the properties of a namespace: ``POST /v1/namespace/{id}/describe``."""
+        """Read the properties of a namespace.
+
+        ``POST /v1/namespace/{id}/describe``
+        """
         return self._call(operations.DESCRIBE_NAMESPACE, request)
 
     def drop_namespace(
@@ -71,7 +80,10 @@ class RestNamespace(Transport, LanceNamespace):
     def register_table(
         self, request: models.RegisterTableRequest | RequestLike
     ) -> models.RegisterTableResponse:
-        """Register an existing dataset as a table: ``POST /v1/table/{id}/register``."""
+        """Register an existing dataset as a table.
+
+        ``POST /v1/table/{id}/register``
+        """
         return self._call(operations.REGISTER_TABLE, request)
 
     def describe_table(
@@ -110,7 +122,10 @@ class RestNamespace(Transport, LanceNamespace):
     def rename_table(
         self, request: models.RenameTableRequest | RequestLike
     ) -> models.RenameTableResponse:
-        """Rename a table or move it to another namespace: ``POST /v1/table/{id}/rename``."""
+        """Rename a table or move it to another namespace.
+
+        ``POST /v1/table/{id}/rename``
+        """
         return self._call(operations.RENAME_TABLE, request)
 
     def update_table_schema_metadata(
@@ -131,7 +146,10 @@ class RestNamespace(Transport, LanceNamespace):
     def create_table_version(
         self, request: models.CreateTableVersionRequest | RequestLike
     ) -> models.CreateTableVersionResponse:
-        """Commit a manifest as a new table version: ``POST /v1/table/{id}/version/create``."""
+        """Commit a manifest as a new table version.
+
+        ``POST /v1/table/{id}/version/create``
+        """
         return self._call(operations.CREATE_TABLE_VERSION, request)
 
     def describe_table_version(
@@ -143,7 +161,10 @@ class RestNamespace(Transport, LanceNamespace):
     def batch_delete_table_versions(
         self, request: models.BatchDeleteTableVersionsRequest | RequestLike
     ) -> models.BatchDeleteTableVersionsResponse:
-        """Delete ranges of a table's versions: ``POST /v1/table/{id}/version/delete``."""
+        """Delete ranges of a table's versions.
+
+        ``POST /v1/table/{id}/version/delete``
+        """
         return self._call(operations.BATCH_DELETE_TABLE_VERSIONS, request)
 
     def batch_create_table_versions(
@@ -158,7 +179,10 @@ class RestNamespace(Transport, LanceNamespace):
     def batch_commit_tables(
         self, request: models.BatchCommitTablesRequest | RequestLike
     ) -> models.BatchCommitTablesResponse:
-        """Commit several table operations at once: ``POST /v1/table/batch-commit``."""
+        """Commit several table operations at once.
+
+        ``POST /v1/table/batch-commit``
+        """
         return self._call(operations.BATCH_COMMIT_TABLES, request)
 
     def alter_table_alter_columns(
@@ -188,7 +212,10 @@ class RestNamespace(Transport, LanceNamespace):
     def get_table_stats(
         self, request: models.GetTableStatsRequest | RequestLike
     ) -> models.GetTableStatsResponse:
-        """Read the size and fragment statistics of a table: ``POST /v1/table/{id}/stats``."""
+        """Read the size and fragment statistics of a table.
+
+        ``POST /v1/table/{id}/stats``
+        """
         return self._call(operations.GET_TABLE_STATS, request)
 
     def insert_into_table(
@@ -200,13 +227,19 @@ class RestNamespace(Transport, LanceNamespace):
     def merge_insert_into_table(
         self, request: models.MergeInsertIntoTableRequest | RequestLike, data: ArrowData
     ) -> models.MergeInsertIntoTableResponse:
-        """Merge rows into a table by a key column: ``POST /v1/table/{id}/merge_insert``."""
+        """Merge rows into a table by a key column.
+
+        ``POST /v1/table/{id}/merge_insert``
+        """
         return self._call_with_rows(operations.MERGE_INSERT_INTO_TABLE, request, data)
 
     def update_table(
         self, request: models.UpdateTableRequest | RequestLike
     ) -> models.UpdateTableResponse:
-        """Update columns of the rows that match a predicate: ``POST /v1/table/{id}/update``."""
+        """Update columns of the rows that match a predicate.
+
+        ``POST /v1/table/{id}/update``
+        """
         return self._call(operations.UPDATE_TABLE, request)
 
     def delete_from_table(
@@ -215,8 +248,13 @@ class RestNamespace(Transport, LanceNamespace):
         """Delete the rows that match a predicate: ``POST /v1/table/{id}/delete``."""
         return self._call(operations.DELETE_FROM_TABLE, request)
 
-    def query_table(self, request: models.QueryTableRequest | RequestLike) -> pa.RecordBatchReader:
-        """Query a table by vector, full text or filter: ``POST /v1/table/{id}/query``."""
+    def query_table(
+        self, request: models.QueryTableRequest | RequestLike
+    ) -> pa.RecordBatchReader:
+        """Query a table by vector, full text or filter.
+
+        ``POST /v1/table/{id}/query``
+        """
         return self._call(operations.QUERY_TABLE, request)
 
     def count_table_rows(
@@ -240,7 +278,10 @@ class RestNamespace(Transport, LanceNamespace):
     def analyze_table_query_plan(
         self, request: models.AnalyzeTableQueryPlanRequest | RequestLike
     ) -> models.AnalyzeTableQueryPlanResponse:
-        """Run a query and report what it cost: ``POST /v1/table/{id}/analyze_plan``."""
+        """Run a query and report what it cost.
+
+        ``POST /v1/table/{id}/analyze_plan``
+        """
         return self._call(operations.ANALYZE_TABLE_QUERY_PLAN, request)
 
     def alter_table_add_columns(
@@ -252,7 +293,10 @@ class RestNamespace(Transport, LanceNamespace):
     def alter_table_backfill_columns(
         self, request: models.AlterTableBackfillColumnsRequest | RequestLike
     ) -> models.AlterTableBackfillColumnsResponse:
-        """Start a job that fills a computed column: ``POST /v1/table/{id}/backfill_column``."""
+        """Start a job that fills a computed column.
+
+        ``POST /v1/table/{id}/backfill_column``
+        """
         return self._call(operations.ALTER_TABLE_BACKFILL_COLUMNS, request)
 
     def refresh_materialized_view(
@@ -279,7 +323,10 @@ class RestNamespace(Transport, LanceNamespace):
     def create_table_scalar_index(
         self, request: models.CreateTableIndexRequest | RequestLike
     ) -> models.CreateTableScalarIndexResponse:
-        """Create a scalar index on a column: ``POST /v1/table/{id}/create_scalar_index``."""
+        """Create a scalar index on a column.
+
+        ``POST /v1/table/{id}/create_scalar_index``
+        """
         return self._call(operations.CREATE_TABLE_SCALAR_INDEX, request)
 
     def list_table_indices(
@@ -291,13 +338,19 @@ class RestNamespace(Transport, LanceNamespace):
     def describe_table_index_stats(
         self, request: models.DescribeTableIndexStatsRequest | RequestLike
     ) -> models.DescribeTableIndexStatsResponse:
-        """Read the statistics of an index: ``POST /v1/table/{id}/index/{index_name}/stats``."""
+        """Read the statistics of an index.
+
+        ``POST /v1/table/{id}/index/{index_name}/stats``
+        """
         return self._call(operations.DESCRIBE_TABLE_INDEX_STATS, request)
 
     def drop_table_index(
         self, request: models.DropTableIndexRequest | RequestLike
     ) -> models.DropTableIndexResponse:
-        """Drop an index from a table: ``POST /v1/table/{id}/index/{index_name}/drop``."""
+        """Drop an index from a table.
+
+        ``POST /v1/table/{id}/index/{index_name}/drop``
+        """
         return self._call(operations.DROP_TABLE_INDEX, request)
 
     def list_table_tags(
@@ -309,19 +362,28 @@ class RestNamespace(Transport, LanceNamespace):
     def get_table_tag_version(
         self, request: models.GetTableTagVersionRequest | RequestLike
     ) -> models.GetTableTagVersionResponse:
-        """Look up the version a tag stands for: ``POST /v1/table/{id}/tags/version``."""
+        """Look up the version a tag stands for.
+
+        ``POST /v1/table/{id}/tags/version``
+        """
         return self._call(operations.GET_TABLE_TAG_VERSION, request)
 
     def declare_table(
         self, request: models.DeclareTableRequest | RequestLike
     ) -> models.DeclareTableResponse:
-        """Reserve a table name before data is written: ``POST /v1/table/{id}/declare``."""
+        """Reserve a table name before data is written.
+
+        ``POST /v1/table/{id}/declare``
+        """
         return self._call(operations.DECLARE_TABLE, request)
 
     def create_table_tag(
         self, request: models.CreateTableTagRequest | RequestLike
     ) -> models.CreateTableTagResponse:
-        """Create a tag for a version of a table: ``POST /v1/table/{id}/tags/create``."""
+        """Create a tag for a version of a table.
+
+        ``POST /v1/table/{id}/tags/create``
+        """
         return self._call(operations.CREATE_TABLE_TAG, request)
 
     def delete_table_tag(
@@ -357,7 +419,10 @@ class RestNamespace(Transport, LanceNamespace):
     def describe_transaction(
         self, request: models.DescribeTransactionRequest | RequestLike
     ) -> models.DescribeTransactionResponse:
-        """Read the status of a transaction: ``POST /v1/transaction/{id}/describe``."""
+        """Read the status of a transaction.
+
+        ``POST /v1/transaction/{id}/describe``
+        """
         return self._call(operations.DESCRIBE_TRANSACTION, request)
 
     def alter_transaction(
@@ -378,7 +443,10 @@ class RestNamespace(Transport, LanceNamespace):
     def alter_namespace(
         self, request: models.AlterNamespaceRequest | RequestLike
     ) -> models.AlterNamespaceResponse:
-        """Set and unset properties of a namespace: ``POST /v1/namespace/{id}/alter``."""
+        """Set and unset properties of a namespace.
+
+        ``POST /v1/namespace/{id}/alter``
+        """
         return self._call(operations.ALTER_NAMESPACE, request)
 
     def alter_table(

@@ -1,4 +1,7 @@
 # Generated from rest.yaml by `python -m codegen`. Edit rest.yaml instead.
+# pyarrow has no types of its own.
+# mypy: disable-error-code="import-untyped"
+
 """Rows as Python programs have them: frames, dicts, lists and numpy arrays."""
 
 from __future__ import annotations
@@ -38,8 +41,14 @@ def to_table(data: Any) -> pa.Table | None:
         if hasattr(data, "scanner") and hasattr(data, "schema"):
             return data.scanner().to_table()
         if isinstance(data, Mapping) and data:
-            return pa.table({str(name): _column(values) for name, values in data.items()})
-        if isinstance(data, list | tuple) and data and all(isinstance(r, Mapping) for r in data):
+            return pa.table(
+                {str(name): _column(values) for name, values in data.items()}
+            )
+        if (
+            isinstance(data, list | tuple)
+            and data
+            and all(isinstance(r, Mapping) for r in data)
+        ):
             return _from_dicts(data)
     except (pa.ArrowException, TypeError, ValueError) as error:
         message = " ".join(str(error).split())
@@ -50,9 +59,14 @@ def to_table(data: Any) -> pa.Table | None:
 def _from_pandas(frame: Any) -> pa.Table:
     import pyarrow as pa
 
-    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(
+        None
+    )
     for place, field in enumerate(table.schema):
-        if pa.types.is_list(field.type) and (vectors := _vectors(frame[field.name])) is not None:
+        if (
+            pa.types.is_list(field.type)
+            and (vectors := _vectors(frame[field.name])) is not None
+        ):
             table = table.set_column(place, field.name, vectors)
     return table
 

@@ -17,26 +17,29 @@ __all__ = ["AddColumnsEntry"]
 
 @define(kw_only=True)
 class AddColumnsEntry(Model):
-    """One column to add, with exactly one of `expression`, `computed` and `virtual_column`
-    saying where its values come from, else the request is InvalidInput (13).
+    """One column to add, with exactly one of `expression`, `computed` and
+    `virtual_column` saying where its values come from, else the request is
+    InvalidInput (13).
     """
 
     name: str
     """Name of the new column."""
 
     expression: str | None = None
-    """SQL expression over the table's columns, worked out once for every row that is there;
-    one that does not fit the schema is TableSchemaValidationError (20).
+    """SQL expression over the table's columns, worked out once for every row that
+    is there; one that does not fit the schema is TableSchemaValidationError
+    (20).
     """
 
     computed: str | None = None
-    """SQL expression of a computed column, whose values the server derives itself, also for
-    rows added later. Servers without computed columns answer Unsupported (0).
+    """SQL expression of a computed column, whose values the server derives itself,
+    also for rows added later. Servers without computed columns answer
+    Unsupported (0).
     """
 
     virtual_column: AddVirtualColumnEntry | None = None
-    """Definition of a column that a user-defined function fills. Servers that run no functions
-    answer Unsupported (0).
+    """Definition of a column that a user-defined function fills. Servers that run
+    no functions answer Unsupported (0).
     """
 
 

@@ -17,13 +17,13 @@ __all__ = ["AddVirtualColumnEntry"]
 
 @define(kw_only=True)
 class AddVirtualColumnEntry(Model):
-    """Definition of one or more columns that a user-defined function fills from other columns,
-    when a backfill runs.
+    """Definition of one or more columns that a user-defined function fills from
+    other columns, when a backfill runs.
     """
 
     input_columns: list[str]
-    """Columns handed to the function, in the order of its arguments; one the table lacks is
-    TableSchemaValidationError (20).
+    """Columns handed to the function, in the order of its arguments; one the table
+    lacks is TableSchemaValidationError (20).
     """
 
     outputs: list[AddVirtualColumnOutputEntry]
@@ -45,13 +45,13 @@ class AddVirtualColumnEntry(Model):
     """Engine that runs the function; the server's own choice if left out."""
 
     auto_backfill: bool | None = None
-    """True to fill the columns by themselves when rows are added or inputs change; left out,
-    only AlterTableBackfillColumns fills them.
+    """True to fill the columns by themselves when rows are added or inputs change;
+    left out, only AlterTableBackfillColumns fills them.
     """
 
     manifest: str | None = None
-    """Description of the environment the function needs, such as its packages; left out, that
-    of the image alone.
+    """Description of the environment the function needs, such as its packages;
+    left out, that of the image alone.
     """
 
     manifest_checksum: str | None = None
@@ -63,7 +63,9 @@ class AddVirtualColumnEntry(Model):
 
 AddVirtualColumnEntry._wire = (
     Wire("input_columns", "input_columns", array(string), required=True),
-    Wire("outputs", "outputs", array(model("AddVirtualColumnOutputEntry")), required=True),
+    Wire(
+        "outputs", "outputs", array(model("AddVirtualColumnOutputEntry")), required=True
+    ),
     Wire("image", "image", string, required=True),
     Wire("udf", "udf", string, required=True),
     Wire("udf_name", "udf_name", string, required=True),

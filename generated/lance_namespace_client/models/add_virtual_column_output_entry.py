@@ -23,8 +23,8 @@ class AddVirtualColumnOutputEntry(Model):
     """Field of the function's struct result from which the column is taken."""
 
     data_type: dict[str, Any]
-    """Arrow type of the column, written as in JsonArrowDataType; an unknown type is
-    TableSchemaValidationError (20).
+    """Arrow type of the column, written as in JsonArrowDataType; an unknown type
+    is TableSchemaValidationError (20).
     """
 
     nullable: bool

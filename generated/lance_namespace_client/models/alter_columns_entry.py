@@ -17,18 +17,18 @@ __all__ = ["AlterColumnsEntry"]
 
 @define(kw_only=True)
 class AlterColumnsEntry(Model):
-    """Change to one column; what is left out stays as it is, and an entry that changes nothing
-    is InvalidInput (13).
+    """Change to one column; what is left out stays as it is, and an entry that
+    changes nothing is InvalidInput (13).
     """
 
     path: str
-    """Path of the column, with dots between the levels of nested fields; one that does not
-    exist is TableColumnNotFound (12).
+    """Path of the column, with dots between the levels of nested fields; one that
+    does not exist is TableColumnNotFound (12).
     """
 
     data_type: dict[str, Any] | None = None
-    """Arrow type to convert the column to, written as in JsonArrowDataType; a conversion that
-    cannot be done is TableSchemaValidationError (20).
+    """Arrow type to convert the column to, written as in JsonArrowDataType; a
+    conversion that cannot be done is TableSchemaValidationError (20).
     """
 
     rename: str | None = None
@@ -37,13 +37,13 @@ class AlterColumnsEntry(Model):
     """
 
     nullable: bool | None = None
-    """Whether the column may hold nulls from now on; false on a column that holds some is
-    TableSchemaValidationError (20).
+    """Whether the column may hold nulls from now on; false on a column that holds
+    some is TableSchemaValidationError (20).
     """
 
     virtual_column: AlterVirtualColumnEntry | None = None
-    """Changes to the function that fills the column. Servers that run no functions answer
-    Unsupported (0).
+    """Changes to the function that fills the column. Servers that run no functions
+    answer Unsupported (0).
     """
 
 

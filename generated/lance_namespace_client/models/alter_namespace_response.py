@@ -15,11 +15,13 @@ class AlterNamespaceResponse(Model):
     """The properties of a namespace after the change."""
 
     properties: dict[str, str] | None = None
-    """All properties of the namespace after the change, not only those that changed."""
+    """All properties of the namespace after the change, not only those that
+    changed.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

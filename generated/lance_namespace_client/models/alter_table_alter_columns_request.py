@@ -18,37 +18,41 @@ __all__ = ["AlterTableAlterColumnsRequest"]
 
 @define(kw_only=True)
 class AlterTableAlterColumnsRequest(Model):
-    """Renames columns or changes their type, nullability or function, and thereby makes a new
-    version of the table.
+    """Renames columns or changes their type, nullability or function, and thereby
+    makes a new version of the table.
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does not exist is
-    TableNotFound (4).
+    """Branch of the table to work on; the main branch if left out. One that does
+    not exist is TableNotFound (4).
     """
 
     alterations: list[AlterColumnsEntry]
     """The changes, one entry a column."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 
 AlterTableAlterColumnsRequest._wire = (
     Wire("id", "id", array(string)),
     Wire("branch", "branch", string),
-    Wire("alterations", "alterations", array(model("AlterColumnsEntry")), required=True),
+    Wire(
+        "alterations", "alterations", array(model("AlterColumnsEntry")), required=True
+    ),
     Wire("identity", "identity", model("Identity")),
     Wire("context", "context", mapping(string)),
 )

@@ -17,20 +17,20 @@ __all__ = ["AlterTableBackfillColumnsRequest"]
 
 @define(kw_only=True)
 class AlterTableBackfillColumnsRequest(Model):
-    """Starts a job that fills a column from its user-defined function; the answer does not
-    wait for its end. What is left out is chosen by the server, and servers that run no
-    functions answer Unsupported (0).
+    """Starts a job that fills a column from its user-defined function; the answer
+    does not wait for its end. What is left out is chosen by the server, and
+    servers that run no functions answer Unsupported (0).
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does not exist is
-    TableNotFound (4).
+    """Branch of the table to work on; the main branch if left out. One that does
+    not exist is TableNotFound (4).
     """
 
     column: str
@@ -46,14 +46,18 @@ class AlterTableBackfillColumnsRequest(Model):
     """Number of threads within each worker."""
 
     min_checkpoint_size: int | None = None
-    """Smallest number of rows between two checkpoints, where the server adapts the distance."""
+    """Smallest number of rows between two checkpoints, where the server adapts the
+    distance.
+    """
 
     max_checkpoint_size: int | None = None
-    """Largest number of rows between two checkpoints, where the server adapts the distance."""
+    """Largest number of rows between two checkpoints, where the server adapts the
+    distance.
+    """
 
     batch_checkpoint_flush_interval_seconds: float | None = None
-    """Longest time in seconds for which finished batches are held back before a checkpoint is
-    written.
+    """Longest time in seconds for which finished batches are held back before a
+    checkpoint is written.
     """
 
     read_version: int | None = None
@@ -66,11 +70,13 @@ class AlterTableBackfillColumnsRequest(Model):
     """Largest number of fragments to fill; all if left out."""
 
     checkpoint_size: int | None = None
-    """Number of rows between two checkpoints, from which a job that broke off goes on."""
+    """Number of rows between two checkpoints, from which a job that broke off goes
+    on.
+    """
 
     commit_granularity: int | None = None
-    """Number of finished fragments after which a version is committed, so that results show
-    before the job ends.
+    """Number of finished fragments after which a version is committed, so that
+    results show before the job ends.
     """
 
     cluster: str | None = None
@@ -80,11 +86,13 @@ class AlterTableBackfillColumnsRequest(Model):
     """Name of the environment the workers run in."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 
@@ -98,7 +106,9 @@ AlterTableBackfillColumnsRequest._wire = (
     Wire("min_checkpoint_size", "min_checkpoint_size", integer()),
     Wire("max_checkpoint_size", "max_checkpoint_size", integer()),
     Wire(
-        "batch_checkpoint_flush_interval_seconds", "batch_checkpoint_flush_interval_seconds", number
+        "batch_checkpoint_flush_interval_seconds",
+        "batch_checkpoint_flush_interval_seconds",
+        number,
     ),
     Wire("read_version", "read_version", integer()),
     Wire("task_size", "task_size", integer()),

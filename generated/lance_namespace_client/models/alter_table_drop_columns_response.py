@@ -15,14 +15,16 @@ class AlterTableDropColumnsResponse(Model):
     """Says that the columns were removed."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     version: int
     """Version number of the table after the change."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -19,8 +19,8 @@ __all__ = ["AlterTransactionAction"]
 
 @define(kw_only=True)
 class AlterTransactionAction(Model):
-    """One step of AlterTransaction; exactly one of its fields must be given, else the request
-    is InvalidInput (13).
+    """One step of AlterTransaction; exactly one of its fields must be given, else
+    the request is InvalidInput (13).
     """
 
     set_status_action: AlterTransactionSetStatus | None = None
@@ -35,6 +35,12 @@ class AlterTransactionAction(Model):
 
 AlterTransactionAction._wire = (
     Wire("set_status_action", "setStatusAction", model("AlterTransactionSetStatus")),
-    Wire("set_property_action", "setPropertyAction", model("AlterTransactionSetProperty")),
-    Wire("unset_property_action", "unsetPropertyAction", model("AlterTransactionUnsetProperty")),
+    Wire(
+        "set_property_action", "setPropertyAction", model("AlterTransactionSetProperty")
+    ),
+    Wire(
+        "unset_property_action",
+        "unsetPropertyAction",
+        model("AlterTransactionUnsetProperty"),
+    ),
 )

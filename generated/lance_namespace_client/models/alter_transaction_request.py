@@ -25,27 +25,31 @@ class AlterTransactionRequest(Model):
     """
 
     id: list[str] | None = None
-    """Identifier of the transaction as a list of strings; over HTTP it is the route's `{id}`,
-    and the two must agree or the answer is InvalidInput (13).
+    """Identifier of the transaction as a list of strings; over HTTP it is the
+    route's `{id}`, and the two must agree or the answer is InvalidInput (13).
     """
 
     actions: list[AlterTransactionAction]
-    """The steps, applied in the order given and all or none; an empty list is InvalidInput
-    (13).
+    """The steps, applied in the order given and all or none; an empty list is
+    InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 
 AlterTransactionRequest._wire = (
     Wire("id", "id", array(string)),
-    Wire("actions", "actions", array(model("AlterTransactionAction"), 1), required=True),
+    Wire(
+        "actions", "actions", array(model("AlterTransactionAction"), 1), required=True
+    ),
     Wire("identity", "identity", model("Identity")),
     Wire("context", "context", mapping(string)),
 )

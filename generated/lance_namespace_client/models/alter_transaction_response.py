@@ -21,8 +21,8 @@ class AlterTransactionResponse(Model):
     """All properties of the transaction after the change."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

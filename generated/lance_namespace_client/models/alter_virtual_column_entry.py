@@ -12,7 +12,9 @@ __all__ = ["AlterVirtualColumnEntry"]
 
 @define(kw_only=True)
 class AlterVirtualColumnEntry(Model):
-    """Changes to the function that fills a column; what is left out stays as it is."""
+    """Changes to the function that fills a column; what is left out stays as it
+    is.
+    """
 
     input_columns: list[str] | None = None
     """Columns handed to the function, in the order of its arguments."""
@@ -33,8 +35,8 @@ class AlterVirtualColumnEntry(Model):
     """Engine that runs the function."""
 
     auto_backfill: bool | None = None
-    """True to fill the column by itself when rows are added or inputs change, false to leave
-    that to AlterTableBackfillColumns.
+    """True to fill the column by itself when rows are added or inputs change,
+    false to leave that to AlterTableBackfillColumns.
     """
 
     manifest: str | None = None

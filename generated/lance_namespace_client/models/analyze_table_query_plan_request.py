@@ -20,61 +20,62 @@ __all__ = ["AnalyzeTableQueryPlanRequest"]
 
 @define(kw_only=True)
 class AnalyzeTableQueryPlanRequest(Model):
-    """Runs a query and reports how it went, with the figures measured at each step; the fields
-    are those of QueryTableRequest.
+    """Runs a query and reports how it went, with the figures measured at each
+    step; the fields are those of QueryTableRequest.
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does not exist is
-    TableNotFound (4).
+    """Branch of the table to work on; the main branch if left out. One that does
+    not exist is TableNotFound (4).
     """
 
     bypass_vector_index: bool | None = None
-    """Whether to compare the query with every row instead of using the vector index, which is
-    exact but slower; false by default.
+    """Whether to compare the query with every row instead of using the vector
+    index, which is exact but slower; false by default.
     """
 
     columns: QueryTableRequestColumns | None = None
-    """Which columns to return; absent or null returns all of them. A column that is not in the
-    table is InvalidInput (13).
+    """Which columns to return; absent or null returns all of them. A column that
+    is not in the table is InvalidInput (13).
     """
 
     distance_type: str | None = None
-    """How the distance between vectors is measured: `l2`, `cosine`, `dot` or `hamming`. By
-    default that of the vector index, or `l2` where there is none; where it differs from the
-    index, the index cannot be used.
+    """How the distance between vectors is measured: `l2`, `cosine`, `dot` or
+    `hamming`. By default that of the vector index, or `l2` where there is none;
+    where it differs from the index, the index cannot be used.
     """
 
     ef: int | None = None
-    """Size of the candidate list while an HNSW graph is searched; more is more exact and
-    slower. Only used with `IVF_HNSW` indexes; by default the engine chooses.
+    """Size of the candidate list while an HNSW graph is searched; more is more
+    exact and slower. Only used with `IVF_HNSW` indexes; by default the engine
+    chooses.
     """
 
     fast_search: bool | None = None
-    """Whether only rows covered by an index are searched, which skips rows added since the
-    index was last updated; false by default.
+    """Whether only rows covered by an index are searched, which skips rows added
+    since the index was last updated; false by default.
     """
 
     filter: str | None = None
-    """SQL condition that the returned rows must meet; none by default. One that cannot be
-    parsed is InvalidInput (13).
+    """SQL condition that the returned rows must meet; none by default. One that
+    cannot be parsed is InvalidInput (13).
     """
 
     full_text_query: QueryTableRequestFullTextQuery | None = None
-    """Full-text search to run, as a plain string or as a structured query; none when absent or
-    null. The columns searched need a full-text index.
+    """Full-text search to run, as a plain string or as a structured query; none
+    when absent or null. The columns searched need a full-text index.
     """
 
     k: int = 10
-    """Highest number of rows to return: the nearest ones in a vector search, the best scored
-    ones in a full-text search, the first ones otherwise. 0 is no limit there, and code 13
-    in a search.
+    """Highest number of rows to return: the nearest ones in a vector search, the
+    best scored ones in a full-text search, the first ones otherwise. 0 is no
+    limit there, and code 13 in a search.
     """
 
     lower_bound: float | None = None
@@ -83,24 +84,26 @@ class AnalyzeTableQueryPlanRequest(Model):
     """
 
     nprobes: int | None = None
-    """Number of IVF partitions to search; more finds more of the true neighbours and is
-    slower. It sets `minimum_nprobes` and `maximum_nprobes` at once; by default the engine
-    chooses.
+    """Number of IVF partitions to search; more finds more of the true neighbours
+    and is slower. It sets `minimum_nprobes` and `maximum_nprobes` at once; by
+    default the engine chooses.
     """
 
     offset: int | None = None
     """Number of rows to skip before the first one returned; 0 by default."""
 
     prefilter: bool | None = None
-    """With true the filter is applied before the search, so that `k` matching rows can be
-    found; with false it is applied to the rows the search found and fewer than `k` may
-    remain. When absent the engine's own default applies, which in Lance is false.
+    """With true the filter is applied before the search, so that `k` matching rows
+    can be found; with false it is applied to the rows the search found and
+    fewer than `k` may remain. When absent the engine's own default applies,
+    which in Lance is false.
     """
 
     refine_factor: int | None = None
-    """Makes the search fetch `k` times this many candidates from the index and rank them again
-    by their full vectors, which makes up for compression in the index. No re-ranking by
-    default; 1 re-ranks just `k` rows and gives exact distances.
+    """Makes the search fetch `k` times this many candidates from the index and
+    rank them again by their full vectors, which makes up for compression in the
+    index. No re-ranking by default; 1 re-ranks just `k` rows and gives exact
+    distances.
     """
 
     upper_bound: float | None = None
@@ -109,40 +112,45 @@ class AnalyzeTableQueryPlanRequest(Model):
     """
 
     vector: QueryTableRequestVector | None = None
-    """Query vector or vectors; null means no vector search. Vectors of another dimension than
-    the column's are InvalidInput (13).
+    """Query vector or vectors; null means no vector search. Vectors of another
+    dimension than the column's are InvalidInput (13).
     """
 
     vector_column: str | None = None
-    """Name of the vector column to search; it may be left out where the table has just one. A
-    column that is not in the table is InvalidInput (13).
+    """Name of the vector column to search; it may be left out where the table has
+    just one. A column that is not in the table is InvalidInput (13).
     """
 
     version: int | None = None
-    """Version to query, the latest by default. A version that does not exist is TableNotFound
-    (4).
+    """Version to query, the latest by default. A version that does not exist is
+    TableNotFound (4).
     """
 
     with_row_id: bool | None = None
-    """Whether the rows come with their row id in a column `_rowid`; false by default."""
+    """Whether the rows come with their row id in a column `_rowid`; false by
+    default.
+    """
 
     minimum_nprobes: int | None = None
-    """Number of IVF partitions that are always searched; by default the engine chooses. Takes
-    precedence over `nprobes`.
+    """Number of IVF partitions that are always searched; by default the engine
+    chooses. Takes precedence over `nprobes`.
     """
 
     maximum_nprobes: int | None = None
-    """Most IVF partitions to search where the first ones gave fewer than `k` rows, which
-    happens with selective filters; by default there is no such limit. Takes precedence over
-    `nprobes`; less than `minimum_nprobes` is InvalidInput (13).
+    """Most IVF partitions to search where the first ones gave fewer than `k` rows,
+    which happens with selective filters; by default there is no such limit.
+    Takes precedence over `nprobes`; less than `minimum_nprobes` is InvalidInput
+    (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

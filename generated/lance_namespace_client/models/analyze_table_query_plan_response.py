@@ -15,11 +15,13 @@ class AnalyzeTableQueryPlanResponse(Model):
     """The measured plan of a query; over HTTP the body is the bare string."""
 
     analysis: str
-    """The plan with its measurements as text for people to read; its form is not fixed."""
+    """The plan with its measurements as text for people to read; its form is not
+    fixed.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -27,16 +27,20 @@ class BatchCommitTablesRequest(Model):
     """The changes, applied in the order given."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 
 BatchCommitTablesRequest._wire = (
-    Wire("operations", "operations", array(model("CommitTableOperation")), required=True),
+    Wire(
+        "operations", "operations", array(model("CommitTableOperation")), required=True
+    ),
     Wire("identity", "identity", model("Identity")),
     Wire("context", "context", mapping(string)),
 )

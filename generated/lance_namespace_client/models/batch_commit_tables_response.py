@@ -20,16 +20,16 @@ class BatchCommitTablesResponse(Model):
     """Says that all changes of the batch were made."""
 
     transaction_id: str | None = None
-    """Identifier of the one transaction that covers the whole batch, if the server keeps
-    transactions.
+    """Identifier of the one transaction that covers the whole batch, if the server
+    keeps transactions.
     """
 
     results: list[CommitTableResult]
     """One result a change, in the order of the request's operations."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

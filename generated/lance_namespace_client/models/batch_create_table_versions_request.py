@@ -24,16 +24,18 @@ class BatchCreateTableVersionsRequest(Model):
     """
 
     entries: list[CreateTableVersionEntry]
-    """The versions to record; each table and branch appears at most once, else the request is
-    InvalidInput (13).
+    """The versions to record; each table and branch appears at most once, else the
+    request is InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

@@ -20,16 +20,16 @@ class BatchCreateTableVersionsResponse(Model):
     """Says that all versions of the batch were recorded."""
 
     transaction_id: str | None = None
-    """Identifier of the one transaction that covers the whole batch, if the server keeps
-    transactions.
+    """Identifier of the one transaction that covers the whole batch, if the server
+    keeps transactions.
     """
 
     versions: list[TableVersion]
     """The new versions, in the order of the request's entries."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -26,8 +26,8 @@ class BooleanQuery(Model):
     """Queries of which a row may match none; they give no score."""
 
     should: list[FtsQuery]
-    """Queries that add to the score of a row; without any `must`, a row has to match at least
-    one of them.
+    """Queries that add to the score of a row; without any `must`, a row has to
+    match at least one of them.
     """
 
 

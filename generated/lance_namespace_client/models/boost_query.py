@@ -17,7 +17,9 @@ __all__ = ["BoostQuery"]
 
 @define(kw_only=True)
 class BoostQuery(Model):
-    """Finds what one query finds, and lowers the score of rows that a second query finds too."""
+    """Finds what one query finds, and lowers the score of rows that a second query
+    finds too.
+    """
 
     positive: FtsQuery
     """Query whose hits are returned."""
@@ -26,7 +28,9 @@ class BoostQuery(Model):
     """Query whose hits are ranked lower, though not left out."""
 
     negative_boost: float = 0.5
-    """Weight with which the score of the negative query counts against a row; 0.5 by default."""
+    """Weight with which the score of the negative query counts against a row; 0.5
+    by default.
+    """
 
 
 BoostQuery._wire = (

@@ -20,8 +20,8 @@ __all__ = ["CommitTableOperation"]
 
 @define(kw_only=True)
 class CommitTableOperation(Model):
-    """One change in BatchCommitTables; exactly one of its fields must be given, else the
-    request is InvalidInput (13).
+    """One change in BatchCommitTables; exactly one of its fields must be given,
+    else the request is InvalidInput (13).
     """
 
     declare_table: DeclareTableRequest | None = None
@@ -39,9 +39,15 @@ class CommitTableOperation(Model):
 
 CommitTableOperation._wire = (
     Wire("declare_table", "declare_table", model("DeclareTableRequest")),
-    Wire("create_table_version", "create_table_version", model("CreateTableVersionRequest")),
     Wire(
-        "delete_table_versions", "delete_table_versions", model("BatchDeleteTableVersionsRequest")
+        "create_table_version",
+        "create_table_version",
+        model("CreateTableVersionRequest"),
+    ),
+    Wire(
+        "delete_table_versions",
+        "delete_table_versions",
+        model("BatchDeleteTableVersionsRequest"),
     ),
     Wire("deregister_table", "deregister_table", model("DeregisterTableRequest")),
 )

@@ -20,8 +20,8 @@ __all__ = ["CommitTableResult"]
 
 @define(kw_only=True)
 class CommitTableResult(Model):
-    """Result of one change in BatchCommitTables; the field of the same name as in the
-    operation is filled.
+    """Result of one change in BatchCommitTables; the field of the same name as in
+    the operation is filled.
     """
 
     declare_table: DeclareTableResponse | None = None
@@ -39,9 +39,15 @@ class CommitTableResult(Model):
 
 CommitTableResult._wire = (
     Wire("declare_table", "declare_table", model("DeclareTableResponse")),
-    Wire("create_table_version", "create_table_version", model("CreateTableVersionResponse")),
     Wire(
-        "delete_table_versions", "delete_table_versions", model("BatchDeleteTableVersionsResponse")
+        "create_table_version",
+        "create_table_version",
+        model("CreateTableVersionResponse"),
+    ),
+    Wire(
+        "delete_table_versions",
+        "delete_table_versions",
+        model("BatchDeleteTableVersionsResponse"),
     ),
     Wire("deregister_table", "deregister_table", model("DeregisterTableResponse")),
 )

@@ -20,9 +20,9 @@ class CountTableRowsRequest(Model):
     """Asks how many rows a table has, or how many meet a condition."""
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     version: int | None = None
@@ -31,21 +31,23 @@ class CountTableRowsRequest(Model):
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does not exist is
-    TableVersionNotFound (11).
+    """Branch of the table to work on; the main branch if left out. One that does
+    not exist is TableVersionNotFound (11).
     """
 
     predicate: str | None = None
-    """SQL condition on the rows to count, such as `age > 30`; all rows by default. One that
-    cannot be parsed or names an unknown column is InvalidInput (13).
+    """SQL condition on the rows to count, such as `age > 30`; all rows by default.
+    One that cannot be parsed or names an unknown column is InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

@@ -18,8 +18,8 @@ class CountTableRowsResponse(Model):
     """Number of rows counted, not including deleted ones."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -21,8 +21,8 @@ class CreateMaterializedViewResponse(Model):
     """Identifier of the first refresh, when `with_no_data` was false; else absent."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

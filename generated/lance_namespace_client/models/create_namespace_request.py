@@ -23,30 +23,33 @@ class CreateNamespaceRequest(Model):
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     mode: str | None = None
-    """What to do where the namespace is already there, in any letter case: `Create` (default)
-    fails with NamespaceAlreadyExists (2), `ExistOk` keeps it as it is and returns its
-    properties, `Overwrite` drops it and makes an empty one. `Overwrite` of a namespace that
-    still holds something is NamespaceNotEmpty (3), an unknown mode InvalidInput (13).
+    """What to do where the namespace is already there, in any letter case:
+    `Create` (default) fails with NamespaceAlreadyExists (2), `ExistOk` keeps it
+    as it is and returns its properties, `Overwrite` drops it and makes an empty
+    one. `Overwrite` of a namespace that still holds something is
+    NamespaceNotEmpty (3), an unknown mode InvalidInput (13).
     """
 
     properties: dict[str, str] | None = None
-    """Properties to store with the new namespace, none by default; `ExistOk` does not apply
-    them to a namespace that is kept. Keys that the catalog cannot store are InvalidInput
-    (13).
+    """Properties to store with the new namespace, none by default; `ExistOk` does
+    not apply them to a namespace that is kept. Keys that the catalog cannot
+    store are InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

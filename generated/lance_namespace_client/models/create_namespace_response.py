@@ -15,16 +15,18 @@ class CreateNamespaceResponse(Model):
     """A namespace as it is after CreateNamespace."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     properties: dict[str, str] | None = None
-    """Properties of the namespace as the catalog holds them afterwards; with `ExistOk` those
-    of the namespace that was already there.
+    """Properties of the namespace as the catalog holds them afterwards; with
+    `ExistOk` those of the namespace that was already there.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

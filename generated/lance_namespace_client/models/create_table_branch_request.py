@@ -20,30 +20,32 @@ class CreateTableBranchRequest(Model):
     """Starts a new branch of a table at one of its versions."""
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     name: str
     """Name of the new branch; one that exists is TableBranchAlreadyExists (23)."""
 
     from_branch: str | None = None
-    """Branch to start from; the main branch if left out. One that does not exist is
-    TableNotFound (4).
+    """Branch to start from; the main branch if left out. One that does not exist
+    is TableNotFound (4).
     """
 
     from_version: int | None = None
-    """Version number on that branch to start from; its latest if left out. One that does not
-    exist is TableNotFound (4).
+    """Version number on that branch to start from; its latest if left out. One
+    that does not exist is TableNotFound (4).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

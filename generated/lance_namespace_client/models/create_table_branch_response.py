@@ -15,11 +15,13 @@ class CreateTableBranchResponse(Model):
     """Says that the branch was made."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

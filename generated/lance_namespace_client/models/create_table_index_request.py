@@ -19,132 +19,141 @@ __all__ = ["CreateTableIndexRequest"]
 class CreateTableIndexRequest(Model):
     """Asks to build an index on a column.
 
-    Options that do not belong to the chosen `index_type` have no effect; where one is
-    absent or null the engine uses its own default.
+    Options that do not belong to the chosen `index_type` have no effect; where
+    one is absent or null the engine uses its own default.
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does not exist is
-    TableNotFound (4).
+    """Branch of the table to work on; the main branch if left out. One that does
+    not exist is TableNotFound (4).
     """
 
     column: str
-    """Name of the column to index. One that is not in the table is TableColumnNotFound (12),
-    one whose type does not suit the index InvalidInput (13).
+    """Name of the column to index. One that is not in the table is
+    TableColumnNotFound (12), one whose type does not suit the index
+    InvalidInput (13).
     """
 
     index_type: str
-    """Kind of index: `IVF_FLAT`, `IVF_SQ`, `IVF_PQ`, `IVF_RQ`, `IVF_HNSW_FLAT`, `IVF_HNSW_SQ`
-    or `IVF_HNSW_PQ` for vectors, `BTREE`, `BITMAP`, `LABEL_LIST`, `NGRAM`, `ZONEMAP` or
-    `BLOOMFILTER` for plain values, `FTS` or `INVERTED` for full text. One that is unknown
-    or that the engine cannot build is InvalidInput (13).
+    """Kind of index: `IVF_FLAT`, `IVF_SQ`, `IVF_PQ`, `IVF_RQ`, `IVF_HNSW_FLAT`,
+    `IVF_HNSW_SQ` or `IVF_HNSW_PQ` for vectors, `BTREE`, `BITMAP`, `LABEL_LIST`,
+    `NGRAM`, `ZONEMAP` or `BLOOMFILTER` for plain values, `FTS` or `INVERTED`
+    for full text. One that is unknown or that the engine cannot build is
+    InvalidInput (13).
     """
 
     name: str | None = None
-    """Name of the index; by default made from the column's name. A name already in use is
-    TableIndexAlreadyExists (7).
+    """Name of the index; by default made from the column's name. A name already in
+    use is TableIndexAlreadyExists (7).
     """
 
     distance_type: str | None = None
-    """For vector indexes, the distance the index is built for: `l2` (default), `cosine`, `dot`
-    or `hamming`; searches with another distance cannot use it.
+    """For vector indexes, the distance the index is built for: `l2` (default),
+    `cosine`, `dot` or `hamming`; searches with another distance cannot use it.
     """
 
     num_partitions: int | None = None
-    """For IVF indexes, the number of partitions the vectors are clustered into, at least 1;
-    more of them make each probe cheaper but need more probes for the same recall. Takes
-    precedence over `target_partition_size`.
+    """For IVF indexes, the number of partitions the vectors are clustered into, at
+    least 1; more of them make each probe cheaper but need more probes for the
+    same recall. Takes precedence over `target_partition_size`.
     """
 
     num_sub_vectors: int | None = None
-    """For PQ indexes, the number of parts each vector is cut into, at least 1, best a divisor
-    of the dimension; more parts are more exact and make a bigger index.
+    """For PQ indexes, the number of parts each vector is cut into, at least 1,
+    best a divisor of the dimension; more parts are more exact and make a bigger
+    index.
     """
 
     num_bits: int | None = None
-    """For quantized indexes, the number of bits that encode one part or dimension, at least 1;
-    more bits are more exact and make a bigger index. Lance takes 4 or 8 for PQ, with 8 as
-    default, and 8 for SQ.
+    """For quantized indexes, the number of bits that encode one part or dimension,
+    at least 1; more bits are more exact and make a bigger index. Lance takes 4
+    or 8 for PQ, with 8 as default, and 8 for SQ.
     """
 
     sample_rate: int | None = None
-    """For vector indexes, the number of vectors sampled for each cluster to train the
-    clustering and quantizer, at least 1; more gives better clusters and slower training.
+    """For vector indexes, the number of vectors sampled for each cluster to train
+    the clustering and quantizer, at least 1; more gives better clusters and
+    slower training.
     """
 
     max_iterations: int | None = None
-    """For vector indexes, the most k-means rounds in training, at least 1; training stops
-    earlier once it has converged.
+    """For vector indexes, the most k-means rounds in training, at least 1;
+    training stops earlier once it has converged.
     """
 
     target_partition_size: int | None = None
-    """For IVF indexes, the number of rows a partition should hold, at least 1; the number of
-    partitions follows from it when `num_partitions` is absent.
+    """For IVF indexes, the number of rows a partition should hold, at least 1; the
+    number of partitions follows from it when `num_partitions` is absent.
     """
 
     m: int | None = None
-    """For `IVF_HNSW` indexes, the number of edges each graph node keeps, at least 1; more
-    gives better recall, a bigger index and slower building.
+    """For `IVF_HNSW` indexes, the number of edges each graph node keeps, at least
+    1; more gives better recall, a bigger index and slower building.
     """
 
     ef_construction: int | None = None
-    """For `IVF_HNSW` indexes, the number of candidates looked at when a node is linked into
-    the graph, at least 1; more makes a better graph and slower building.
+    """For `IVF_HNSW` indexes, the number of candidates looked at when a node is
+    linked into the graph, at least 1; more makes a better graph and slower
+    building.
     """
 
     with_position: bool | None = None
-    """For full-text indexes, whether word positions are stored, which phrase queries need and
-    which makes the index much bigger; false by default in Lance.
+    """For full-text indexes, whether word positions are stored, which phrase
+    queries need and which makes the index much bigger; false by default in
+    Lance.
     """
 
     base_tokenizer: str | None = None
-    """For full-text indexes, how text is split into tokens: `simple` (at white space and
-    punctuation, the default in Lance), `whitespace`, `raw` (no splitting), `ngram`, or
-    another tokenizer the engine knows.
+    """For full-text indexes, how text is split into tokens: `simple` (at white
+    space and punctuation, the default in Lance), `whitespace`, `raw` (no
+    splitting), `ngram`, or another tokenizer the engine knows.
     """
 
     language: str | None = None
-    """For full-text indexes, the language whose rules are used for stemming and stop words;
-    English by default in Lance.
+    """For full-text indexes, the language whose rules are used for stemming and
+    stop words; English by default in Lance.
     """
 
     max_token_length: int | None = None
-    """For full-text indexes, the length above which a token is left out of the index; 40 by
-    default in Lance.
+    """For full-text indexes, the length above which a token is left out of the
+    index; 40 by default in Lance.
     """
 
     lower_case: bool | None = None
-    """For full-text indexes, whether text is put in lower case so that searches ignore case;
-    true by default in Lance.
+    """For full-text indexes, whether text is put in lower case so that searches
+    ignore case; true by default in Lance.
     """
 
     stem: bool | None = None
-    """For full-text indexes, whether words are reduced to their stem so that running also
-    finds run; true by default in Lance, but for the tokenizer `ngram`.
+    """For full-text indexes, whether words are reduced to their stem so that
+    running also finds run; true by default in Lance, but for the tokenizer
+    `ngram`.
     """
 
     remove_stop_words: bool | None = None
-    """For full-text indexes, whether very common words of the language are left out; true by
-    default in Lance, but for the tokenizer `ngram`.
+    """For full-text indexes, whether very common words of the language are left
+    out; true by default in Lance, but for the tokenizer `ngram`.
     """
 
     ascii_folding: bool | None = None
-    """For full-text indexes, whether accented letters are treated as their plain ASCII
-    letters; true by default in Lance.
+    """For full-text indexes, whether accented letters are treated as their plain
+    ASCII letters; true by default in Lance.
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

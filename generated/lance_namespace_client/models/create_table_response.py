@@ -15,7 +15,9 @@ class CreateTableResponse(Model):
     """The table as it stands after CreateTable."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     location: str | None = None
     """URI of the directory that holds the table's data."""
@@ -29,13 +31,13 @@ class CreateTableResponse(Model):
     """
 
     properties: dict[str, str] | None = None
-    """The table's properties as the catalog now holds them; with `ExistOk` on an existing
-    table these are the ones it already had.
+    """The table's properties as the catalog now holds them; with `ExistOk` on an
+    existing table these are the ones it already had.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -20,28 +20,32 @@ class CreateTableTagRequest(Model):
     """Gives a name to one version of a table."""
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     tag: str
     """Name of the new tag; one that exists is TableTagAlreadyExists (9)."""
 
     version: int
-    """Version number to be tagged; one that does not exist is TableVersionNotFound (11)."""
+    """Version number to be tagged; one that does not exist is TableVersionNotFound
+    (11).
+    """
 
     branch: str | None = None
-    """Branch the version belongs to; the main branch if left out. One that does not exist is
-    TableVersionNotFound (11).
+    """Branch the version belongs to; the main branch if left out. One that does
+    not exist is TableVersionNotFound (11).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

@@ -14,33 +14,37 @@ __all__ = ["CreateTableVersionEntry"]
 class CreateTableVersionEntry(Model):
     """One version to record in BatchCreateTableVersions.
 
-    A version that exists fails the whole batch with ConcurrentModification (14).
+    A version that exists fails the whole batch with ConcurrentModification
+    (14).
     """
 
     id: list[str]
-    """Identifier of the table, one entry a level; a table that is not there is TableNotFound
-    (4).
+    """Identifier of the table, one entry a level; a table that is not there is
+    TableNotFound (4).
     """
 
     version: int
-    """Number of the new version, one more than the latest of that table and branch."""
+    """Number of the new version, one more than the latest of that table and
+    branch.
+    """
 
     branch: str | None = None
-    """Branch of this table to which the version is added; the main branch if left out. One
-    that does not exist is TableNotFound (4). One that does not exist is TableNotFound (4).
+    """Branch of this table to which the version is added; the main branch if left
+    out. One that does not exist is TableNotFound (4). One that does not exist
+    is TableNotFound (4).
     """
 
     manifest_path: str
-    """Path of the manifest as written by the client; the namespace may move the file to its
-    final name.
+    """Path of the manifest as written by the client; the namespace may move the
+    file to its final name.
     """
 
     manifest_size: int | None = None
     """Size of the manifest file in bytes."""
 
     e_tag: str | None = None
-    """Entity tag the object store gave the manifest file, with which a later change to it can
-    be noticed.
+    """Entity tag the object store gave the manifest file, with which a later
+    change to it can be noticed.
     """
 
     metadata: dict[str, str] | None = None

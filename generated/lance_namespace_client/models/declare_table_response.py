@@ -15,27 +15,29 @@ class DeclareTableResponse(Model):
     """The reserved table: where to write it and with which options."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     location: str | None = None
     """URI to which the client should write the dataset."""
 
     storage_options: dict[str, str] | None = None
-    """Options for writing to `location`. Temporary credentials come with `expires_at_millis`,
-    the time they end in milliseconds since 1970-01-01 UTC.
+    """Options for writing to `location`. Temporary credentials come with
+    `expires_at_millis`, the time they end in milliseconds since 1970-01-01 UTC.
     """
 
     properties: dict[str, str] | None = None
     """The table's properties as the catalog now holds them."""
 
     managed_versioning: bool | None = None
-    """True when the namespace keeps the table's versions and commits must go through
-    CreateTableVersion; false or absent when storage keeps them.
+    """True when the namespace keeps the table's versions and commits must go
+    through CreateTableVersion; false or absent when storage keeps them.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -12,10 +12,14 @@ __all__ = ["DeregisterTableResponse"]
 
 @define(kw_only=True)
 class DeregisterTableResponse(Model):
-    """What was taken out of the catalog by DeregisterTable, enough to register it again."""
+    """What was taken out of the catalog by DeregisterTable, enough to register it
+    again.
+    """
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     id: list[str] | None = None
     """Identifier the table had, one entry a level."""
@@ -27,8 +31,8 @@ class DeregisterTableResponse(Model):
     """The properties the table had in the catalog."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

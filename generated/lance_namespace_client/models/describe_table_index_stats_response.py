@@ -12,7 +12,9 @@ __all__ = ["DescribeTableIndexStatsResponse"]
 
 @define(kw_only=True)
 class DescribeTableIndexStatsResponse(Model):
-    """Figures about one index of a table; a figure that is not known is null or absent."""
+    """Figures about one index of a table; a figure that is not known is null or
+    absent.
+    """
 
     distance_type: str | None = None
     """Distance a vector index was built for, such as `l2`; null for other indexes."""
@@ -30,8 +32,8 @@ class DescribeTableIndexStatsResponse(Model):
     """Number of physical parts (delta indexes) that together make up the index."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -19,14 +19,14 @@ __all__ = ["DescribeTableRequest"]
 class DescribeTableRequest(Model):
     """Asks where a table is and, if wanted, what is in it.
 
-    Of version, tag and branch at most one may be given, else the request is InvalidInput
-    (13).
+    Of version, tag and branch at most one may be given, else the request is
+    InvalidInput (13).
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     version: int | None = None
@@ -35,36 +35,40 @@ class DescribeTableRequest(Model):
     """
 
     tag: str | None = None
-    """Name of the tag whose version is described. An unknown one is TableVersionNotFound (11)."""
+    """Name of the tag whose version is described. An unknown one is
+    TableVersionNotFound (11).
+    """
 
     branch: str | None = None
-    """Name of the branch whose latest version is described, the main branch by default. An
-    unknown one is TableVersionNotFound (11).
+    """Name of the branch whose latest version is described, the main branch by
+    default. An unknown one is TableVersionNotFound (11).
     """
 
     with_table_uri: bool = False
     """Whether `table_uri` is filled in the answer; false by default."""
 
     load_detailed_metadata: bool | None = None
-    """Whether the dataset is opened to fill version, schema, stats and metadata; false by
-    default, which answers from the catalog alone and is faster.
+    """Whether the dataset is opened to fill version, schema, stats and metadata;
+    false by default, which answers from the catalog alone and is faster.
     """
 
     check_declared: bool = False
     """Whether storage is looked at to fill `is_only_declared`; false by default."""
 
     vend_credentials: bool | None = None
-    """Whether `storage_options` should carry credentials for reading and writing the data;
-    when absent the server decides. A server may withhold credentials even when asked for
-    them.
+    """Whether `storage_options` should carry credentials for reading and writing
+    the data; when absent the server decides. A server may withhold credentials
+    even when asked for them.
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

@@ -18,67 +18,73 @@ __all__ = ["DescribeTableResponse"]
 
 @define(kw_only=True)
 class DescribeTableResponse(Model):
-    """Where a table is and how to open it, with details of its content where they were asked
-    for.
+    """Where a table is and how to open it, with details of its content where they
+    were asked for.
     """
 
     table: str | None = None
     """The table's own name, the last level of its identifier."""
 
     namespace: list[str] | None = None
-    """Levels of the namespace that holds the table, outermost first; empty for a table in the
-    root.
+    """Levels of the namespace that holds the table, outermost first; empty for a
+    table in the root.
     """
 
     version: int | None = None
     """Version that was described; filled when detailed metadata was asked for."""
 
     location: str | None = None
-    """Where the table's data is, as the catalog holds it; this is what a client opens together
-    with `storage_options`.
+    """Where the table's data is, as the catalog holds it; this is what a client
+    opens together with `storage_options`.
     """
 
     table_uri: str | None = None
-    """Full URI of the table, with its scheme; filled only when `with_table_uri` is true."""
+    """Full URI of the table, with its scheme; filled only when `with_table_uri` is
+    true.
+    """
 
     schema: JsonArrowSchema | None = None
-    """Arrow schema of the described version, filled when detailed metadata was asked for. Some
-    catalogs also give the columns they hold themselves without that, which may lag behind
-    the dataset.
+    """Arrow schema of the described version, filled when detailed metadata was
+    asked for. Some catalogs also give the columns they hold themselves without
+    that, which may lag behind the dataset.
     """
 
     storage_options: dict[str, str] | None = None
-    """Options for the object store to open the location with; they take precedence over the
-    caller's own. Temporary credentials come with `expires_at_millis`, the time of expiry in
-    milliseconds since 1970-01-01 UTC; secrets may have been left out.
+    """Options for the object store to open the location with; they take precedence
+    over the caller's own. Temporary credentials come with `expires_at_millis`,
+    the time of expiry in milliseconds since 1970-01-01 UTC; secrets may have
+    been left out.
     """
 
     stats: TableBasicStats | None = None
-    """Basic figures of the described version; filled when detailed metadata was asked for."""
+    """Basic figures of the described version; filled when detailed metadata was
+    asked for.
+    """
 
     metadata: dict[str, str] | None = None
-    """Metadata entries of the dataset itself, kept with its schema in storage; filled when
-    detailed metadata was asked for.
+    """Metadata entries of the dataset itself, kept with its schema in storage;
+    filled when detailed metadata was asked for.
     """
 
     properties: dict[str, str] | None = None
-    """Properties that the catalog holds for the table, apart from its storage options; null
-    where the catalog keeps no table properties.
+    """Properties that the catalog holds for the table, apart from its storage
+    options; null where the catalog keeps no table properties.
     """
 
     managed_versioning: bool | None = None
-    """True where the namespace keeps the list of table versions and new ones must be committed
-    through it; false or absent where storage alone decides which version is the latest.
+    """True where the namespace keeps the list of table versions and new ones must
+    be committed through it; false or absent where storage alone decides which
+    version is the latest.
     """
 
     is_only_declared: bool | None = None
-    """True where the catalog knows the table and storage holds no dataset for it yet; null or
-    absent unless `check_declared` was true.
+    """True where the catalog knows the table and storage holds no dataset for it
+    yet; null or absent unless `check_declared` was true.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

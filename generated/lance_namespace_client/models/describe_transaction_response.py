@@ -18,11 +18,13 @@ class DescribeTransactionResponse(Model):
     """Where the transaction stands now."""
 
     properties: dict[str, str] | None = None
-    """Properties held with the transaction; which ones there are depends on the server."""
+    """Properties held with the transaction; which ones there are depends on the
+    server.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

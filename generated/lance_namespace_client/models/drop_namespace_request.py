@@ -23,30 +23,33 @@ class DropNamespaceRequest(Model):
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     mode: str | None = None
-    """What to do where the namespace is missing, in any letter case: `Fail` (default) gives
-    NamespaceNotFound (1), `Skip` succeeds without doing anything. Any other value is
-    InvalidInput (13).
+    """What to do where the namespace is missing, in any letter case: `Fail`
+    (default) gives NamespaceNotFound (1), `Skip` succeeds without doing
+    anything. Any other value is InvalidInput (13).
     """
 
     behavior: str | None = None
-    """What to do where the namespace still holds objects of any kind, in any letter case:
-    `Restrict` (default) fails with NamespaceNotEmpty (3), `Cascade` takes every child out
-    of the catalog first. A catalog without cascading drops refuses `Cascade` with
-    Unsupported (0), and an unknown value is InvalidInput (13).
+    """What to do where the namespace still holds objects of any kind, in any
+    letter case: `Restrict` (default) fails with NamespaceNotEmpty (3),
+    `Cascade` takes every child out of the catalog first. A catalog without
+    cascading drops refuses `Cascade` with Unsupported (0), and an unknown value
+    is InvalidInput (13).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

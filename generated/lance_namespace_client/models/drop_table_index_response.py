@@ -15,11 +15,13 @@ class DropTableIndexResponse(Model):
     """Says that the index was removed."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

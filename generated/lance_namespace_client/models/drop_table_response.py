@@ -15,7 +15,9 @@ class DropTableResponse(Model):
     """What was removed by DropTable."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     id: list[str] | None = None
     """Identifier of the dropped table, one entry a level."""
@@ -27,8 +29,8 @@ class DropTableResponse(Model):
     """The properties the table had in the catalog."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -12,31 +12,33 @@ __all__ = ["ErrorResponse"]
 
 @define(kw_only=True)
 class ErrorResponse(Model):
-    """Body of every answer with a 4XX or 5XX status; the numeric code, not the HTTP status
-    alone, says what went wrong.
+    """Body of every answer with a 4XX or 5XX status; the numeric code, not the
+    HTTP status alone, says what went wrong.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
     error: str | None = None
-    """Short message for people, safe to show in a log; programs should look at code instead."""
+    """Short message for people, safe to show in a log; programs should look at
+    code instead.
+    """
 
     code: int
-    """Number of the protocol error, from Unsupported (0) to TableBranchAlreadyExists (23);
-    clients choose the error class by it.
+    """Number of the protocol error, from Unsupported (0) to
+    TableBranchAlreadyExists (23); clients choose the error class by it.
     """
 
     detail: str | None = None
-    """Longer explanation for people, such as the cause the catalog gave or what to do next;
-    never holds secrets.
+    """Longer explanation for people, such as the cause the catalog gave or what to
+    do next; never holds secrets.
     """
 
     instance: str | None = None
-    """Names this one occurrence of the error, for instance the request path or a request id,
-    so that it can be found in the server's log.
+    """Names this one occurrence of the error, for instance the request path or a
+    request id, so that it can be found in the server's log.
     """
 
 

@@ -18,8 +18,8 @@ class ExplainTableQueryPlanResponse(Model):
     """The plan as text for people to read; its form is not fixed."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -17,14 +17,16 @@ __all__ = ["FragmentStats"]
 
 @define(kw_only=True)
 class FragmentStats(Model):
-    """Figures on the fragments of a table, from which the need for compaction shows."""
+    """Figures on the fragments of a table, from which the need for compaction
+    shows.
+    """
 
     num_fragments: int
     """Number of fragments."""
 
     num_small_fragments: int
-    """Number of fragments that are small enough to be worth compacting, in Lance those with
-    fewer than 1,048,576 rows.
+    """Number of fragments that are small enough to be worth compacting, in Lance
+    those with fewer than 1,048,576 rows.
     """
 
     lengths: FragmentSummary

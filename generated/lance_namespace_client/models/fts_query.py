@@ -21,8 +21,8 @@ __all__ = ["FtsQuery"]
 
 @define(kw_only=True)
 class FtsQuery(Model):
-    """One node of a full-text query tree; exactly one of its fields must be given, else the
-    request is InvalidInput (13).
+    """One node of a full-text query tree; exactly one of its fields must be given,
+    else the request is InvalidInput (13).
     """
 
     match: MatchQuery | None = None

@@ -32,8 +32,8 @@ class GetTableStatsResponse(Model):
     """Figures on the table's fragments."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -21,8 +21,8 @@ class GetTableTagVersionResponse(Model):
     """Branch the version belongs to; absent for the main branch."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -14,16 +14,16 @@ __all__ = ["Identity"]
 class Identity(Model):
     """Who is calling, for servers that ask for credentials.
 
-    Over HTTP the credentials travel as headers, and a header wins over the same value in
-    the body; missing or bad ones are Unauthenticated (16).
+    Over HTTP the credentials travel as headers, and a header wins over the same
+    value in the body; missing or bad ones are Unauthenticated (16).
     """
 
     api_key: str | None = None
     """API key of the caller, a secret; it travels as the `x-api-key` header."""
 
     auth_token: str | None = None
-    """Bearer token of the caller without the word Bearer, a secret; it travels as the
-    `Authorization` header.
+    """Bearer token of the caller without the word Bearer, a secret; it travels as
+    the `Authorization` header.
     """
 
 

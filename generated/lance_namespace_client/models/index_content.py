@@ -20,30 +20,34 @@ class IndexContent(Model):
     """Name of the index, unique in its table."""
 
     index_uuid: str
-    """UUID of the index; an index of several segments may show that of one of them."""
+    """UUID of the index; an index of several segments may show that of one of
+    them.
+    """
 
     columns: list[str]
     """Names of the columns the index is on."""
 
     status: str
-    """State of the index in the server's own words, such as `pending` or `ready`; not a closed
-    list.
+    """State of the index in the server's own words, such as `pending` or `ready`;
+    not a closed list.
     """
 
     index_type: str | None = None
-    """Kind of index, such as `BTREE` or `IVF_PQ`; absent where the server cannot tell."""
+    """Kind of index, such as `BTREE` or `IVF_PQ`; absent where the server cannot
+    tell.
+    """
 
     type_url: str | None = None
-    """Protobuf type URL of the index details, which names the exact kind of index in the table
-    format.
+    """Protobuf type URL of the index details, which names the exact kind of index
+    in the table format.
     """
 
     num_indexed_rows: int | None = None
     """Number of rows the index covers."""
 
     num_unindexed_rows: int | None = None
-    """Number of rows added since, which the index does not cover; searches scan these unless
-    `fast_search` is set.
+    """Number of rows added since, which the index does not cover; searches scan
+    these unless `fast_search` is set.
     """
 
     size_bytes: int | None = None
@@ -53,14 +57,16 @@ class IndexContent(Model):
     """Number of segments the index is stored in."""
 
     created_at: datetime | None = None
-    """When the index was made, as an RFC 3339 date and time; null or absent where unknown."""
+    """When the index was made, as an RFC 3339 date and time; null or absent where
+    unknown.
+    """
 
     index_version: int | None = None
     """Version of the on-disk format of the index."""
 
     index_details: str | None = None
-    """Further details of the index as JSON text, such as its parameters; null or absent where
-    there are none.
+    """Further details of the index as JSON text, such as its parameters; null or
+    absent where there are none.
     """
 
 

@@ -15,7 +15,9 @@ class InsertIntoTableResponse(Model):
     """What an insert did."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     num_inserted_rows: int | None = None
     """Number of rows that were written."""
@@ -24,8 +26,8 @@ class InsertIntoTableResponse(Model):
     """Version of the table that the write made."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -20,33 +20,36 @@ class JsonArrowDataType(Model):
     """An Arrow data type written as JSON, with what its kind needs."""
 
     fields: list[JsonArrowField] | None = None
-    """Child fields of a nested type: the members of a struct, the one item of a list, the
-    entries of a map; absent for plain types.
+    """Child fields of a nested type: the members of a struct, the one item of a
+    list, the entries of a map; absent for plain types.
     """
 
     index_type: str | None = None
-    """Name of the integer type that a dictionary's indices are of; the rest then describes its
-    values. Absent for a type that is not dictionary-encoded.
+    """Name of the integer type that a dictionary's indices are of; the rest then
+    describes its values. Absent for a type that is not dictionary-encoded.
     """
 
     length: int | None = None
-    """Size of the type: items in a fixed-size list, bytes in fixed-size binary; of a decimal
-    1000 times the precision, and the scale added; absent for other types.
+    """Size of the type: items in a fixed-size list, bytes in fixed-size binary; of
+    a decimal 1000 times the precision, and the scale added; absent for other
+    types.
     """
 
     timezone: str | None = None
-    """Time zone of a timestamp, such as `UTC` or `+02:00`; absent where it has none."""
+    """Time zone of a timestamp, such as `UTC` or `+02:00`; absent where it has
+    none.
+    """
 
     type: str
-    """Arrow's name of the type in lower case, such as `int64`, `utf8`, `float32`, `date32`,
-    `timestamp`, `decimal128`, `struct`, `list` or `fixed_size_list`; a reader takes Lance's
-    own names too, such as `string`, `float` or `timestamp:us:-`. A name that the reader
-    does not know is InvalidInput (13).
+    """Arrow's name of the type in lower case, such as `int64`, `utf8`, `float32`,
+    `date32`, `timestamp`, `decimal128`, `struct`, `list` or `fixed_size_list`;
+    a reader takes Lance's own names too, such as `string`, `float` or
+    `timestamp:us:-`. A name that the reader does not know is InvalidInput (13).
     """
 
     unit: str | None = None
-    """Unit of a timestamp, time or duration: `s`, `ms`, `us` or `ns`; where it is absent a
-    reader takes `us`, and `s` for `time32`.
+    """Unit of a timestamp, time or duration: `s`, `ms`, `us` or `ns`; where it is
+    absent a reader takes `us`, and `s` for `time32`.
     """
 
 

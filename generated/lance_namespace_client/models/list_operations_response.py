@@ -15,13 +15,13 @@ class ListOperationsResponse(Model):
     """The operations that the server supports."""
 
     operations: list[str]
-    """Operation names, such as CreateNamespace, that the implementation supports; calling one
-    that is not listed gives Unsupported (0).
+    """Operation names, such as CreateNamespace, that the implementation supports;
+    calling one that is not listed gives Unsupported (0).
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -26,8 +26,8 @@ class ListTableTagsResponse(Model):
     """Token of the next page; absent at the end."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

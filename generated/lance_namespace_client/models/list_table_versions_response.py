@@ -20,14 +20,16 @@ class ListTableVersionsResponse(Model):
     """One page of a table's versions."""
 
     versions: list[TableVersion]
-    """The versions, in the order asked for; versions that were cleaned up are not among them."""
+    """The versions, in the order asked for; versions that were cleaned up are not
+    among them.
+    """
 
     page_token: str | None = None
     """Token of the next page; absent at the end."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

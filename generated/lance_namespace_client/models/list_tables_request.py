@@ -17,35 +17,39 @@ __all__ = ["ListTablesRequest"]
 
 @define(kw_only=True)
 class ListTablesRequest(Model):
-    """Asks for the tables directly in a namespace, or with ListAllTables for those of the
-    whole catalog, a page at a time. A missing namespace is NamespaceNotFound (1).
+    """Asks for the tables directly in a namespace, or with ListAllTables for those
+    of the whole catalog, a page at a time. A missing namespace is
+    NamespaceNotFound (1).
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     page_token: str | None = None
-    """Where to go on: the token of the page before. Absent starts at the beginning; a token of
-    another listing is InvalidInput (13).
+    """Where to go on: the token of the page before. Absent starts at the
+    beginning; a token of another listing is InvalidInput (13).
     """
 
     limit: int | None = None
     """Most entries on the page, 1 or more; absent leaves the size to the server."""
 
     include_declared: bool = True
-    """Whether tables that are only declared, with no dataset in storage yet, are listed; true
-    by default. With false the storage of every table is looked at, which is slower.
+    """Whether tables that are only declared, with no dataset in storage yet, are
+    listed; true by default. With false the storage of every table is looked at,
+    which is slower.
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

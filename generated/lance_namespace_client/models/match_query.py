@@ -12,29 +12,35 @@ __all__ = ["MatchQuery"]
 
 @define(kw_only=True)
 class MatchQuery(Model):
-    """Looks for one or more terms in a column, allowing for spelling differences if asked."""
+    """Looks for one or more terms in a column, allowing for spelling differences
+    if asked.
+    """
 
     boost: float | None = None
     """Factor by which the scores of this query are multiplied; 1.0 if left out."""
 
     column: str | None = None
-    """Text column to search; left out, every column with a full-text index. A column the table
-    lacks is TableColumnNotFound (12).
+    """Text column to search; left out, every column with a full-text index. A
+    column the table lacks is TableColumnNotFound (12).
     """
 
     fuzziness: int | None = None
-    """Largest edit distance, in characters, at which a term still matches; 0 (default) asks
-    for an exact match.
+    """Largest edit distance, in characters, at which a term still matches; 0
+    (default) asks for an exact match.
     """
 
     max_expansions: int | None = None
     """Largest number of indexed terms a fuzzy term may stand for; 50 if left out."""
 
     operator: str | None = None
-    """Whether every term has to match (`And`) or one is enough (`Or`, the default)."""
+    """Whether every term has to match (`And`) or one is enough (`Or`, the
+    default).
+    """
 
     prefix_length: int | None = None
-    """Number of leading characters that must match exactly in a fuzzy match; 0 if left out."""
+    """Number of leading characters that must match exactly in a fuzzy match; 0 if
+    left out.
+    """
 
     terms: str
     """The words to look for, cut into terms by the index's tokenizer."""

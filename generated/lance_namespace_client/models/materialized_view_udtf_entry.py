@@ -7,7 +7,18 @@ from typing import Any, Literal
 
 from attrs import define
 
-from ..model import Model, Wire, anything, array, boolean, choice, integer, mapping, number, string
+from ..model import (
+    Model,
+    Wire,
+    anything,
+    array,
+    boolean,
+    choice,
+    integer,
+    mapping,
+    number,
+    string,
+)
 
 __all__ = ["MaterializedViewUdtfEntry"]
 
@@ -17,15 +28,18 @@ class MaterializedViewUdtfEntry(Model):
     """The function that fills a materialized view, and what it needs to run."""
 
     kind: Literal["udtf", "chunker"]
-    """What the function does: `udtf` makes rows of a group of rows, `chunker` makes several
-    rows of one. It must agree with the view's `kind`, else InvalidInput (13).
+    """What the function does: `udtf` makes rows of a group of rows, `chunker`
+    makes several rows of one. It must agree with the view's `kind`, else
+    InvalidInput (13).
     """
 
     udtf: str
     """The function itself, pickled and encoded as base64."""
 
     udtf_sha: str
-    """SHA digest of the function, with which a damaged or changed one can be noticed."""
+    """SHA digest of the function, with which a damaged or changed one can be
+    noticed.
+    """
 
     udtf_name: str
     """Name of the function."""
@@ -34,22 +48,24 @@ class MaterializedViewUdtfEntry(Model):
     """Version of the function; a changed one tells that the view is out of date."""
 
     input_columns: list[str] | None = None
-    """Source columns handed to the function, in the order of its arguments; all of them if
-    left out.
+    """Source columns handed to the function, in the order of its arguments; all of
+    them if left out.
     """
 
     partition_by: str | None = None
-    """Source column whose equal values form the groups the function is called with; no
-    grouping if left out.
+    """Source column whose equal values form the groups the function is called
+    with; no grouping if left out.
     """
 
     partition_by_indexed_column: str | None = None
-    """Source column whose index forms the groups the function is called with; at most one of
-    this and `partition_by` may be given, else InvalidInput (13).
+    """Source column whose index forms the groups the function is called with; at
+    most one of this and `partition_by` may be given, else InvalidInput (13).
     """
 
     num_cpus: float | None = None
-    """Processors for each worker, fractions allowed; chosen by the server if left out."""
+    """Processors for each worker, fractions allowed; chosen by the server if left
+    out.
+    """
 
     num_gpus: float | None = None
     """Graphics processors for each worker, fractions allowed; none if left out."""
@@ -58,13 +74,13 @@ class MaterializedViewUdtfEntry(Model):
     """Memory for each worker in bytes; chosen by the server if left out."""
 
     error_handling: dict[str, Any] | None = None
-    """What to do with rows at which the function fails, such as retrying or skipping them, in
-    the server's own form; left out, a failure ends the job.
+    """What to do with rows at which the function fails, such as retrying or
+    skipping them, in the server's own form; left out, a failure ends the job.
     """
 
     batch: bool | None = None
-    """True if the function takes a batch of rows a call, false if it takes one row; the server
-    goes by the function if left out.
+    """True if the function takes a batch of rows a call, false if it takes one
+    row; the server goes by the function if left out.
     """
 
     manifest: str | None = None

@@ -17,66 +17,75 @@ __all__ = ["MergeInsertIntoTableRequest"]
 
 @define(kw_only=True)
 class MergeInsertIntoTableRequest(Model):
-    """Asks to merge rows into a table by a key column: to update, insert and delete in one
-    commit. Over HTTP the source rows are the body, as an Arrow IPC stream, and these fields
-    are path or query parameters; a request that chooses no action is InvalidInput (13).
+    """Asks to merge rows into a table by a key column: to update, insert and
+    delete in one commit. Over HTTP the source rows are the body, as an Arrow
+    IPC stream, and these fields are path or query parameters; a request that
+    chooses no action is InvalidInput (13).
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does not exist is
-    TableNotFound (4).
+    """Branch of the table to work on; the main branch if left out. One that does
+    not exist is TableNotFound (4).
     """
 
     on: list[str] | None = None
-    """Names of the key columns by which source rows and table rows are matched, together;
-    needed for every merge. One name may stand without the array. A column that is not in
-    the table is TableColumnNotFound (12).
+    """Names of the key columns by which source rows and table rows are matched,
+    together; needed for every merge. One name may stand without the array. A
+    column that is not in the table is TableColumnNotFound (12).
     """
 
     when_matched_update_all: bool = False
-    """Whether a table row that has a match takes all column values of its source row; false by
-    default.
+    """Whether a table row that has a match takes all column values of its source
+    row; false by default.
     """
 
     when_matched_update_all_filt: str | None = None
-    """SQL condition that a matched pair must meet to be updated, with columns written as
-    `source.x` and `target.x`; every match by default. Unused without
+    """SQL condition that a matched pair must meet to be updated, with columns
+    written as `source.x` and `target.x`; every match by default. Unused without
     `when_matched_update_all`.
     """
 
     when_not_matched_insert_all: bool = False
-    """Whether source rows without a match in the table are inserted; false by default."""
-
-    when_not_matched_by_source_delete: bool = False
-    """Whether table rows without a match in the source are deleted; false by default."""
-
-    when_not_matched_by_source_delete_filt: str | None = None
-    """SQL condition on the table's columns that limits which unmatched rows are deleted; all
-    of them by default. Unused without `when_not_matched_by_source_delete`.
-    """
-
-    timeout: str | None = None
-    """Longest time the merge may take, as a number with a unit, such as `30s` or `5m`; the
-    server's own limit by default. A value that cannot be read is InvalidInput (13).
-    """
-
-    use_index: bool = False
-    """Whether a scalar index on the key column may be used to find the matches; false by
+    """Whether source rows without a match in the table are inserted; false by
     default.
     """
 
+    when_not_matched_by_source_delete: bool = False
+    """Whether table rows without a match in the source are deleted; false by
+    default.
+    """
+
+    when_not_matched_by_source_delete_filt: str | None = None
+    """SQL condition on the table's columns that limits which unmatched rows are
+    deleted; all of them by default. Unused without
+    `when_not_matched_by_source_delete`.
+    """
+
+    timeout: str | None = None
+    """Longest time the merge may take, as a number with a unit, such as `30s` or
+    `5m`; the server's own limit by default. A value that cannot be read is
+    InvalidInput (13).
+    """
+
+    use_index: bool = False
+    """Whether a scalar index on the key column may be used to find the matches;
+    false by default.
+    """
+
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 
@@ -86,7 +95,12 @@ MergeInsertIntoTableRequest._wire = (
     Wire("on", "on", one_or_many(string)),
     Wire("when_matched_update_all", "when_matched_update_all", boolean, default=False),
     Wire("when_matched_update_all_filt", "when_matched_update_all_filt", string),
-    Wire("when_not_matched_insert_all", "when_not_matched_insert_all", boolean, default=False),
+    Wire(
+        "when_not_matched_insert_all",
+        "when_not_matched_insert_all",
+        boolean,
+        default=False,
+    ),
     Wire(
         "when_not_matched_by_source_delete",
         "when_not_matched_by_source_delete",
@@ -94,7 +108,9 @@ MergeInsertIntoTableRequest._wire = (
         default=False,
     ),
     Wire(
-        "when_not_matched_by_source_delete_filt", "when_not_matched_by_source_delete_filt", string
+        "when_not_matched_by_source_delete_filt",
+        "when_not_matched_by_source_delete_filt",
+        string,
     ),
     Wire("timeout", "timeout", string),
     Wire("use_index", "use_index", boolean, default=False),

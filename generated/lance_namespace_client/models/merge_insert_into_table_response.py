@@ -15,7 +15,9 @@ class MergeInsertIntoTableResponse(Model):
     """What a merge did."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     num_updated_rows: int | None = None
     """Number of table rows that were updated."""
@@ -24,16 +26,16 @@ class MergeInsertIntoTableResponse(Model):
     """Number of source rows that were inserted."""
 
     num_deleted_rows: int | None = None
-    """Number of table rows deleted for want of a match in the source; rows rewritten by an
-    update do not count.
+    """Number of table rows deleted for want of a match in the source; rows
+    rewritten by an update do not count.
     """
 
     version: int | None = None
     """Version of the table after the merge."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -17,7 +17,9 @@ __all__ = ["MultiMatchQuery"]
 
 @define(kw_only=True)
 class MultiMatchQuery(Model):
-    """Runs several match queries, usually one a column, and gives each row its best score."""
+    """Runs several match queries, usually one a column, and gives each row its
+    best score.
+    """
 
     match_queries: list[MatchQuery]
     """The queries to run."""

@@ -18,26 +18,26 @@ __all__ = ["PartitionField"]
 
 @define(kw_only=True)
 class PartitionField(Model):
-    """One level of a partitioning, computed either by `transform` or by `expression`; exactly
-    one of the two must be given, else InvalidInput (13).
+    """One level of a partitioning, computed either by `transform` or by
+    `expression`; exactly one of the two must be given, else InvalidInput (13).
     """
 
     field_id: str
-    """Identifier of this partition field, unique over all specs of the namespace and stable
-    when names change.
+    """Identifier of this partition field, unique over all specs of the namespace
+    and stable when names change.
     """
 
     source_ids: list[int]
-    """Field ids of the source columns in the schema, in the order the transform or expression
-    takes them.
+    """Field ids of the source columns in the schema, in the order the transform or
+    expression takes them.
     """
 
     transform: PartitionTransform | None = None
     """Well-known transform that gives the partition value."""
 
     expression: str | None = None
-    """SQL expression that gives the partition value, with the source columns named `col0`,
-    `col1` and so on in the order of `source_ids`.
+    """SQL expression that gives the partition value, with the source columns named
+    `col0`, `col1` and so on in the order of `source_ids`.
     """
 
     result_type: JsonArrowDataType

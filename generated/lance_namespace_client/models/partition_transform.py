@@ -20,13 +20,13 @@ class PartitionTransform(Model):
     """
 
     num_buckets: int | None = None
-    """Number of buckets, at least 1; required with `bucket` and `multi_bucket` and unused
-    elsewhere.
+    """Number of buckets, at least 1; required with `bucket` and `multi_bucket` and
+    unused elsewhere.
     """
 
     width: int | None = None
-    """Width to cut to, at least 1: characters of a string or the step of a number; required
-    with `truncate` and unused elsewhere.
+    """Width to cut to, at least 1: characters of a string or the step of a number;
+    required with `truncate` and unused elsewhere.
     """
 
 

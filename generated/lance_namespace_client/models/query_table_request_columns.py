@@ -14,14 +14,17 @@ __all__ = ["QueryTableRequestColumns"]
 class QueryTableRequestColumns(Model):
     """Choice of the columns that a query returns.
 
-    Exactly one of the two fields must be given, else the request is InvalidInput (13).
+    Exactly one of the two fields must be given, else the request is
+    InvalidInput (13).
     """
 
     column_names: list[str] | None = None
     """Names of the columns to return, in this order and under their own names."""
 
     column_aliases: dict[str, str] | None = None
-    """Map from the name a column gets in the answer to the table column it is taken from."""
+    """Map from the name a column gets in the answer to the table column it is
+    taken from.
+    """
 
 
 QueryTableRequestColumns._wire = (

@@ -20,7 +20,8 @@ __all__ = ["QueryTableRequestFullTextQuery"]
 class QueryTableRequestFullTextQuery(Model):
     """A full-text search in one of two forms.
 
-    Exactly one of the two fields must be given, else the request is InvalidInput (13).
+    Exactly one of the two fields must be given, else the request is
+    InvalidInput (13).
     """
 
     string_query: StringFtsQuery | None = None

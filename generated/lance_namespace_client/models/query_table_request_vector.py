@@ -14,15 +14,16 @@ __all__ = ["QueryTableRequestVector"]
 class QueryTableRequestVector(Model):
     """What a vector search looks for.
 
-    Exactly one of the two fields must be given, else the request is InvalidInput (13).
+    Exactly one of the two fields must be given, else the request is
+    InvalidInput (13).
     """
 
     single_vector: list[float] | None = None
     """One query vector, with as many numbers as the vector column has dimensions."""
 
     multi_vector: list[list[float]] | None = None
-    """Several query vectors of the same dimension, for a column that holds many vectors in a
-    row or for several searches at once.
+    """Several query vectors of the same dimension, for a column that holds many
+    vectors in a row or for several searches at once.
     """
 
 

@@ -12,18 +12,18 @@ __all__ = ["QueryTableResponse"]
 
 @define(kw_only=True)
 class QueryTableResponse(Model):
-    """The rows of a query; over HTTP the body is the Arrow IPC file itself, with the media
-    type `application/vnd.apache.arrow.file`.
+    """The rows of a query; over HTTP the body is the Arrow IPC file itself, with
+    the media type `application/vnd.apache.arrow.file`.
     """
 
     data: bytes | None = None
-    """Bytes of an Arrow IPC file with the rows found; a vector search adds a column
-    `_distance`, a full-text search a column `_score`.
+    """Bytes of an Arrow IPC file with the rows found; a vector search adds a
+    column `_distance`, a full-text search a column `_score`.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -17,19 +17,21 @@ __all__ = ["RefreshMaterializedViewRequest"]
 
 @define(kw_only=True)
 class RefreshMaterializedViewRequest(Model):
-    """Starts a job that brings a materialized view up to date with its source; the answer does
-    not wait for its end. What is left out is chosen by the server, and servers without
-    materialized views answer Unsupported (0).
+    """Starts a job that brings a materialized view up to date with its source; the
+    answer does not wait for its end. What is left out is chosen by the server,
+    and servers without materialized views answer Unsupported (0).
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     src_version: int | None = None
-    """Version number of the source table to bring the view up to; the latest if left out."""
+    """Version number of the source table to bring the view up to; the latest if
+    left out.
+    """
 
     max_rows_per_fragment: int | None = None
     """Largest number of rows in one fragment of the view."""
@@ -53,11 +55,13 @@ class RefreshMaterializedViewRequest(Model):
     """Name of the environment the workers run in."""
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

@@ -18,8 +18,8 @@ class RefreshMaterializedViewResponse(Model):
     """Identifier of the job, with which the server's own tools follow it."""
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -17,32 +17,35 @@ __all__ = ["RestoreTableRequest"]
 
 @define(kw_only=True)
 class RestoreTableRequest(Model):
-    """Makes the content of an older version the latest one; this adds a version and removes
-    none.
+    """Makes the content of an older version the latest one; this adds a version
+    and removes none.
     """
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     version: int
-    """Version number to go back to; one that does not exist is TableVersionNotFound (11). A
-    write at the same moment is ConcurrentModification (14).
+    """Version number to go back to; one that does not exist is
+    TableVersionNotFound (11). A write at the same moment is
+    ConcurrentModification (14).
     """
 
     branch: str | None = None
-    """Branch of the table to work on; the main branch if left out. One that does not exist is
-    TableVersionNotFound (11).
+    """Branch of the table to work on; the main branch if left out. One that does
+    not exist is TableVersionNotFound (11).
     """
 
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

@@ -15,8 +15,8 @@ class StringFtsQuery(Model):
     """Full-text search given as plain words."""
 
     columns: list[str] | None = None
-    """Text columns to search; left out or empty, every column with a full-text index. A column
-    the table lacks is TableColumnNotFound (12).
+    """Text columns to search; left out or empty, every column with a full-text
+    index. A column the table lacks is TableColumnNotFound (12).
     """
 
     query: str

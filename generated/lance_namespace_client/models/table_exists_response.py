@@ -12,13 +12,13 @@ __all__ = ["TableExistsResponse"]
 
 @define(kw_only=True)
 class TableExistsResponse(Model):
-    """The positive answer of TableExists; it says nothing beyond its status, and over HTTP
-    there is no body.
+    """The positive answer of TableExists; it says nothing beyond its status, and
+    over HTTP there is no body.
     """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -15,7 +15,9 @@ class UpdateTableResponse(Model):
     """What an update did."""
 
     transaction_id: str | None = None
-    """Identifier of the transaction that made the change, where the catalog has one."""
+    """Identifier of the transaction that made the change, where the catalog has
+    one.
+    """
 
     updated_rows: int
     """Number of rows that met the condition and were updated; may be 0."""
@@ -24,11 +26,13 @@ class UpdateTableResponse(Model):
     """Version of the table after the update."""
 
     properties: dict[str, str] | None = None
-    """Properties recorded for the update, absent where the implementation keeps none."""
+    """Properties recorded for the update, absent where the implementation keeps
+    none.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs about the answer; every HTTP response header comes back as
-    `header.<name>`.
+    """Free key-value pairs about the answer; every HTTP response header comes back
+    as `header.<name>`.
     """
 
 

@@ -20,30 +20,32 @@ class UpdateTableTagRequest(Model):
     """Moves a tag to another version."""
 
     id: list[str] | None = None
-    """Names from the root (not included) to the object, outermost first; absent, null or empty
-    is the root. On a route that names the object the route's identifier counts, and a
-    different one here is InvalidInput (13).
+    """Names from the root (not included) to the object, outermost first; absent,
+    null or empty is the root. On a route that names the object the route's
+    identifier counts, and a different one here is InvalidInput (13).
     """
 
     tag: str
     """Name of the tag; an unknown one is TableTagNotFound (8)."""
 
     version: int
-    """Version number the tag is to stand for; one that does not exist is TableVersionNotFound
-    (11).
-    """
-
-    branch: str | None = None
-    """Branch the version belongs to; the main branch if left out. One that does not exist is
+    """Version number the tag is to stand for; one that does not exist is
     TableVersionNotFound (11).
     """
 
+    branch: str | None = None
+    """Branch the version belongs to; the main branch if left out. One that does
+    not exist is TableVersionNotFound (11).
+    """
+
     identity: Identity | None = None
-    """Credentials of the caller; the `x-api-key` and `Authorization` headers win over it."""
+    """Credentials of the caller; the `x-api-key` and `Authorization` headers win
+    over it.
+    """
 
     context: dict[str, str] | None = None
-    """Free key-value pairs that travel with the call; an entry `header.<name>` of a request is
-    sent as that HTTP header.
+    """Free key-value pairs that travel with the call; an entry `header.<name>` of
+    a request is sent as that HTTP header.
     """
 
 

@@ -14,16 +14,16 @@ __all__ = ["VersionRange"]
 class VersionRange(Model):
     """A range of version numbers that holds its start and not its end.
 
-    A server may refuse an empty range, and one that holds the latest version, with
-    InvalidInput (13).
+    A server may refuse an empty range, and one that holds the latest version,
+    with InvalidInput (13).
     """
 
     start_version: int
     """First version number of the range; 0 begins at the oldest version."""
 
     end_version: int
-    """Version number at which the range stops, itself not included; -1 takes in every version
-    from the start on that the server may delete.
+    """Version number at which the range stops, itself not included; -1 takes in
+    every version from the start on that the server may delete.
     """
 
 
