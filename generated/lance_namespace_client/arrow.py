@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 FILE_MAGIC = b"ARROW1"
-# Rows in so few bytes are read before a writer asks for them; compressed ones become 64 MiB at most.
+# Rows in so few bytes are read before a writer asks; compressed ones become 64 MiB at most.
 FEW_BYTES = 1 << 16
 
 

@@ -178,7 +178,7 @@ def test_methods_are_those_of_the_table() -> None:
 
 
 def test_documentation_names_the_codes() -> None:
-    doc = LanceNamespace.create_table.__doc__ or ""
+    doc = " ".join((LanceNamespace.create_table.__doc__ or "").split())
     assert "NamespaceNotFoundError: code 1." in doc
     assert "TableAlreadyExistsError: code 5." in doc
     assert "any of the common codes 0, 13, 15, 16, 17, 18, 19, 21." in doc
