@@ -30,8 +30,8 @@ from .agreement import agree
 from .failures import failure_answer, protocol_error, raise_failure
 from .files import FileInfo, Format, Piece, SourceFile
 from .files.downloads import Downloading
-from .inputs import opened
-from .runners import Count, Runner, ThreadRunner, spark_runner
+from .inputs import Inputs, opened
+from .runners import Count, Runner, ThreadRunner, is_on_this_machine, spark_runner
 from .writing import Mode, Target, WritePlan, abort, commit, plan_write, write_rows
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ def import_files(
         table: identifier of the table, a list of levels.
         sources: files, folders and patterns such as ``data/*.csv``; paths or URIs that workers
             can read too, with the namespace's ``storage.*`` properties, or the addresses of files
-            on the web (``https://``, ``hf://datasets/...``), which are downloaded and imported
-            without Spark.
+            on the web (``https://``, ``hf://datasets/...``), which are downloaded to this machine:
+            a Spark that runs on others does not read them, this process does.
         format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given.
         mode: ``create`` (code 5 where the table is there), ``append`` (code 4 where it is not),
             ``overwrite`` (rows and schema, in one commit), ``exist_ok`` (leave a table that is
@@ -200,8 +200,7 @@ def import_into(
         return _kept(target, started)
     storage = target.namespace.config.storage
     with opened(sources, format, options, storage, downloading) as inputs:
-        # Files that were downloaded are not there for workers on other machines.
-        runner = _runner(None if inputs.are_here else spark, inputs.files, cores, small_bytes)
+        runner = _runner(spark, inputs, cores, small_bytes)
         job = _Import(runner, target, inputs.reader, progress)
         infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
         plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
@@ -286,15 +285,18 @@ def preview_into(
 
 def _runner(
     spark: SparkSession | Callable[[], SparkSession] | None,
-    files: Sequence[SourceFile],
+    inputs: Inputs,
     cores: int | None,
     small_bytes: int,
 ) -> Runner:
     """Return what imports files: Spark where it is given or worth its start."""
     if callable(spark):
-        small = sum(file.size for file in files) <= small_bytes
+        small = sum(file.size for file in inputs.files) <= small_bytes
         spark = None if small else spark()
-    return ThreadRunner(cores) if spark is None else spark_runner(spark)
+    # Files that were downloaded are not there for workers on other machines.
+    if spark is None or (inputs.are_here and not is_on_this_machine(spark)):
+        return ThreadRunner(cores)
+    return spark_runner(spark)
 
 
 def _kept(target: Target, started: float) -> ImportResult:

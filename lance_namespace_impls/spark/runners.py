@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 
     from lance_namespace_client.errors import LanceNamespaceError
 
-__all__ = ["Count", "Runner", "ThreadRunner", "Work", "quietly", "spark_runner"]
+__all__ = [
+    "Count",
+    "Runner",
+    "ThreadRunner",
+    "Work",
+    "is_on_this_machine",
+    "quietly",
+    "spark_runner",
+]
 
 _POLL_SECONDS = 0.1
 _WORKER_END_SECONDS = 3  # Spark gives a Python worker 2 seconds to end
@@ -112,6 +120,16 @@ def spark_runner(spark: SparkSession) -> Runner:
         return SparkRunner(spark.sparkContext)
     except PySparkAttributeError:
         return ConnectRunner(spark)
+
+
+def is_on_this_machine(spark: SparkSession) -> bool:
+    """Return whether the workers of a session are processes of this machine for certain."""
+    from pyspark.errors import PySparkAttributeError
+
+    try:
+        return bool(spark.sparkContext.master.startswith("local"))
+    except PySparkAttributeError:  # Spark Connect, which is anywhere
+        return False
 
 
 class ConnectRunner(Runner):

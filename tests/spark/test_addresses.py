@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import gettempdir
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,7 @@ from lance_namespace_impls.core import stores
 from lance_namespace_impls.spark import ImportResult, import_files
 from lance_namespace_impls.spark.files import downloads
 from lance_namespace_impls.spark.ingest import preview_files
+from lance_namespace_impls.spark.runners import SparkRunner
 from tests.servers.s3 import GuardedS3
 from tests.servers.web import Answer, Asked, WebServer
 from tests.spark.conftest import Lake
@@ -97,22 +99,43 @@ def test_compressed_text_stays_so_whatever_the_server_calls_it(
     assert numbers(quiet_lake) == [7]
 
 
-def test_downloads_are_not_handed_to_spark(quiet_lake: Lake, site: Site) -> None:
+@pytest.mark.parametrize("started", [False, True])
+def test_downloads_are_read_by_a_spark_of_this_machine(
+    lake: Lake, spark: Any, site: Site, started: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server, has = site
     has["/a.csv"] = Answer(body=b"n\n1\n")
+    ran: list[str] = []
+    run = SparkRunner.run
 
-    def start() -> Any:
-        raise AssertionError("Spark was started")
+    def noted(self: SparkRunner, name: str, *more: Any) -> list[str]:
+        ran.append(name)
+        return run(self, name, *more)
 
-    found = import_files(
-        start,
+    monkeypatch.setattr(SparkRunner, "run", noted)
+    assert numbers_of(lake, spark if started else lambda: spark, f"{server.uri}/a.csv") == [1]
+    assert ran
+
+
+def test_downloads_are_not_handed_to_a_cluster(quiet_lake: Lake, site: Site) -> None:
+    """Its workers, on other machines, do not have the files."""
+    server, has = site
+    has["/a.csv"] = Answer(body=b"n\n1\n")
+    cluster = SimpleNamespace(sparkContext=SimpleNamespace(master="spark://elsewhere:7077"))
+    assert numbers_of(quiet_lake, cluster, f"{server.uri}/a.csv") == [1]
+
+
+def numbers_of(lake: Lake, spark: Any, source: str) -> list[int]:
+    """Import a file, however small, with Spark and return what the table has."""
+    import_files(
+        spark,
         impl="dir",
-        properties=quiet_lake.properties,
+        properties=lake.properties,
         table=["t"],
-        sources=[f"{server.uri}/a.csv"],
+        sources=[source],
         small_bytes=-1,
     )
-    assert found.rows == 1
+    return numbers(lake)
 
 
 def test_a_numbered_set_of_files(quiet_lake: Lake, site: Site) -> None:

@@ -87,7 +87,8 @@ def import_tables(
             crash.
         cores: threads of this process, where Spark is not used; all cores unless given.
         small_bytes: size of a table's files up to which Spark is not used for them.
-        progress: called with the tables done, the tables in all, and what is being done.
+        progress: called with the tables done, the tables in all, and what is being done: a table,
+            with how far its files or its download are, and its check at the end.
 
     Raises:
         InvalidInputError: code 13, the mapping is wrong, or needs Spark and `spark` is None.
@@ -101,12 +102,11 @@ def import_tables(
     with job_state(None if dry_run else state, "import", import_name(namespace, sources)) as kept:
         if "run" not in kept.done:
             kept.add("run", uuid.uuid4().hex)
-        job = _Job(namespace, spark, kept.done["run"], cores, small_bytes)
+        told = _Told(progress, len(sources))
+        job = _Job(namespace, spark, kept.done["run"], cores, small_bytes, told)
         rows: list[ImportRow] = []
         for number, source in enumerate(sources):
-            name = format_identifier(source.table)
-            if progress is not None:
-                progress(number, len(sources), name)
+            told.begin(number, source)
             key = "\0".join(("table", *source.table))
             if key in kept.done:
                 rows.append(from_plain(ImportRow, kept.done[key]))
@@ -117,6 +117,7 @@ def import_tables(
         if not dry_run:
             for row, source in zip(rows, sources, strict=True):
                 if row.problem is None:
+                    told.begin(len(sources), source, "check ")
                     job.check(row, source)
         kept.is_whole = all(row.problem is None for row in rows)
     return Rows(ImportRow, rows)
@@ -133,6 +134,45 @@ def import_name(namespace: Namespace, sources: Sequence[TableSource]) -> str:
     return f"{namespace.namespace_id()} {tables}"
 
 
+class _Told:
+    """Tells how far an import is.
+
+    Args:
+        progress: what is called, or None.
+        total: tables in all.
+    """
+
+    def __init__(self, progress: Callable[[int, int, str], None] | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = 0
+        self._name = ""
+
+    def begin(self, done: int, source: TableSource, what: str = "") -> None:
+        """Tell that a table is begun with."""
+        self._done, self._name = done, what + format_identifier(source.table)
+        self.tell("")
+
+    def rows(self, done: int, total: int, rows: int) -> None:
+        """Tell how many rows of the table are written, once there are."""
+        if rows:
+            self.tell(f": {rows:,} rows")
+
+    def inspected(self, done: int, total: int, rows: int) -> None:
+        """Tell how many files of the table were looked at."""
+        self.tell(f": {done:,} of {total:,} files inspected")
+
+    def download(self, file: str, done: int, total: int | None) -> None:
+        """Tell how far the download of a file of the table is."""
+        size = "" if total is None else f" of {total >> 20:,}"
+        self.tell(f": download {file}, {done >> 20:,}{size} MiB")
+
+    def tell(self, how_far: str) -> None:
+        """Tell how far the table is."""
+        if self._progress is not None:
+            self._progress(self._done, self._total, self._name + how_far)
+
+
 class _Job:
     """What is done with each table.
 
@@ -142,6 +182,7 @@ class _Job:
         run: name of the run, which a run that goes on has too.
         cores: threads of this process.
         small_bytes: size of files up to which Spark is not used.
+        told: what is told how far a table is.
     """
 
     def __init__(
@@ -151,7 +192,9 @@ class _Job:
         run: str,
         cores: int | None,
         small_bytes: int,
+        told: _Told,
     ) -> None:
+        self._told = told
         self._namespace = namespace
         self._spark = spark
         self._run = run
@@ -173,7 +216,12 @@ class _Job:
     def look(self, source: TableSource, row: ImportRow) -> None:
         """Find out what an import would do."""
         if source.files:
-            found = preview_into(self._target(source), **self._arguments(source), cores=self._cores)
+            found = preview_into(
+                self._target(source),
+                **self._arguments(source),
+                cores=self._cores,
+                progress=self._told.inspected,
+            )
             how = {"format": found.format, **found.read_with}
             row.read_with = ", ".join(f"{name} {value}" for name, value in how.items())
             schema = found.schema
@@ -197,6 +245,7 @@ class _Job:
                 cores=self._cores,
                 small_bytes=self._small_bytes,
                 commit_properties=properties,
+                progress=self._told.rows,
             )
             row.version, row.rows = done.version, done.rows
         else:
@@ -285,6 +334,7 @@ class _Job:
             "format": source.format,
             "mode": source.mode,
             "options": {**source.options, **types},
+            "downloading": self._told.download,
         }
 
     def _frame(self, source: TableSource) -> DataFrame:

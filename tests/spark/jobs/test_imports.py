@@ -81,7 +81,15 @@ def test_tables_are_imported_and_checked(lake: Lake, mapping: Path, tmp_path: Pa
         progress=lambda *each: seen.append(each),
     )
     assert results(rows) == WHOLE
-    assert seen == [(0, 3, "orders"), (1, 3, "items"), (2, 3, "events")]
+    assert list(dict.fromkeys(seen)) == [
+        (0, 3, "orders"),
+        (0, 3, "orders: 3 rows"),
+        (1, 3, "items"),
+        (1, 3, "items: 5 rows"),
+        (2, 3, "events"),
+        (2, 3, "events: 2 rows"),
+        *((3, 3, f"check {name}") for name in ("orders", "items", "events")),
+    ]
     assert lake.dataset("orders").to_table().to_pydict() == {
         "id": [1, 2, 3],
         "zip": ["01234", None, "99999"],
