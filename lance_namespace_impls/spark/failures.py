@@ -69,7 +69,9 @@ def coded(what: str, secrets: Collection[str] = ()) -> Iterator[None]:
         yield
     except Exception as error:  # noqa: BLE001 raised again below
         found = protocol_error(error, what, secrets)
-        shown = type(found)(f"{found.message} (code {int(found.code)})")
+        # By its code, since a class of its own is not found again in the text.
+        text = f"{found.message} (code {int(found.code)})"
+        shown = errors.error_for(int(found.code), text, status=found.status)
         # Spark shows the caller all of the traceback.
         told = "".join(traceback.format_exception(error))
         raise shown from (None if any(secret in told for secret in secrets) else error)

@@ -127,7 +127,7 @@ def is_on_this_machine(spark: SparkSession) -> bool:
     from pyspark.errors import PySparkAttributeError
 
     try:
-        return bool(spark.sparkContext.master.startswith("local"))
+        return (spark.sparkContext.master or "").startswith("local")
     except PySparkAttributeError:  # Spark Connect, which is anywhere
         return False
 

@@ -135,7 +135,7 @@ def import_name(namespace: Namespace, sources: Sequence[TableSource]) -> str:
 
 
 class _Told:
-    """Tells how far an import is.
+    """Reports how far an import is.
 
     Args:
         progress: what is called, or None.
@@ -149,26 +149,26 @@ class _Told:
         self._name = ""
 
     def begin(self, done: int, source: TableSource, what: str = "") -> None:
-        """Tell that a table is begun with."""
+        """Report that a table is begun with."""
         self._done, self._name = done, what + format_identifier(source.table)
         self.tell("")
 
     def rows(self, done: int, total: int, rows: int) -> None:
-        """Tell how many rows of the table are written, once there are."""
+        """Report how many rows of the table are written, once there are."""
         if rows:
             self.tell(f": {rows:,} rows")
 
     def inspected(self, done: int, total: int, rows: int) -> None:
-        """Tell how many files of the table were looked at."""
+        """Report how many files of the table were looked at."""
         self.tell(f": {done:,} of {total:,} files inspected")
 
     def download(self, file: str, done: int, total: int | None) -> None:
-        """Tell how far the download of a file of the table is."""
+        """Report how far the download of a file of the table is."""
         size = "" if total is None else f" of {total >> 20:,}"
         self.tell(f": download {file}, {done >> 20:,}{size} MiB")
 
     def tell(self, how_far: str) -> None:
-        """Tell how far the table is."""
+        """Report how far the table is."""
         if self._progress is not None:
             self._progress(self._done, self._total, self._name + how_far)
 
