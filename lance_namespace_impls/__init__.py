@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lance_namespace_kit import refuse_namesake
+
 if TYPE_CHECKING:
     from .catalog.search import Search as Search
     from .catalog.table import Table as Table
@@ -27,6 +29,8 @@ __all__ = [
     "implementations",
     "register",
 ]
+
+refuse_namesake()
 
 # What is imported when it is first used: the command line starts without any of it.
 _LATER = {
