@@ -88,8 +88,12 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def run(running: subprocess.Popen[str], seed: random.Random | None) -> bool:
-    """Run the query, stop it, run it again and kill it, each at some moment; return whether it ended."""
+def run(running: subprocess.Popen[str], seed: random.Random | None) -> str:
+    """Run the query, stop it, run it again and kill it, each at some moment.
+
+    Returns:
+        How it ended: ``killed``, ``whole`` or, on a machine too busy for Spark, ``busy``.
+    """
     assert running.stdin is not None
     assert running.stdout is not None
     lines = []
@@ -102,24 +106,28 @@ def run(running: subprocess.Popen[str], seed: random.Random | None) -> bool:
     for line in running.stdout:
         lines.append(line)
         if line.startswith("whole"):
-            return running.wait() == 0
+            assert running.wait() == 0
+            return "whole"
         left -= line.startswith("batch")
         if seed and left == 0:
             time.sleep(seed.random() * 2)  # anywhere in the next batch
+            if running.poll() is not None:
+                return "whole"
             kill(running)
-            return False
+            return "killed"
     assert BUSY.search("".join(lines)), "the query failed:\n" + "".join(lines[-300:])
-    return False
+    return "busy"
 
 
 @pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_each_row_comes_through_once(quiet_lake: Lake, tmp_path: Path, kills: int) -> None:
     seed = random.Random(kills)
     checkpoint = tmp_path / "checkpoint"
-    ends, written = 0, 0
+    ends: Counter[str] = Counter()
+    written = 0
     with ExitStack() as running:
         following = start(quiet_lake, checkpoint, running)
-        for _ in range(kills):
+        while ends["killed"] < kills:
             # The next one starts its JVM meanwhile.
             process, following = following, start(quiet_lake, checkpoint, running)
             for _ in range(seed.randint(1, 3)):
@@ -127,10 +135,9 @@ def test_each_row_comes_through_once(quiet_lake: Lake, tmp_path: Path, kills: in
                 mode = "append" if written else "create"
                 quiet_lake.put("t", rows, mode=mode, max_rows_per_file=30)
                 written += ROWS_A_VERSION
-            ends += run(process, seed)
-        while not run(following, None):
+            ends[run(process, seed)] += 1
+        while run(following, None) != "whole":
             following = start(quiet_lake, checkpoint, running)
-    assert ends < kills, "it was never killed"
     found = Counter(quiet_lake.dataset("out").to_table()["id"].to_pylist())
     assert found == Counter(range(written))
-    print(f"stopped {kills} times, killed {kills - ends} times; {written} rows, each once")
+    print(f"stopped {ends.total()} times, {dict(ends)}; {written} rows, each once")
