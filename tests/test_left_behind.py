@@ -17,7 +17,10 @@ STARTS = """
 import subprocess, sys, time
 from tests.servers.process import bound_to_us
 command = [*bound_to_us(), sys.executable, "-c", "import time; time.sleep(600)"]
-print(subprocess.Popen(command).pid, flush=True)
+server = subprocess.Popen(command)
+while b"setpriv" in open(f"/proc/{server.pid}/cmdline", "rb").read():
+    time.sleep(0.01)
+print(server.pid, flush=True)
 time.sleep(600)
 """
 
