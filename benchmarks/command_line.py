@@ -72,6 +72,7 @@ def main() -> int:
         bare = Path(folder) / "bare.py"
         bare.write_text(BARE)
         plain = {key: value for key, value in os.environ.items() if not key.startswith("LANCE_NS_")}
+        plain.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process compiles anew
         plain |= {"HOME": folder, "PYTHONPYCACHEPREFIX": str(Path(folder) / "compiled")}
         ours = {"LANCE_NS_IMPL": "dir", "LANCE_NS_PROPERTIES": f"path={lake}"}
         ours |= {"_LANCE_NS_COMPLETE": "complete_bash", "COMP_WORDS": "lance-ns head fl"}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -33,6 +35,10 @@ from .words import behind_command
 
 __all__ = ["app", "run"]
 
+HELP = ["-h", "--help"]
+ROOT_OPTIONS = {*HELP, "--version"}
+"""Options before a command that are of no command."""
+
 
 class Command(TyperCommand):
     """A command whose help groups its options under titles and ends with examples."""
@@ -56,8 +62,59 @@ class Command(TyperCommand):
         _write_lines(formatter, "Examples", (self.epilog or "").splitlines())
 
 
+@dataclass(frozen=True)
+class _Known:
+    """A command that is not built yet."""
+
+    name: str
+    function: Callable[..., None]
+    options: Callable[[Callable[..., None]], Callable[..., None]]
+    examples: tuple[str, ...]
+
+    def build(self) -> Any:
+        """Build the command with all of its options."""
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        decorate = alone.command(self.name, cls=Command, epilog="\n".join(self.examples))
+        decorate(self.options(self.function))
+        return typer.main.get_command(alone)
+
+    def titled(self) -> TyperCommand:
+        """Return a command that has its name and help alone."""
+        return TyperCommand(self.name, help=inspect.getdoc(self.function))
+
+
+class _Built(Mapping[str, Any]):
+    """The commands by name; each is built when it is asked for, which takes most of the time."""
+
+    def __init__(self) -> None:
+        self._built: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a command."""
+        if name not in self._built:
+            self._built[name] = _known[name].build()
+        return self._built[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names, in the order of the help."""
+        return iter(_known)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(_known)
+
+
 class Commands(TyperGroup):
     """All commands; what goes wrong in one leaves as one line and a status."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Built()  # type: ignore[assignment]  # nothing adds to it
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the names of the commands and what each does, without building one."""
+        titled = [known.titled() for known in _known.values()]
+        TyperGroup(commands=titled).format_commands(ctx, formatter)
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
@@ -65,7 +122,8 @@ class Commands(TyperGroup):
         """Read the arguments before the command's name."""
         report = Report(as_json="--json" in args, debug="--debug" in args)
         with report.failures():
-            args = behind_command(args, self.shared_options())
+            if args and args[0].startswith("-") and args[0] not in ROOT_OPTIONS:
+                args = behind_command(args, self.shared_options())
             return super().make_context(info_name, args, parent, obj=report, **extra)
 
     def shared_options(self) -> dict[str, bool]:
@@ -100,8 +158,9 @@ app = typer.Typer(
     cls=Commands,
     rich_markup_mode=None,  # plain help starts in half the time and reads well in a pipe
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": HELP, "max_content_width": 100},
 )
+_known: dict[str, _Known] = {}
 
 
 def _add(
@@ -110,7 +169,8 @@ def _add(
     *examples: str,
     name: str | None = None,
 ) -> None:
-    app.command(name, cls=Command, epilog="\n".join(examples))(options(command))
+    name = name or command.__name__
+    _known[name] = _Known(name, command, options, examples)
 
 
 _add(

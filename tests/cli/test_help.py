@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from lance_namespace_client.errors import ErrorCode
@@ -16,7 +17,7 @@ from .lakes import run
 GUIDE = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
-COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]  # type: ignore[union-attr]
+COMMANDS = [*typer.main.get_command(app).commands]  # type: ignore[attr-defined]
 
 
 def test_help_names_every_command_and_status() -> None:
