@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import Limits, ServerOptions, serving
+from tests.servers.unity import UnityDouble
 
 ROOT = Path(__file__).parents[2]
 CHECKS = (
@@ -24,18 +26,35 @@ CHECKS = (
 EXAMPLES = os.environ.get("LANCE_NS_FUZZ_EXAMPLES", "20")
 
 
+@contextlib.contextmanager
+def served(impl, folder):
+    """A namespace, and the one in it that has tables."""
+    with contextlib.ExitStack() as stack:
+        properties, parent = {"path": str(folder)}, []
+        if impl == "memory":
+            properties = {"name": "fuzzed"}
+        elif impl == "unity":
+            server = stack.enter_context(UnityDouble())
+            server.add_catalog("main", {})
+            properties = {"endpoint": server.uri, "catalog": "main", "root": str(folder)}
+            parent = ["main", "s"]
+        namespace = stack.enter_context(connect(impl, properties))
+        if parent:
+            namespace.create_namespace({"id": parent})
+        yield namespace, parent
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("impl", ["dir", "memory"])
+@pytest.mark.parametrize("impl", ["dir", "memory", "unity"])
 def test_no_request_of_the_specification_gets_an_undocumented_answer(impl, tmp_path):
-    properties = {"path": str(tmp_path / "tables")} if impl == "dir" else {"name": "fuzzed"}
     document = tmp_path / "openapi.json"
     document.write_bytes(
         resources.files("lance_namespace_client").joinpath("openapi.json").read_bytes()
     )
     options = ServerOptions(limits=Limits(query_seconds=30))
-    with connect(impl, properties) as namespace:
+    with served(impl, tmp_path / "tables") as (namespace, parent):
         for name in ("t", "0"):
-            namespace.create_table({"id": [name]}, pa.table({"id": [1, 2, 3]}))
+            namespace.create_table({"id": [*parent, name]}, pa.table({"id": [1, 2, 3]}))
         with serving(namespace, options) as uri:
             run = subprocess.run(
                 [
