@@ -1,4 +1,4 @@
-"""The commands that alter a table: rename, properties, tag, branch, restore, index, cp."""
+"""The commands that alter a table: rename, properties, tag, branch, restore, index, compact, cp."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from .catalogs import DryRun, RowsPerFragment
 from .completion import complete_id
 from .failures import UsageError
 from .output import Styled
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
 
-__all__ = ["branch", "cp", "index", "properties", "rename", "restore", "tag"]
+__all__ = ["branch", "compact", "cp", "index", "properties", "rename", "restore", "tag"]
 
 Id = Annotated[
     str,
@@ -232,6 +233,40 @@ def restore(
         session.output.document({"restored": older.version, "version": latest})
     else:
         session.output.line(f"version {older.version} restored as version {latest}")
+
+
+def compact(
+    session: Session,
+    id: Id,
+    rows_per_fragment: RowsPerFragment = 1 << 20,
+    dry_run: DryRun = False,
+) -> None:
+    """Rewrite the small fragments of a table into full ones, without deleted rows."""
+    from ..spark.jobs import Upkeep, maintain_table
+
+    table, upkeep = session.identifier(id), Upkeep(rows_per_fragment=rows_per_fragment)
+    with session.connect() as namespace:
+        row = maintain_table(namespace, table, upkeep, dry_run=dry_run)
+    if session.output.as_json:
+        session.output.document(
+            {
+                "id": list(table),
+                "version": row.version,
+                "fragments_compacted": row.compacted_fragments,
+                "new_fragments": row.new_fragments,
+                "bytes_rewritten": row.rewritten_bytes,
+                "indices_updated": list(row.indices_updated),
+            }
+        )
+    elif not row.compacted_fragments:
+        session.output.line("nothing to compact")
+    elif dry_run:
+        session.output.line(f"{row.compacted_fragments:,} fragments would be compacted")
+    else:
+        session.output.line(
+            f"{row.compacted_fragments:,} fragments compacted into {row.new_fragments:,}, as version "
+            f"{row.version}"
+        )
 
 
 def index(

@@ -293,6 +293,11 @@ _add(
     "lance-ns index create notes text --type FTS --profile prod",
 )
 _add(
+    alter.compact,
+    with_session,
+    "lance-ns compact flights --impl dir -p path=/data/lance",
+)
+_add(
     alter.rename,
     with_session,
     "lance-ns mv flights trips --impl dir -p path=/data/lance",

@@ -17,7 +17,17 @@ from .session import Session, key_values, other_session
 if TYPE_CHECKING:
     from ..spark.jobs import Rows, Selection, SyncRow, TableRow, UpkeepRow
 
-__all__ = ["Saved", "State", "check_output", "inventory", "maintain", "save", "sync"]
+__all__ = [
+    "DryRun",
+    "RowsPerFragment",
+    "Saved",
+    "State",
+    "check_output",
+    "inventory",
+    "maintain",
+    "save",
+    "sync",
+]
 
 Under = Annotated[
     str | None,
@@ -46,6 +56,10 @@ State = Annotated[
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
+RowsPerFragment = Annotated[
+    int,
+    typer.Option("--rows-per-fragment", metavar="NUMBER", min=1, help="Rows of a full fragment."),
+]
 Saved = Annotated[
     Path | None,
     typer.Option(
@@ -279,12 +293,7 @@ def maintain(
         bool,
         typer.Option("--compact/--no-compact", help="Put small fragments together."),
     ] = True,
-    rows_per_fragment: Annotated[
-        int,
-        typer.Option(
-            "--rows-per-fragment", metavar="NUMBER", min=1, help="Rows of a full fragment."
-        ),
-    ] = 1 << 20,
+    rows_per_fragment: RowsPerFragment = 1 << 20,
     index: Annotated[
         list[str] | None,
         typer.Option(

@@ -1,4 +1,4 @@
-"""lance-ns rename, mv, properties, tag, branch, restore, index and cp."""
+"""lance-ns rename, mv, properties, tag, branch, restore, index, compact and cp."""
 
 from __future__ import annotations
 
@@ -76,6 +76,23 @@ def test_restore(notes: Lake) -> None:
     assert notes.json("count", "notes")["count"] == 3
     notes.run("tag", "create", "notes", "two", "--version", "2")
     assert notes.json("restore", "notes", "two") == {"restored": 2, "version": 4}
+
+
+def test_compact(notes: Lake, rows: object) -> None:
+    notes.run("import", "notes", str(rows), "--mode", "overwrite")
+    for _ in range(3):
+        notes.run("import", "notes", str(rows), "--mode", "append")
+    before = notes.json("count", "notes")
+    assert notes.run("compact", "notes", "--dry-run").stdout == "4 fragments would be compacted\n"
+    assert notes.json("compact", "notes", "--dry-run")["fragments_compacted"] == 4
+    assert notes.run("compact", "notes").stdout.startswith(
+        "4 fragments compacted into 1, as version "
+    )
+    assert notes.json("count", "notes") == before
+    assert notes.run("compact", "notes").stdout == "nothing to compact\n"
+    done = notes.json("compact", "notes", "--rows-per-fragment", "1")
+    assert (done["id"], done["fragments_compacted"]) == (["notes"], 0)
+    assert "gone" in notes.error("compact", "gone", status=Status.NOT_FOUND)
 
 
 def test_indices(notes: Lake) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .imports import ImportRow, import_tables
 from .inventory import IndexRow, TableRow, inventory
-from .maintain import IndexWish, Upkeep, UpkeepRow, maintain
+from .maintain import IndexWish, Upkeep, UpkeepRow, maintain, maintain_table
 from .results import Rows
 from .selection import Selection
 from .sync import Mirror, SyncRow, sync
@@ -30,5 +30,6 @@ __all__ = [
     "import_tables",
     "inventory",
     "maintain",
+    "maintain_table",
     "sync",
 ]

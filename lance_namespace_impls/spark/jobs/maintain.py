@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..runners import Runner
     from .state import JobState
 
-__all__ = ["IndexWish", "Upkeep", "UpkeepRow", "maintain", "maintenance_name"]
+__all__ = ["IndexWish", "Upkeep", "UpkeepRow", "maintain", "maintain_table", "maintenance_name"]
 
 MAX_CONCURRENCY = 4
 
@@ -110,6 +110,30 @@ def maintain(
         # A run that got nowhere is the last of its round: the next one begins with all tables.
         kept.is_whole = not (noted and any(row.left for row in rows))
     return Rows(UpkeepRow, sorted(rows, key=lambda row: row.table))
+
+
+def maintain_table(
+    namespace: Namespace, table: Identifier, upkeep: Upkeep | None = None, *, dry_run: bool = False
+) -> UpkeepRow:
+    """Keep one table in good order, and return what was done to it.
+
+    Args:
+        namespace: the catalog.
+        table: the table.
+        upkeep: what to do; compaction and the update of indices unless given.
+        dry_run: whether to look alone.
+
+    Raises:
+        TableNotFoundError: code 4.
+        ConcurrentModificationError: code 14, others kept changing the table.
+        LanceNamespaceError: a step failed; those before it are done.
+    """
+    upkeep = upkeep or Upkeep()
+    check(upkeep)
+    target, budget = Target(namespace=namespace, table=table), Budget(None, None)
+    work = TableUpkeep(target, upkeep, ThreadRunner(), budget, dry_run=dry_run)
+    work.run()
+    return work.row
 
 
 def maintenance_name(namespace: Namespace, selection: Selection) -> str:
