@@ -22,6 +22,8 @@ from .output import Cell, Output, Styled, begun
 from .session import Session
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lance_namespace_client.models import (
         DescribeTableResponse,
         JsonArrowDataType,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
 
-__all__ = ["backends", "describe", "ls", "operations"]
+__all__ = ["backends", "column_types", "describe", "ls", "operations"]
 
 NAMESPACE = Styled("namespace", "blue")
 TABLE = Styled("table    ", "green")
@@ -310,6 +312,13 @@ def _write_table(output: Output, name: str, found: DescribeTableResponse, rows: 
 
 def _column(field: JsonArrowField) -> tuple[Cell, ...]:
     return (field.name, Styled(_type_name(field.type), "cyan"), YES if field.nullable else NO)
+
+
+def column_types(schema: pa.Schema) -> dict[str, str]:
+    """Return the types of columns by name, as `describe` writes them."""
+    from ..tables.schema import to_json_schema
+
+    return {field.name: _type_name(field.type) for field in to_json_schema(schema).fields}
 
 
 def _type_name(type: JsonArrowDataType) -> str:

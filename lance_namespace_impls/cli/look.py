@@ -12,6 +12,7 @@ import typer
 
 from lance_namespace_client.errors import TableSchemaValidationError
 
+from .browse import column_types
 from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Styled, progress
@@ -93,7 +94,8 @@ def schema(
     """Show the columns of a table."""
     with session.connect() as namespace:
         found = _chosen(session, namespace, id, version, tag, branch).schema
-    fields = [(field.name, str(field.type), field.nullable) for field in found]
+    types = column_types(found)
+    fields = [(field.name, types[field.name], field.nullable) for field in found]
     if session.output.as_json:
         columns = [{"name": n, "type": t, "nullable": yes} for n, t, yes in fields]
         session.output.document({"id": list(session.identifier(id)), "columns": columns})

@@ -75,8 +75,7 @@ def test_csv_goes_to_stdout(notes: Lake) -> None:
 def test_schema(notes: Lake) -> None:
     assert notes.run("schema", "notes").stdout.splitlines()[3].split() == [
         "vector",
-        "fixed_size_list<item:",
-        "float>[2]",
+        "fixed_size_list<float32>[2]",
         "yes",
     ]
     assert notes.json("schema", "notes")["columns"][0] == {
