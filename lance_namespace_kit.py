@@ -5,7 +5,6 @@ This module is named like the distribution, so that no other package can be in i
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 
@@ -16,7 +15,6 @@ NAMESAKE = "lance_namespace_impls-"
 REINSTALL = "pip install --force-reinstall --no-deps lance-namespace-kit"
 
 
-@functools.cache
 def refuse_namesake() -> None:
     """Raise where the package `lance-namespace-impls` is installed as well.
 
