@@ -40,7 +40,7 @@ from ..core.identifiers import Identifier
 from ..core.storage import TableStorage
 from .dataset import open_dataset
 from .errors import from_lance
-from .files import is_missing, local_path, read_small
+from .files import delete_file, local_path, read_small
 from .layout import (
     DATA,
     FOLDERS,
@@ -153,7 +153,7 @@ class TableFolder:
 
     def remove_drop_marker(self) -> bool:
         """Remove the marker; return whether there was one."""
-        return bool(self._files.contains(DROP_MARKER)) and self._delete_file(DROP_MARKER)
+        return self._files.contains(DROP_MARKER) and delete_file(self._files, DROP_MARKER)
 
     def has_drop_marker(self, identifier: Identifier) -> bool:
         """Return whether a drop of that table was interrupted here and nothing was written since."""
@@ -185,7 +185,7 @@ class TableFolder:
             for folder in sorted(theirs, key=lambda name: _TURN.get(name, 1)):
                 self._delete_folder(folder, theirs[folder])
             for file in filter(is_marker, files - {DROP_MARKER}):
-                self._delete_file(file)
+                delete_file(self._files, file)
             had_marker = self.remove_drop_marker()
             if self._local is not None:
                 _remove_if_empty(self._local)
@@ -268,7 +268,7 @@ class TableFolder:
             self._delete_in_bulk(name)
         else:
             with ThreadPoolExecutor(DELETE_CONCURRENCY) as pool:
-                list(pool.map(self._delete_file, paths))
+                list(pool.map(partial(delete_file, self._files), paths))
 
     def _delete_in_bulk(self, name: str) -> None:
         """Delete a folder of an object store that holds nothing but Lance's files."""
@@ -289,16 +289,6 @@ class TableFolder:
             raise ConcurrentModificationError(
                 f"someone else deletes the data at {location} at the same moment; look again"
             ) from error
-
-    def _delete_file(self, name: str) -> bool:
-        """Delete a file; False where another who drops the same table was first."""
-        try:
-            self._files.delete_file(name)
-        except OSError as error:
-            if not is_missing(error):
-                raise
-            return False
-        return True
 
     def _write(self, name: str, content: bytes) -> None:
         with TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["is_missing", "local_path", "read_beside", "read_small"]
+__all__ = ["delete_file", "is_missing", "local_path", "read_beside", "read_small"]
 
 
 def read_small(session: Any, name: str) -> bytes | None:
@@ -47,6 +47,27 @@ def read_beside(dataset: Any, name: str) -> bytes | None:
         return Path(dataset.uri, name).read_bytes()
     except FileNotFoundError:
         return None
+
+
+def delete_file(session: Any, name: str) -> bool:
+    """Delete a file, if it is there; return False where storage says that it is not.
+
+    An object store does not say.
+
+    Args:
+        session: a ``lance.file.LanceFileSession``.
+        name: its path in the session's folder.
+
+    Raises:
+        OSError: it cannot be deleted.
+    """
+    try:
+        session.delete_file(name)
+    except OSError as error:
+        if not is_missing(error):
+            raise
+        return False
+    return True
 
 
 def is_missing(error: OSError) -> bool:

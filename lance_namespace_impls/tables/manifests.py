@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.storage import TableStorage
-from .files import is_missing, local_path
+from .files import delete_file, is_missing, local_path
 from .layout import VERSIONS
 
 __all__ = ["ManifestFolder", "final_name", "staged_name", "version_of"]
@@ -176,11 +176,7 @@ class ManifestFolder:
         if self._local is not None:
             (self._local / name).unlink(missing_ok=True)
             return
-        try:
-            self._files.delete_file(f"{self._folder}/{name}")
-        except OSError as error:
-            if not is_missing(error):
-                raise
+        delete_file(self._files, f"{self._folder}/{name}")
 
     def _move(self, old: str, new: str, *, keep: bool) -> None:
         """Rename a file; an object store, which cannot, keeps the old one where `keep` is true."""

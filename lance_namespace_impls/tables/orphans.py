@@ -14,6 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from ..core.storage import TableStorage
+from .files import delete_file
 from .layout import RESERVED, is_lance_file
 
 __all__ = ["Orphan", "delete_orphans", "find_orphans"]
@@ -110,7 +111,6 @@ def delete_orphans(storage: TableStorage, orphans: Iterable[Orphan]) -> int:
     deleted = 0
     # A note goes after its file, so that a run that is cut short finds the rest again.
     for orphan in sorted(orphans, key=lambda each: each.path.startswith("_transactions/")):
-        if session.contains(orphan.path):
-            session.delete_file(orphan.path)
+        if session.contains(orphan.path) and delete_file(session, orphan.path):
             deleted += orphan.bytes
     return deleted

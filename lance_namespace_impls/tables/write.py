@@ -19,6 +19,7 @@ from ..core.storage import TableStorage
 from .align import aligned
 from .dataset import open_dataset
 from .errors import from_lance, plain_message
+from .files import delete_file
 from .schema import check_columns
 
 if TYPE_CHECKING:
@@ -173,8 +174,7 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
     for file in files:
         path = f"data/{file}"
         for each in [path, *session.list(path.removesuffix(".lance"))]:
-            if session.contains(each):
-                session.delete_file(each)
+            delete_file(session, each)
 
 
 def insert(dataset: Any, rows: RowStream, mode: InsertMode) -> None:
