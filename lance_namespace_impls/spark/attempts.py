@@ -23,6 +23,7 @@ from lance.progress import FragmentWriteProgress
 
 from ..core.storage import TableStorage
 from ..tables.drop import delete_folder
+from ..tables.files import delete_file
 
 if TYPE_CHECKING:
     from lance.fragment import FragmentMetadata
@@ -58,8 +59,7 @@ class Attempts:
 
     def close(self) -> set[str]:
         """Close the job and return the names of all data files that have a note."""
-        if self.is_open():
-            self._files.delete_file(f"{self._folder}/{_OPEN}")
+        delete_file(self._files, f"{self._folder}/{_OPEN}")
         return {path.rpartition("/")[2] for path in self._files.list(self._folder)}
 
     def others_are_open(self) -> bool:
@@ -72,8 +72,7 @@ class Attempts:
 
     def forget(self, file: str) -> None:
         """Remove the note of a data file that has been deleted."""
-        if self._files.contains(f"{self._folder}/{file}"):
-            self._files.delete_file(f"{self._folder}/{file}")
+        delete_file(self._files, f"{self._folder}/{file}")
 
     def end(self) -> None:
         """Remove all notes of the job."""
@@ -131,11 +130,17 @@ class Attempt(FragmentWriteProgress):
     def finish(self, files: Iterable[str]) -> None:
         """Wait until all of `files` are noted; raise what kept a note from being written.
 
-        pylance does not tell of a last file that is not full.
+        pylance does not tell of a last file that is not full. A driver that ends the job removes the
+        folder of the notes, and with it one that is being written; that the job has ended is then
+        for the caller to find.
         """
         self._note(files)
         for done in self._done.values():
-            done.result()
+            try:
+                done.result()
+            except OSError:
+                if self.notes.is_open():
+                    raise
 
     def forget(self) -> None:
         """Remove the notes, once the files are deleted."""

@@ -158,6 +158,25 @@ def test_a_note_that_cannot_be_written_fails_the_task(
     assert quiet_lake.data_files("t") == before
 
 
+def test_a_job_that_ends_while_a_note_is_written_is_what_the_attempt_says(
+    quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet_lake.put("t", ROWS)
+    plan = planned(quiet_lake)
+    won = written(plan)
+
+    def end_first(_: Attempts, __: str) -> None:
+        if notes(quiet_lake):
+            writing.commit(plan, won)
+        raise OSError("failed to persist temp file")
+
+    monkeypatch.setattr(Attempts, "note", end_first)
+    with pytest.raises(ConcurrentModificationError, match="ended before this attempt"):
+        written(plan)
+    assert quiet_lake.data_files("t") == used(quiet_lake)
+    assert quiet_lake.dataset("t").count_rows() == 20
+
+
 KILLED = """
 import os, pickle, signal, sys, time
 import pyarrow as pa
