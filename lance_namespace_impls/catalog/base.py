@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
@@ -334,12 +334,19 @@ class CatalogBase(Namespace):
         return {}
 
     @final
-    def sole_removal(self, identifier: Identifier) -> AbstractContextManager[None]:
-        """Return what keeps others on this machine from removing the same object.
+    @contextmanager
+    def sole_change(self, *identifiers: Identifier) -> Iterator[None]:
+        """Keep others on this machine from adding or removing the same objects.
 
         Of several that remove or rename one object at once, many catalogs let more than one succeed.
+        Of a table that is added, nobody else's may come and go while its place is chosen.
         """
-        return machine_lock((self._own_id, "removal", identifier))
+        # Not all catalogs tell upper from lower case in names.
+        keys = {tuple(name.lower() for name in identifier) for identifier in identifiers}
+        with ExitStack() as stack:
+            for key in sorted(keys):  # in one order, so that no two wait for each other
+                stack.enter_context(machine_lock((*self._lock_id, key)))
+            yield
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
         """Return what keeps others from writing a table's first rows at the same time.
@@ -451,5 +458,7 @@ class CatalogBase(Namespace):
         return {key: properties.get(key) for key in _WHICH_CATALOG}
 
     @cached_property
-    def _own_id(self) -> str:
-        return self.namespace_id()
+    def _lock_id(self) -> tuple[str, str]:
+        """What the locks of this catalog share, however else its connections differ."""
+        which = [value for value in self._which_catalog.values() if value is not None]
+        return self.config.impl, repr(which) if which else self.namespace_id()

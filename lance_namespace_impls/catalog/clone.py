@@ -80,11 +80,8 @@ class TableClones(TableListings, CommitOperations, abstract=True):
         from ..tables.dataset import open_dataset
 
         schema = open_dataset(source, version=version).schema
-        place = self.place_of(identifier, {}, declaring=False)
-        entry = self.add_table_for(identifier, place.location, {}, schema)
-        with self.initial_write_lock(entry, wait=False), self._rolled_back_on_failure(entry):
-            if place.has_remains:
-                self.clear_place(entry)
+        entry = self.add_at_place(identifier, {}, schema)
+        with self.initial_write_lock(entry, wait=False), self.rolled_back_on_failure(entry):
             made = clone(source, self.storage_of(entry), version=version, is_shallow=is_shallow)
             self.adopt_versions(entry)
         self.data_written(entry)

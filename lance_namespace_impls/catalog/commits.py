@@ -61,7 +61,10 @@ class CommitOperations(VersionOperations, TableLifecycle, abstract=True):
     @operation
     def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
         """Declare tables, make and delete versions and deregister tables: all of it or nothing."""
-        with self.committing() as plan:
+        # What is at a new table's place must not change before its entry names it.
+        declared = [step.declare_table for step in request.operations if step.declare_table]
+        added = [parse_identifier(each.id) for each in declared]
+        with self.sole_change(*added), self.committing() as plan:
             steps = [
                 _Step(self, step, number, plan) for number, step in enumerate(request.operations)
             ]
@@ -143,19 +146,20 @@ class _Step:
         getattr(self, f"_{self._name}")(request)
 
     def _declare_table(self, request: DeclareTableRequest) -> None:
-        identifier, place = self._namespace.place_to_declare(request, "BatchCommitTables")
-        location = place.location or self._namespace.default_location(identifier)
-        if location is None or place.has_remains:
+        identifier = self._namespace.check_declaration(request, "BatchCommitTables")
+        properties = request.properties or {}
+        location, has_remains = request.location, False
+        if location is None:
+            place = self._namespace.place_of(identifier, properties, declaring=True)
+            location = place.location or self._namespace.default_location(identifier)
+            has_remains = place.has_remains
+        if location is None or has_remains:
             raise InvalidInputError(
                 f"BatchCommitTables: table {format_identifier(identifier)} needs a location to be given"
             )
-        self.entry = self._namespace.entry_to_add(
-            identifier, location.rstrip("/"), request.properties or {}
-        )
+        self.entry = self._namespace.entry_to_add(identifier, location.rstrip("/"), properties)
         self._plan.changes.append(
-            AddTable(
-                id=identifier, location=self.entry.location, properties=request.properties or {}
-            )
+            AddTable(id=identifier, location=self.entry.location, properties=properties)
         )
         self._plan.added[identifier] = self.entry
         self._plan.removed.discard(identifier)

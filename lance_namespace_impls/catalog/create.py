@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -75,12 +74,11 @@ class TableCreation(TablePlaces, abstract=True):
         with about(subject):
             rows = RowStream.of(data)
             check_columns(rows.schema)
-        place = self.place_of(identifier, properties, declaring=False)
         added = held = False
         changed: Mapping[str, str] = {}
         gone: Sequence[str] = ()
         try:
-            entry = self.add_table_for(identifier, place.location, properties, rows.schema)
+            entry = self.add_at_place(identifier, properties, rows.schema)
             added = True
         except TableAlreadyExistsError:
             entry = self._existing_table(identifier)
@@ -104,11 +102,9 @@ class TableCreation(TablePlaces, abstract=True):
             nullcontext()
             if held
             else self.initial_write_lock(entry, wait=mode is CreateMode.EXIST_OK),
-            self._rolled_back_on_failure(entry) if added else nullcontext(),
+            self.rolled_back_on_failure(entry) if added else nullcontext(),
         ):
             _refuse_other_location(entry, request)
-            if added and place.has_remains:
-                self.clear_place(entry)
             storage, overwrite = self.storage_of(entry), mode is CreateMode.OVERWRITE
             try:
                 with about(subject), rows.guarded():
@@ -130,53 +126,6 @@ class TableCreation(TablePlaces, abstract=True):
                 "those that it has, or drop it first",
                 subject=subject_of("CreateTable", entry.id),
             )
-
-    @contextmanager
-    def _rolled_back_on_failure(self, entry: TableEntry) -> Iterator[None]:
-        """Withdraw a table that was added where its rows cannot be written.
-
-        Raises:
-            ConcurrentModificationError: code 14, that failed since the table has gone meanwhile.
-        """
-        try:
-            yield
-        except BaseException as error:
-            has_gone = not self._roll_back(entry)
-            if (
-                has_gone
-                and isinstance(error, Exception)
-                and not isinstance(error, InvalidInputError)
-            ):
-                raise ConcurrentModificationError(
-                    f"table {format_identifier(entry.id)} was dropped while its first rows were "
-                    "written; create it again"
-                ) from error
-            raise
-
-    def _roll_back(self, entry: TableEntry) -> bool:
-        """Withdraw a table, unless it holds what others wrote; False where it has gone meanwhile."""
-        try:
-            if self.has_data(entry):
-                return True
-        except Exception as error:
-            # Why the rows could not be written is what the caller must see, and not this.
-            if not self.is_failure(error):
-                raise
-            if self.capabilities.storage_only:
-                return True  # data that cannot be read is not deleted
-        try:
-            self.withdraw_table(entry)
-        except TableNotFoundError:
-            return False
-        except Exception as error:
-            if not self.is_failure(error):
-                raise
-            warnings.warn(
-                f"table {format_identifier(entry.id)} stays without data; drop it: "
-                f"{self.translate(error, 'taking it back').message}",
-                stacklevel=2,
-            )
-        return True
 
     def _existing_table(self, identifier: Identifier) -> TableEntry:
         """Look up the table that has the name of a new one."""

@@ -50,7 +50,7 @@ class TableDrops(TableStorages, abstract=True):
         """
         identifier = parse_identifier(request.id)
         # A drop under way looks like one that was interrupted.
-        with self.sole_removal(identifier):
+        with self.sole_change(identifier):
             entry = self._drop(identifier)
         return models.DropTableResponse(
             id=list(identifier),

@@ -29,7 +29,7 @@ from .entry import (
 from .identifiers import parent_after
 from .managed import ManagedTables
 from .operation import operation
-from .places import NewPlace, TablePlaces
+from .places import TablePlaces
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -55,10 +55,12 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
     @operation
     def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
         """Add a table without data to the catalog."""
-        identifier, place = self.place_to_declare(request, "DeclareTable")
-        entry = self.add_table(identifier, place.location, request.properties or {})
-        if place.has_remains:
-            self.clear_place(entry)
+        identifier = self.check_declaration(request, "DeclareTable")
+        properties = request.properties or {}
+        if request.location is None:
+            entry = self.add_at_place(identifier, properties, None)
+        else:
+            entry = self.add_table(identifier, request.location, properties)
         return models.DeclareTableResponse(
             location=entry.location,
             storage_options=dict(self.storage_of(entry).options) or None,
@@ -66,10 +68,8 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
             managed_versioning=entry.managed,
         )
 
-    def place_to_declare(
-        self, request: DeclareTableRequest, operation: str
-    ) -> tuple[Identifier, NewPlace]:
-        """Return a table that is to be declared and where it goes, if the caller may.
+    def check_declaration(self, request: DeclareTableRequest, operation: str) -> Identifier:
+        """Return the table that is to be declared, if the caller may.
 
         Raises:
             InvalidInputError: code 13.
@@ -78,12 +78,9 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
         what = f"{operation} {format_identifier(identifier)}"
         if request.location == "":
             raise InvalidInputError(f"{what}: the location is empty; leave it out")
-        properties = request.properties or {}
         self._refuse_outside("DeclareTable", identifier, request.location)
-        self._refuse_properties("DeclareTable", identifier, properties)
-        if request.location is not None:
-            return identifier, NewPlace(location=request.location)
-        return identifier, self.place_of(identifier, properties, declaring=True)
+        self._refuse_properties("DeclareTable", identifier, request.properties or {})
+        return identifier
 
     @operation
     def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
@@ -103,7 +100,8 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
             if mode is RegisterMode.CREATE:
                 raise
             try:
-                entry = self.replace_table(identifier, request.location, properties)
+                with self.sole_change(identifier):
+                    entry = self.replace_table(identifier, request.location, properties)
             except TableNotFoundError:
                 raise taken from None  # by a namespace, or it went meanwhile
         return models.RegisterTableResponse(
@@ -137,7 +135,7 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
     def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
         """Take a table out of the catalog; its data stays."""
         identifier = parse_identifier(request.id)
-        with self.sole_removal(identifier):
+        with self.sole_change(identifier):
             entry = self.find_table(identifier)
             self._remove_drop_marker(entry)
             self.remove_table(entry)
@@ -169,7 +167,7 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
                 f"register it in {format_identifier(parent)}, then deregister it",
                 subject=subject,
             )
-        with self.sole_removal(identifier):
+        with self.sole_change(identifier):
             entry = self.find_table(identifier)
             if new == identifier:
                 raise TableAlreadyExistsError(

@@ -132,7 +132,7 @@ class NamespaceOperations(TableStorages, abstract=True):
             )
         self._require_removable(identifier)
         try:
-            with self.sole_removal(identifier):
+            with self.sole_change(identifier):
                 properties = self.remove_namespace(identifier, behavior is DropBehavior.CASCADE)
         except NamespaceNotFoundError:
             if mode is DropMode.FAIL and not self.capabilities.idempotent_drop:

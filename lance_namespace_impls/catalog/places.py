@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from lance_namespace_client.errors import (
+    ConcurrentModificationError,
     InvalidInputError,
     NamespaceNotFoundError,
+    TableNotFoundError,
 )
 
 from ..core.identifiers import (
@@ -25,7 +28,7 @@ from .entry import (
 )
 
 if TYPE_CHECKING:
-    pass
+    import pyarrow as pa
 
 
 __all__ = ["NewPlace", "TablePlaces"]
@@ -82,11 +85,90 @@ class TablePlaces(TableDrops, abstract=True):
             return NewPlace()
         return NewPlace(location=fresh_location(location))
 
-    def clear_place(self, entry: TableEntry) -> None:
+    def add_at_place(
+        self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema | None
+    ) -> TableEntry:
+        """Add a table to the catalog that no location is asked for, at a place without rows.
+
+        Args:
+            identifier: the table.
+            properties: its properties.
+            schema: that of the rows which are about to be written; None where it is declared only.
+
+        Raises:
+            TableAlreadyExistsError: code 5.
+        """
+        # What is at the place must not change before the entry names it.
+        with nullcontext() if self.capabilities.storage_only else self.sole_change(identifier):
+            place = self.place_of(identifier, properties, declaring=schema is None)
+            if schema is None:
+                entry = self.add_table(identifier, place.location, properties)
+            else:
+                entry = self.add_table_for(identifier, place.location, properties, schema)
+            if place.has_remains:
+                try:
+                    self._clear_place(entry)
+                except BaseException:
+                    self._take_back(entry)
+                    raise
+        return entry
+
+    def _clear_place(self, entry: TableEntry) -> None:
         """Delete what a broken-off drop left at a new table's location, unless it was used since."""
         folder = self._folder_of(entry)
         if folder.has_drop_marker(entry.id) and not self._is_used_by_other(entry):
             folder.delete()
+
+    @contextmanager
+    def rolled_back_on_failure(self, entry: TableEntry) -> Iterator[None]:
+        """Withdraw a table that was added where its rows cannot be written.
+
+        Raises:
+            ConcurrentModificationError: code 14, that failed since the table has gone meanwhile.
+        """
+        try:
+            yield
+        except BaseException as error:
+            has_gone = not self._roll_back(entry)
+            if (
+                has_gone
+                and isinstance(error, Exception)
+                and not isinstance(error, InvalidInputError)
+            ):
+                raise ConcurrentModificationError(
+                    f"table {format_identifier(entry.id)} was dropped while its first rows were "
+                    "written; create it again"
+                ) from error
+            raise
+
+    def _roll_back(self, entry: TableEntry) -> bool:
+        """Withdraw a table, unless it holds what others wrote; False where it has gone meanwhile."""
+        try:
+            if self.has_data(entry):
+                return True
+        except Exception as error:
+            # Why the rows could not be written is what the caller must see, and not this.
+            if not self.is_failure(error):
+                raise
+            if self.capabilities.storage_only:
+                return True  # data that cannot be read is not deleted
+        return self._take_back(entry)
+
+    def _take_back(self, entry: TableEntry) -> bool:
+        """Withdraw a table; False where it has gone meanwhile."""
+        try:
+            self.withdraw_table(entry)
+        except TableNotFoundError:
+            return False
+        except Exception as error:
+            if not self.is_failure(error):
+                raise
+            warnings.warn(
+                f"table {format_identifier(entry.id)} stays without data; drop it: "
+                f"{self.translate(error, 'taking it back').message}",
+                stacklevel=2,
+            )
+        return True
 
     def keep_place(self, entry: TableEntry) -> None:
         """Mark the place of a table without data that goes on under another name.

@@ -1,4 +1,4 @@
-"""Of several threads that remove or rename one object, one at a time reaches the catalog."""
+"""Of several threads that add, remove or rename one object, one at a time reaches the catalog."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import LanceNamespaceError, TableAlreadyExistsError
 from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
 
 
@@ -67,3 +68,38 @@ def test_one_at_a_time_and_one_succeeds(calls, tmp_path):
     with ThreadPoolExecutor(3) as threads:
         assert sum(threads.map(call, calls)) == 1
     assert namespace.most == 1
+
+
+class Late(MemoryNamespace):
+    """A catalog that is slow to add what one thread adds: others come and go meanwhile."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        super().__init__(config)
+        self.adds, self.goes_on = threading.Event(), threading.Event()
+
+    def add_table(self, identifier, location, properties):
+        if not self.adds.is_set():
+            self.adds.set()
+            self.goes_on.wait(1)
+        return super().add_table(identifier, location, properties)
+
+
+@pytest.mark.parametrize("make", ["declare_table", "create_table"])
+def test_no_table_gets_the_place_of_one_that_came_and_went_meanwhile(make, tmp_path):
+    namespace = Late(MemoryConfig(root=str(tmp_path)))
+    rows = [pa.table({"new": [1]})] if make == "create_table" else []
+    with ThreadPoolExecutor(1) as threads:
+        made = threads.submit(getattr(namespace, make), {"id": ["t"]}, *rows)
+        assert namespace.adds.wait(60)
+        try:
+            namespace.create_table({"id": ["t"]}, pa.table({"old": [1]}))
+        except TableAlreadyExistsError:
+            assert make == "create_table"
+        else:
+            namespace.deregister_table({"id": ["t"]})
+        namespace.goes_on.set()
+        made.result()
+    if make == "create_table":
+        assert namespace.open_table(["t"]).schema.names == ["new"]
+    else:
+        assert namespace.list_tables({}).tables == []
