@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -41,12 +42,25 @@ class Work:
 
 
 @contextmanager
-def processes(count: int = PROCESSES) -> Iterator[ProcessPoolExecutor]:
-    """Start processes that share nothing with this one, and need not import all of it again."""
+def processes(
+    count: int = PROCESSES, *, as_machines: bool = False
+) -> Iterator[ProcessPoolExecutor]:
+    """Start processes that share nothing with this one, and need not import all of it again.
+
+    Args:
+        count: how many.
+        as_machines: whether they know nothing of one another's locks, as if on machines of their own.
+    """
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__, "lance"])
-    with ProcessPoolExecutor(count, mp_context=context) as pool:
+    begin = _on_a_machine_of_its_own if as_machines else None
+    with ProcessPoolExecutor(count, mp_context=context, initializer=begin) as pool:
         yield pool
+
+
+def _on_a_machine_of_its_own() -> None:
+    """Have a folder for temporary files, where the locks are, that nobody else has."""
+    tempfile.tempdir = tempfile.mkdtemp()
 
 
 def change_from_everywhere(

@@ -7,6 +7,7 @@ of several that change one object the last wins.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import stat
 import tempfile
@@ -27,7 +28,8 @@ __all__ = ["exclusive_lock", "machine_lock", "object_lock"]
 # A lock lives as long as somebody holds it or waits for it.
 _LOCKS: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
 _FINDING = threading.Lock()
-POLL_SECONDS = 0.02
+# Short, since who has just released a lock may want it again at once.
+POLL_SECONDS = 0.005
 
 
 @contextmanager
@@ -52,15 +54,20 @@ def exclusive_lock(key: Hashable, timeout: float | None = None) -> Iterator[None
 
 
 @contextmanager
-def machine_lock(key: Hashable) -> Iterator[None]:
+def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
     """Hold the lock of a key, which one thread of one of this user's processes has at a time.
 
     It ends with its process. Processes with another folder for temporary files do not know of it.
 
     Args:
         key: what the lock is for; its `repr` is the same in each process.
+        timeout: seconds to wait for the lock; None is forever.
+
+    Raises:
+        TimeoutError: another still had the lock then.
     """
-    with exclusive_lock(key):
+    last = math.inf if timeout is None else time.monotonic() + timeout
+    with exclusive_lock(key, timeout):
         file = _lock_file(tempfile.gettempdir(), os.getpid())
         if file is None:
             yield
@@ -68,6 +75,8 @@ def machine_lock(key: Hashable) -> Iterator[None]:
         at = int.from_bytes(blake2b(repr(key).encode(), digest_size=7).digest(), "big")
         # Tried again and again: the system would take two processes of many threads for a deadlock.
         while not _try_to_hold(file, at):
+            if time.monotonic() >= last:
+                raise TimeoutError
             time.sleep(POLL_SECONDS)
         try:
             yield
@@ -105,7 +114,7 @@ def _lock_file(folder: str, process: int) -> int | None:
 def object_lock(
     server: str, identifier: Identifier, timeout: float | None = None
 ) -> Iterator[None]:
-    """Keep every other connection of this process to that server from the same object.
+    """Keep every other connection of this machine to that server from the same object.
 
     Args:
         server: address of the server.
@@ -119,10 +128,10 @@ def object_lock(
     key = (server, *(name.lower() for name in identifier))
     with ExitStack() as stack:
         try:
-            stack.enter_context(exclusive_lock(key, timeout))
+            stack.enter_context(machine_lock(key, timeout))
         except TimeoutError:
             raise ConcurrentModificationError(
-                f"{format_identifier(identifier)}: others in this process are still changing it "
+                f"{format_identifier(identifier)}: others on this machine are still changing it "
                 f"after {timeout:g} s; try again"
             ) from None
         yield

@@ -28,7 +28,7 @@ from ..catalog.errors import (
 )
 from ..core.identifiers import Identifier, format_identifier
 from ..core.location import absolute, default_location
-from ..core.locks import exclusive_lock
+from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .config import CATALOG, DATABASE, GlueConfig
 from .errors import NO_SUCH_CALL, NOT_FOUND, answers, code_of, from_aws, was_repeated
@@ -270,8 +270,8 @@ class GlueNamespace(CatalogNamespace):
                 f"namespace {format_identifier(identifier)}: {NAMESPACE_TYPE!r} is for "
                 "CreateNamespace; what a namespace is cannot be changed"
             )
-        # Glue keeps no version of it: at least the threads of this process wait for one another.
-        with exclusive_lock((self.namespace_id(), "change", identifier)):
+        # Glue keeps no version of it: at least those on this machine wait for one another.
+        with object_lock(self.namespace_id(), identifier):
             found = self._places.look_up(identifier)
             place = found.place
             properties = changed_properties(properties_of(found), changed, removed)

@@ -41,10 +41,10 @@ from .conftest import FORMS, Form, parameters
 
 # One form is enough for a release: both send the same calls.
 RELEASE_FORMS = [form for form in FORMS if form[1] == "hive2"]
-# docs/hive.md names the limit: on Derby, Hive 4.0.1's lock service stalls where several processes lock
+# docs/hive.md names the limit: on Derby, Hive 4.0.1's lock service stalls where several machines lock
 # at once. One call holds a lock of the service and waits for a row, which another has written that
 # waits for that lock. Derby is what these tests have, and no database for production.
-RACE_FORMS = [form for form in FORMS if form[0] != "4.0"]
+MACHINE_FORMS = [form for form in FORMS if form[0] != "4.0"]
 # Processes with threads each: as many writers, of one process and of several.
 WRITERS = [(1, 4), (2, 2), (4, 1)]
 ROUNDS = 20
@@ -60,6 +60,12 @@ with connect("hive2", {"uri": sys.argv[1], "read_timeout": "1", "connect_timeout
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ProcessPoolExecutor]:
     with processes() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[ProcessPoolExecutor]:
+    with processes(as_machines=True) as started:
         yield started
 
 
@@ -93,11 +99,23 @@ def properties_of(form: Form, database: list[str], kind: str) -> set[str]:
     return set(found.properties or {})
 
 
-@pytest.mark.parametrize("form", parameters(RACE_FORMS), indirect=True)
+@pytest.mark.parametrize("form", parameters(MACHINE_FORMS), indirect=True)
+@pytest.mark.parametrize("kind", ["table", "namespace"])
+def test_changes_of_several_machines_all_arrive(
+    form: Form, machines: ProcessPoolExecutor, kind: str
+) -> None:
+    all_changes_arrive(form, machines, kind)
+
+
+@pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
 @pytest.mark.parametrize("kind", ["table", "namespace"])
 def test_changes_of_several_processes_all_arrive(
     form: Form, pool: ProcessPoolExecutor, kind: str
 ) -> None:
+    all_changes_arrive(form, pool, kind)
+
+
+def all_changes_arrive(form: Form, pool: ProcessPoolExecutor, kind: str) -> None:
     database = form.database()
     form.namespace.declare_table({"id": [*database, "t"]})
     changed = change_from_everywhere(pool, work_on(form, database, kind))
@@ -108,18 +126,21 @@ def test_changes_of_several_processes_all_arrive(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["table", "namespace"])
 @pytest.mark.parametrize(
-    ("form", "count", "threads"),
+    ("form", "count", "threads", "as_machines"),
     [
-        pytest.param(form, *writers, id=f"hive2-on-{form[0]}-{writers[0]}")
+        pytest.param(form, *writers, apart, id=f"hive2-on-{form[0]}-{writers[0]}-{where}")
         for form in RELEASE_FORMS
         for writers in WRITERS
-        if form in RACE_FORMS or writers[0] == 1
+        for where, apart in (("processes", False), ("machines", True))
+        if not apart or (form in MACHINE_FORMS and writers[0] > 1)
     ],
     indirect=["form"],
 )
-def test_no_change_is_lost_in_many_rounds(form: Form, kind: str, count: int, threads: int) -> None:
+def test_no_change_is_lost_in_many_rounds(
+    form: Form, kind: str, count: int, threads: int, as_machines: bool
+) -> None:
     lost: list[int] = []
-    with processes(count) as started:
+    with processes(count, as_machines=as_machines) as started:
         for round_ in range(ROUNDS):
             database = form.database()
             form.namespace.declare_table({"id": [*database, "t"]})
@@ -128,7 +149,8 @@ def test_no_change_is_lost_in_many_rounds(form: Form, kind: str, count: int, thr
             lost.append(len(changed - properties_of(form, database, kind)))
     changes = count * threads * CHANGES
     print(
-        f"\nHive {form.release}, {kind}, {count} processes of {threads} threads: {ROUNDS} rounds of "
+        f"\nHive {form.release}, {kind}, {count} {'machines' if as_machines else 'processes'} of "
+        f"{threads} threads: {ROUNDS} rounds of "
         f"{changes} acknowledged changes, lost {sum(lost)} {lost}"
     )
     assert lost == [0] * ROUNDS
