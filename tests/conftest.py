@@ -6,6 +6,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from multiprocessing.util import Finalize
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,8 +36,12 @@ def temporary_files() -> Iterator[None]:
     os.chmod(folder, 0o755)  # a server that runs as another user has its files below
     before = os.environ.get("TMPDIR")
     os.environ["TMPDIR"] = tempfile.tempdir = folder
+    # multiprocessing removes a folder of its own in there when the process ends (priority -100).
+    Finalize(None, shutil.rmtree, (folder, True), exitpriority=-101)
     yield
-    shutil.rmtree(folder, ignore_errors=True)
+    for entry in Path(folder).iterdir():
+        if not entry.name.startswith("pymp-"):
+            shutil.rmtree(entry, ignore_errors=True)
     tempfile.tempdir = None
     if before is None:
         del os.environ["TMPDIR"]

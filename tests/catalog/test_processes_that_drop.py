@@ -88,31 +88,38 @@ def said_within(process, seconds):
     return process.stdout.readline().decode() if ready else None
 
 
-def test_who_comes_while_another_process_deletes_finds_no_table(target, dropping):
+@pytest.fixture
+def namespace(target):
+    """The namespace, with the table in it."""
     impl, properties, identifier = target
-    with connect(impl, properties) as namespace:
-        namespace.create_table({"id": identifier}, pa.table({"a": [1]}))
+    with connect(impl, properties) as connected:
+        connected.create_table({"id": identifier}, pa.table({"a": [1]}))
+        yield connected
+
+
+@pytest.fixture
+def two(namespace, dropping):
+    """Two processes, of which the first deletes the data and the second has been started since."""
     first = dropping()
     assert said_within(first, PATIENCE) == "deleting\n"
-    second = dropping()
+    return first, dropping()
+
+
+def test_who_comes_while_another_process_deletes_finds_no_table(two):
+    first, second = two
     assert said_within(second, 1) is None, "it waits for the first"
     first.stdin.write(b"go on\n")
     assert said_within(first, PATIENCE) == "dropped\n"
     assert said_within(second, PATIENCE) == "4\n"
 
 
-def test_what_a_process_left_when_it_died_is_dropped_by_another(target, dropping):
-    impl, properties, identifier = target
-    with connect(impl, properties) as namespace:
-        namespace.create_table({"id": identifier}, pa.table({"a": [1]}))
-        first = dropping()
-        assert said_within(first, PATIENCE) == "deleting\n"
-        second = dropping()
-        time.sleep(0.2)
-        first.stdin.write(b"die\n")
-        assert first.wait(PATIENCE) == 9
-        assert said_within(second, PATIENCE) == "deleting\n", "it goes on where the first ended"
-        second.stdin.write(b"go on\n")
-        assert said_within(second, PATIENCE) == "dropped\n"
-        with pytest.raises(TableNotFoundError):
-            namespace.drop_table({"id": identifier})
+def test_what_a_process_left_when_it_died_is_dropped_by_another(target, namespace, two):
+    first, second = two
+    time.sleep(0.2)
+    first.stdin.write(b"die\n")
+    assert first.wait(PATIENCE) == 9
+    assert said_within(second, PATIENCE) == "deleting\n", "it goes on where the first ended"
+    second.stdin.write(b"go on\n")
+    assert said_within(second, PATIENCE) == "dropped\n"
+    with pytest.raises(TableNotFoundError):
+        namespace.drop_table({"id": target[2]})

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from codegen.__main__ import main
+from tests.packaging.build import built
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -61,15 +62,7 @@ def change(spec: Path) -> Callable[[str, str], None]:
 
 @pytest.fixture(scope="package")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    (built,) = out.glob("*.whl")
-    return built
+    return built("wheel", tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="package")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.packaging.build import built
+
 SERVER = Path(__file__).with_name("third_party") / "server.py"
 TEST = """\
 from lance_namespace_impls import conformance
@@ -32,10 +33,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """An empty project with an environment that has the wheel, beside the installed dependencies."""
-    wheels = tmp_path / "wheels"
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = wheels.glob("*.whl")
+    wheel = built("wheel", tmp_path / "wheels")
     target = tmp_path / "site"
     pip = [uv, "pip"] if (uv := shutil.which("uv")) else [sys.executable, "-m", "pip"]
     install = [

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from .build import ROOT, built
+
 URLS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
 # Kept in version control, but not part of a release.
 NOT_SHIPPED = {".gitignore"}
@@ -21,15 +22,7 @@ NOT_SHIPPED = {".gitignore"}
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> tarfile.TarFile:
-    out = tmp_path_factory.mktemp("sdist")
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(out)],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-    )
-    (built,) = out.glob("*.tar.gz")
-    return tarfile.open(built)
+    return tarfile.open(built("sdist", tmp_path_factory.mktemp("sdist")))
 
 
 @pytest.fixture(scope="module")
