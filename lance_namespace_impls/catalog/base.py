@@ -345,7 +345,7 @@ class CatalogBase(Namespace):
         keys = {tuple(name.lower() for name in identifier) for identifier in identifiers}
         with ExitStack() as stack:
             for key in sorted(keys):  # in one order, so that no two wait for each other
-                stack.enter_context(machine_lock((*self._lock_id, key)))
+                stack.enter_context(machine_lock((self.lock_id, key)))
             yield
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
@@ -458,7 +458,7 @@ class CatalogBase(Namespace):
         return {key: properties.get(key) for key in _WHICH_CATALOG}
 
     @cached_property
-    def _lock_id(self) -> tuple[str, str]:
+    def lock_id(self) -> str:
         """What the locks of this catalog share, however else its connections differ."""
         which = [value for value in self._which_catalog.values() if value is not None]
-        return self.config.impl, repr(which) if which else self.namespace_id()
+        return f"{self.config.impl}{which}" if which else self.namespace_id()

@@ -271,7 +271,7 @@ class GlueNamespace(CatalogNamespace):
                 "CreateNamespace; what a namespace is cannot be changed"
             )
         # Glue keeps no version of it: at least those on this machine wait for one another.
-        with object_lock(self.namespace_id(), identifier):
+        with object_lock(self.lock_id, identifier):
             found = self._places.look_up(identifier)
             place = found.place
             properties = changed_properties(properties_of(found), changed, removed)

@@ -18,6 +18,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import GlueServer
+from ..writers import Work, change_from_everywhere, processes
 
 DATABASE = {"glue.namespace-type": "database"}
 CATALOG = {"glue.namespace-type": "catalog"}
@@ -407,3 +408,13 @@ def test_changes_by_several_threads_at_once_are_all_kept(namespace):
         list(threads.map(change, keys))
     found = namespace.describe_namespace({"id": ["db"]}).properties
     assert {key: found.get(key) for key in keys} == dict.fromkeys(keys, "x")
+
+
+def test_changes_of_several_processes_all_arrive(
+    namespace: GlueNamespace, properties: dict[str, Any]
+) -> None:
+    make(namespace, "db", properties=DATABASE)
+    work = Work("glue", properties, "alter_namespace", ["db"])
+    with processes() as pool:
+        changed = change_from_everywhere(pool, work)
+    assert changed <= set(namespace.describe_namespace({"id": ["db"]}).properties or {})
