@@ -57,15 +57,10 @@ with connect("hive2", {"uri": sys.argv[1], "read_timeout": "1", "connect_timeout
 """
 
 
-@pytest.fixture(scope="module")
-def pool() -> Iterator[ProcessPoolExecutor]:
-    with processes() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def machines() -> Iterator[ProcessPoolExecutor]:
-    with processes(as_machines=True) as started:
+@pytest.fixture(scope="module", params=["processes"])
+def writers(request: pytest.FixtureRequest) -> Iterator[ProcessPoolExecutor]:
+    """Processes of one machine, or as if each were on one of its own."""
+    with processes(as_machines=request.param == "machines") as started:
         yield started
 
 
@@ -99,26 +94,20 @@ def properties_of(form: Form, database: list[str], kind: str) -> set[str]:
     return set(found.properties or {})
 
 
-@pytest.mark.parametrize("form", parameters(MACHINE_FORMS), indirect=True)
 @pytest.mark.parametrize("kind", ["table", "namespace"])
-def test_changes_of_several_machines_all_arrive(
-    form: Form, machines: ProcessPoolExecutor, kind: str
-) -> None:
-    all_changes_arrive(form, machines, kind)
-
-
-@pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
-@pytest.mark.parametrize("kind", ["table", "namespace"])
-def test_changes_of_several_processes_all_arrive(
-    form: Form, pool: ProcessPoolExecutor, kind: str
-) -> None:
-    all_changes_arrive(form, pool, kind)
-
-
-def all_changes_arrive(form: Form, pool: ProcessPoolExecutor, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("form", "writers"),
+    [
+        pytest.param(*each.values, writers, marks=each.marks, id=f"{each.id}-{writers}")
+        for writers, forms in (("processes", FORMS), ("machines", MACHINE_FORMS))
+        for each in parameters(forms)
+    ],
+    indirect=True,
+)
+def test_changes_of_several_all_arrive(form: Form, writers: ProcessPoolExecutor, kind: str) -> None:
     database = form.database()
     form.namespace.declare_table({"id": [*database, "t"]})
-    changed = change_from_everywhere(pool, work_on(form, database, kind))
+    changed = change_from_everywhere(writers, work_on(form, database, kind))
     assert changed <= properties_of(form, database, kind)
     assert held(form, database[-1]) == []
 
@@ -156,7 +145,7 @@ def test_no_change_is_lost_in_many_rounds(
     assert lost == [0] * ROUNDS
 
 
-def test_a_rename_loses_no_change(form: Form, pool: ProcessPoolExecutor) -> None:
+def test_a_rename_loses_no_change(form: Form, writers: ProcessPoolExecutor) -> None:
     """A rename writes the whole record too."""
     database = form.database()
     names = ["t", "u"]
