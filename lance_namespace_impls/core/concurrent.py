@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -10,21 +11,63 @@ from contextvars import copy_context
 from itertools import islice
 from typing import TypeGuard, TypeVar
 
-__all__ = ["LOOK_UPS", "WALKS", "ahead", "on_python_thread", "ordered_map"]
+__all__ = ["LATER", "LOOK_UPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
 
 LOOK_UPS = 32
 """Threads of the process that look things up for listings."""
 WALKS = 16
 """Threads of the process that walk namespaces for listings."""
 
+LATER = 8
+"""Calls that nobody waits for, of which one is made at a time."""
+
 T = TypeVar("T")
 Found = TypeVar("Found")
 
-_POOL = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
-_LOOK_UPS = ThreadPoolExecutor(LOOK_UPS, thread_name_prefix="lance-namespace-look-up")
-_WALKS = ThreadPoolExecutor(WALKS, thread_name_prefix="lance-namespace-walk")
-# As many as there are threads: a walk that is given one never waits for another walk to end.
-_FREE_WALKS = threading.BoundedSemaphore(WALKS)
+
+class _Pools:
+    """The threads of the process, begun as they are needed."""
+
+    def __init__(self) -> None:
+        self.callbacks = ThreadPoolExecutor(32, thread_name_prefix="lance-namespace-callback")
+        self.look_ups = ThreadPoolExecutor(LOOK_UPS, thread_name_prefix="lance-namespace-look-up")
+        self.walks = ThreadPoolExecutor(WALKS, thread_name_prefix="lance-namespace-walk")
+        # As many as there are threads: a walk that is given one never waits for another to end.
+        self.free_walks = threading.BoundedSemaphore(WALKS)
+        self.later = ThreadPoolExecutor(1, thread_name_prefix="lance-namespace-later")
+        self.free_later = threading.BoundedSemaphore(LATER)
+
+
+_pools = _Pools()
+
+
+def _begin_anew() -> None:
+    """Create the pools of a forked process, which has the parent's, and none of their threads."""
+    global _pools
+    _pools = _Pools()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
+
+
+def later(call: Callable[[], object]) -> None:
+    """Run a call that nobody waits for on another thread, or at once where too many are waiting.
+
+    Args:
+        call: raises nothing.
+    """
+    pools = _pools
+    if not pools.free_later.acquire(blocking=False):
+        call()
+        return
+
+    def make() -> None:
+        try:
+            call()
+        finally:
+            pools.free_later.release()
+
+    pools.later.submit(make)
 
 
 def on_python_thread(call: Callable[[], T]) -> T:
@@ -35,7 +78,7 @@ def on_python_thread(call: Callable[[], T]) -> T:
     """
     if not isinstance(threading.current_thread(), threading._DummyThread):
         return call()
-    return _POOL.submit(copy_context().run, call).result()
+    return _pools.callbacks.submit(copy_context().run, call).result()
 
 
 def ordered_map(
@@ -67,7 +110,7 @@ def ordered_map(
         room = 2 * max_concurrency if wanted is None else min(2 * max_concurrency, wanted)
         free = max_concurrency - sum(not each.done() for each in waiting)
         for item in islice(source, max(0, min(room - len(waiting), free))):
-            waiting.append(_LOOK_UPS.submit(copy_context().run, look_up, item))
+            waiting.append(_pools.look_ups.submit(copy_context().run, look_up, item))
 
     try:
         while wanted is None or wanted > 0:
@@ -118,9 +161,10 @@ def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[
 
 def _walk_soon(item: T, walk: Callable[[T], Iterable[Found]]) -> Future[list[Found]] | None:
     """Start a walk on a thread that is free; None where there is none."""
-    if not _FREE_WALKS.acquire(blocking=False):
+    pools = _pools
+    if not pools.free_walks.acquire(blocking=False):
         return None
     context = copy_context()
-    future = _WALKS.submit(lambda: context.run(lambda: list(walk(item))))
-    future.add_done_callback(lambda _: _FREE_WALKS.release())
+    future = pools.walks.submit(lambda: context.run(lambda: list(walk(item))))
+    future.add_done_callback(lambda _: pools.free_walks.release())
     return future

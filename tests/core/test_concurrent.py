@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from lance_namespace_impls.core.concurrent import (
+    LATER,
     LOOK_UPS,
     WALKS,
     ahead,
+    later,
     on_python_thread,
     ordered_map,
 )
@@ -151,3 +155,39 @@ def test_others_are_looked_up_while_the_first_is_waited_for() -> None:
 
 def test_a_call_stays_on_a_thread_that_python_started() -> None:
     assert on_python_thread(threading.get_ident) == threading.get_ident()
+
+
+@pytest.mark.filterwarnings("ignore:lance is not fork-safe")
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """The parent's threads are not in it, though their pools are."""
+
+    def look_up_all() -> list[int]:
+        return list(ordered_map(range(4), lambda n: n, max_concurrency=2, wanted=None))
+
+    assert look_up_all() == [0, 1, 2, 3]
+    time.sleep(0.05)  # the threads wait for more now
+    child = multiprocessing.get_context("fork").Process(target=look_up_all)
+    child.start()
+    child.join(60)
+    ended = child.exitcode
+    child.kill()
+    assert ended == 0
+
+
+def test_what_nobody_waits_for_is_done_by_another_thread_or_at_once() -> None:
+    done: list[int] = []
+    go_on, begun = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        assert go_on.wait(60)
+
+    later(hold)
+    assert begun.wait(60)
+    for _ in range(LATER):
+        later(lambda: done.append(threading.get_ident()))
+    assert done == [threading.get_ident()], "there is no room for the last"
+    go_on.set()
+    while len(done) < LATER:
+        time.sleep(0.01)
+    assert done.count(threading.get_ident()) == 1
