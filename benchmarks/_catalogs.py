@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 PAGE = 100
+MOST_LINKS = 50_000
+"""Names that a file gets; ext4 has room for 65,000."""
 ROWS = pa.table({"x": [1]})
 API = "/api/2.1/unity-catalog"
 UNITY = """
@@ -131,12 +133,13 @@ def bare_unity(client: httpx.Client, schema: str) -> int:
 
 
 def make_directory(root: Path, size: int) -> Path:
-    """Make a directory of tables that share one dataset's manifest by links."""
-    seed = root / "seed"
-    lance.write_dataset(ROWS, seed)
+    """Make a directory of tables that share datasets' manifests by links."""
     lake = root / "lake"
-    manifests = os.listdir(seed / "_versions")
     for n in range(size):
+        if n % MOST_LINKS == 0:
+            seed = root / f"seed{n}"
+            lance.write_dataset(ROWS, seed)
+            manifests = os.listdir(seed / "_versions")
         folder = lake / f"t{n:06}.lance/_versions"
         folder.mkdir(parents=True)
         for name in manifests:
