@@ -344,15 +344,40 @@ class Directory:
             if self.kinds(folder)[0] == "missing":
                 raise FileNotFoundError(folder)
             return folder
-        trash = f"{TRASH}{uuid.uuid4().hex}"
+        trash = f"{TRASH}{os.urandom(16).hex()}"
         os.rename(self._path(folder), self._path(trash))
         return trash
 
-    def delete(self, folder: str) -> None:
+    def opened(self, folder: str) -> AbstractContextManager[local.OpenTree | None]:
+        """Return what holds a directory open with those in it.
+
+        It is None where there are too many, and on an object store.
+
+        Raises:
+            FileNotFoundError: there is no such directory (any more).
+            InvalidTableStateError: code 19, it is a symbolic link.
+        """
+        if not self.is_local:
+            return nullcontext()
+        try:
+            opened = local.OpenTree(self._path(folder))
+        except NotADirectoryError as error:
+            self.refuse_link(folder)
+            raise FileNotFoundError(folder) from error
+        if opened.is_whole:
+            return opened
+        opened.close()
+        return nullcontext()
+
+    def delete(self, folder: str, opened: local.OpenTree | None = None) -> None:
         """Delete a directory that was moved to the trash, with all that is in it.
 
         What other drops left behind goes too, as far as it can; it is looked for now and then, since
         the root may hold many tables.
+
+        Args:
+            folder: its name in the trash.
+            opened: the directory as it was looked at, of which no more than that is deleted.
 
         Raises:
             OSError: it could not be deleted, and stays in part.
@@ -361,7 +386,7 @@ class Directory:
             with suppress(FileNotFoundError):  # another deleted it at the same time
                 self._fs.delete_dir(self._path(folder))
             return
-        local.delete_tree(self._path(folder))
+        local.delete_tree(self._path(folder), opened)
         now = time.monotonic()
         if self._swept is not None and now - self._swept < SWEEP_SECONDS:
             return
@@ -401,12 +426,15 @@ class Directory:
         finally:
             os.close(handle)
 
-    def hold(self, name: str, *, timeout: float) -> AbstractContextManager[Any] | None:
+    def hold(
+        self, name: str, *, timeout: float, marker: str | None = None
+    ) -> AbstractContextManager[Any] | None:
         """Take a file that only one process has at a time; object stores have no such thing.
 
         Args:
-            name: the file.
+            name: the file, which goes again. To make one takes long beside many directories.
             timeout: how long to wait for it, in seconds.
+            marker: a file that is taken instead, and stays, where there is one that can be locked.
 
         Returns:
             what gives it back at its end; None where another process has it.
@@ -416,14 +444,24 @@ class Directory:
         """
         if not self.is_local:
             return nullcontext()
+        until = time.monotonic() + timeout
+        while (held := self._try_to_hold(name, marker)) is None and time.monotonic() < until:
+            time.sleep(POLL_SECONDS)
+        return held
+
+    def _try_to_hold(self, name: str, marker: str | None) -> local.Held | None:
+        if marker is not None:
+            try:
+                handle = local.try_to_hold(
+                    self._path(marker), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+                )
+            except OSError:
+                pass  # it is not there, or on a system that locks none which is read alone
+            else:
+                return None if handle is None else local.Held(handle)
         path = self._path(name)
         handle = local.try_to_hold(path)
-        if handle is None:
-            until = time.monotonic() + timeout
-            while handle is None and time.monotonic() < until:
-                time.sleep(POLL_SECONDS)
-                handle = local.try_to_hold(path)
-        return None if handle is None else local.Held(path, handle)
+        return None if handle is None else local.Held(handle, path)
 
 
 _KIND = {fs.FileType.Directory: "directory", fs.FileType.File: "file"}

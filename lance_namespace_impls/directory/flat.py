@@ -343,9 +343,10 @@ class FlatTables(TableFolders):
         Raises:
             InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
         """
-        with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
-            trash = self.move_to_trash(entry)
-        self.delete(entry, trash)
+        with self.opened(entry) as opened:
+            with self.removal_lock(entry, opened):
+                trash, opened = self.move_to_trash(entry, opened)
+            self.delete(entry, trash, opened)
 
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
         self.refuse_taken(new)

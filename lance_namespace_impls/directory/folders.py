@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Protocol
 
 import attrs
@@ -24,12 +25,14 @@ from ..core.errors import first_line
 from ..tables.drop import TableFolder, is_lances_alone
 from .config import DirectoryConfig
 from .filesystem import Directory
+from .local import OpenTree
 from .names import DATA, DECLARED, PROPERTIES, VERSIONS, WRITE_LOCK
 
 __all__ = ["LOCK_TIMEOUT_SECONDS", "Owner", "TableFolders"]
 
 # How long DropTable and RenameTable wait for whoever is writing a table's first rows.
 LOCK_TIMEOUT_SECONDS = 10.0
+_MANIFEST = re.compile(rf"{VERSIONS}/[^/]*\.manifest")
 
 
 class Owner(Protocol):
@@ -57,27 +60,44 @@ class TableFolders:
     def folder(self, entry: TableEntry) -> str:
         return self.directory.folder(entry.location)
 
-    def move_to_trash(self, entry: TableEntry) -> str:
-        """Take a table's directory out of sight, if it holds nothing but what Lance wrote."""
+    def opened(self, entry: TableEntry) -> AbstractContextManager[OpenTree | None]:
+        """Return what holds a table's directory open, as `Directory.opened` does."""
+        try:
+            return self.directory.opened(self.folder(entry))
+        except FileNotFoundError as error:
+            raise table_not_found(entry.id) from error
+
+    def move_to_trash(
+        self, entry: TableEntry, opened: OpenTree | None = None
+    ) -> tuple[str, OpenTree | None]:
+        """Take a table's directory out of sight, if it holds nothing but what Lance wrote.
+
+        Args:
+            entry: the table.
+            opened: its directory, where it is held open.
+
+        Returns:
+            what it is called in the trash, and `opened` where it was moved as that had found it.
+        """
         folder = self.folder(entry)
         try:
-            self.directory.refuse_link(folder)
-            self._refuse_foreign(entry, folder)
+            if opened is None or not is_lances_alone(opened.folders, opened.files, opened.below):
+                self.directory.refuse_link(folder)
+                self._refuse_foreign(entry, folder)
             trash = self.directory.move_to_trash(folder)
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
-        if trash != folder:
-            try:
-                self._refuse_foreign(entry, trash)  # it may have come between
-            except InvalidTableStateError:
-                self.directory.move(trash, folder)
-                raise
-        return trash
+        if trash == folder or (opened is not None and opened.is_as_seen()):
+            return trash, opened
+        try:
+            self._refuse_foreign(entry, trash)  # it may have come between
+        except InvalidTableStateError:
+            self.directory.move(trash, folder)
+            raise
+        return trash, None
 
     def _refuse_foreign(self, entry: TableEntry, folder: str) -> None:
         location = self.directory.location(folder)
-        if self.directory.is_local and is_lances_alone(location):
-            return
         foreign = self._owner.table_folder(attrs.evolve(entry, location=location)).first_foreign()
         if foreign is not None:
             raise InvalidTableStateError(
@@ -85,9 +105,9 @@ class TableFolders:
                 " move that elsewhere, or delete the directory by hand"
             )
 
-    def delete(self, entry: TableEntry, trash: str) -> None:
+    def delete(self, entry: TableEntry, trash: str, opened: OpenTree | None = None) -> None:
         try:
-            self.directory.delete(trash)
+            self.directory.delete(trash, opened)
         except OSError as error:
             if not self.directory.is_local:
                 raise
@@ -111,9 +131,9 @@ class TableFolders:
     @contextmanager
     def write_lock(self, entry: TableEntry, timeout: float) -> Iterator[None]:
         """Keep others from writing the first rows of a table, and from moving it meanwhile."""
-        short = hashlib.sha256(self.folder(entry).encode()).hexdigest()[:32]
+        marker = f"{self.folder(entry)}/{DECLARED}"
         try:
-            held = self.directory.hold(f"{WRITE_LOCK}{short}", timeout=timeout)
+            held = self.directory.hold(self._lock_name(entry), timeout=timeout, marker=marker)
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
         if held is None:
@@ -123,11 +143,31 @@ class TableFolders:
         with held:
             yield
 
+    def removal_lock(
+        self, entry: TableEntry, opened: OpenTree | None
+    ) -> AbstractContextManager[None]:
+        """Return what keeps a table that is removed from getting its first rows meanwhile.
+
+        A table that has rows, and is not marked and not locked, gets no first ones any more.
+        """
+        if (
+            opened is None
+            or DECLARED in opened.files
+            or not any(_MANIFEST.fullmatch(path) for path in opened.below)
+            or self.directory.has(self._lock_name(entry))
+        ):
+            return self.write_lock(entry, LOCK_TIMEOUT_SECONDS)
+        return nullcontext()
+
+    def _lock_name(self, entry: TableEntry) -> str:
+        return f"{WRITE_LOCK}{hashlib.sha256(self.folder(entry).encode()).hexdigest()[:32]}"
+
     def withdraw_table(self, entry: TableEntry) -> None:
         data = f"{self.folder(entry)}/{DATA}"
         if not self.directory.is_local and self.directory.kinds(data)[0] != "missing":
             raise ConcurrentModificationError(f"{entry.location}/{DATA} may be others' new rows")
-        self.delete(entry, self.move_to_trash(entry))
+        with self.opened(entry) as opened:
+            self.delete(entry, *self.move_to_trash(entry, opened))
 
     def read_properties(self, folder: str) -> dict[str, str]:
         content = self.directory.read(f"{folder}/{PROPERTIES}")

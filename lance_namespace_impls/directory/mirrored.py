@@ -202,7 +202,7 @@ class RootTables(FlatTables):
             self.directory.refuse_link(folder)
             self._refuse_foreign(entry, folder)
             self._forget(entry)
-            trash = self.move_to_trash(entry)
+            trash, _ = self.move_to_trash(entry)
         self.delete(entry, trash)
 
     def withdraw_table(self, entry: TableEntry) -> None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property, partial
@@ -320,21 +320,17 @@ def delete_folder(storage: TableStorage, name: str) -> None:
     TableFolder(storage)._delete_in_bulk(name)
 
 
-def is_lances_alone(directory: str) -> bool:
+def is_lances_alone(folders: Set[str], files: Iterable[str], below: Iterable[str]) -> bool:
     """Return whether what is in a directory of local storage all has names that Lance gives.
 
     Where it has not, `TableFolder.first_foreign` says whether it is Lance's all the same.
+
+    Args:
+        folders: names of the directories in it.
+        files: names of what else is in it.
+        below: paths of what is in the directories; of one that is empty with a slash behind.
     """
-    folders, files = _scan(directory)
-    return (
-        folders <= FOLDERS
-        and all(map(is_marker, files))
-        and all(
-            is_lance_file(path)
-            for name in folders
-            for path in _below(os.path.join(directory, name), name)
-        )
-    )
+    return folders <= FOLDERS and all(map(is_marker, files)) and all(map(is_lance_file, below))
 
 
 def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:

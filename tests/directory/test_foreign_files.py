@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import attrs
 import boto3
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import InvalidTableStateError, LanceNamespaceError
+from lance_namespace_client.errors import (
+    InternalError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+)
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.directory.filesystem import Directory
+from lance_namespace_impls.directory.local import OpenTree
 from tests.servers.s3 import GuardedS3
 
 pytestmark = pytest.mark.s3
@@ -186,6 +192,48 @@ def test_a_file_that_comes_between_the_look_and_the_drop_stays(
         refused(lambda: namespace.drop_table(T))
         assert (tmp_path / "t.lance" / "late.txt").exists()
         assert namespace.count_table_rows(T).count == 3
+
+
+@pytest.mark.parametrize("folders", [1, 40], ids=["held open", "too many to be held open"])
+def test_what_lance_writes_between_the_look_and_the_drop_goes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folders: int
+) -> None:
+    move_to_trash = Directory.move_to_trash
+
+    def late(self: Directory, folder: str) -> str:
+        for _ in range(folders):
+            index = tmp_path / folder / "_indices" / str(uuid4())
+            index.mkdir(parents=True)
+            (index / "page.lance").write_bytes(b"")
+        return move_to_trash(self, folder)
+
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table(T, ROWS)
+        monkeypatch.setattr(Directory, "move_to_trash", late)
+        namespace.drop_table(T)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_that_takes_a_files_place_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one name with what Lance wrote, and so not told by its name: only what was seen is deleted."""
+
+    def late(opened: OpenTree) -> bool:
+        (data,) = tmp_path.glob(".dropped-*/data")
+        (file,) = data.iterdir()
+        file.unlink()
+        file.mkdir()
+        (file / "cat.jpg").write_text("keep me")
+        return True
+
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table(T, ROWS)
+        monkeypatch.setattr(OpenTree, "is_as_seen", late)
+        with pytest.raises(InternalError, match="could not be deleted: remove it"):
+            namespace.drop_table(T)
+    (left,) = tmp_path.rglob("cat.jpg")
+    assert left.read_text() == "keep me"
 
 
 def test_only_what_a_drop_put_aside_is_swept(tmp_path: Path) -> None:

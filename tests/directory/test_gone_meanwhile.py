@@ -103,17 +103,18 @@ def test_a_folder_that_goes_before_it_is_registered_is_said(
     assert directory.list_tables({}).tables == []
 
 
+@pytest.mark.parametrize("looks", ["opened", "hold"])
 def test_a_root_that_goes_before_a_drop_is_a_missing_table(
-    directory: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    directory: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks: str
 ) -> None:
-    directory.create_table({"id": ["t"]}, ROWS)
-    hold = Directory.hold
+    directory.declare_table({"id": ["t"]})
+    look = getattr(Directory, looks)
 
-    def too_late(self: Directory, name: str, *, timeout: float) -> Any:
+    def too_late(self: Directory, name: str, **more: Any) -> Any:
         shutil.rmtree(tmp_path)
-        return hold(self, name, timeout=timeout)
+        return look(self, name, **more)
 
-    monkeypatch.setattr(Directory, "hold", too_late)
+    monkeypatch.setattr(Directory, looks, too_late)
     assert code_of(lambda: directory.drop_table({"id": ["t"]})) == 4
 
 
