@@ -160,16 +160,12 @@ def at_the_same_time(lab: Lab) -> None:
 
 
 @check("LN-MANAGED-006", "managed_versioning tells whether CreateTableVersion makes versions.",
-       "rest.yaml, DescribeTableResponse, DeclareTableResponse and CreateTableVersion",
-       "CreateTableVersion", "CreateTable", "DescribeTable", "ListTableVersions",
-       capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, DescribeTableResponse, DeclareTableResponse and CreateTableVersion", "CreateTableVersion",
+       "CreateTable", "DescribeTable", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def told(lab: Lab) -> None:
-    table = lab.new_table()
-    described = lab.ok("DescribeTable", id=table)
-    managed = bool(described.get("managed_versioning"))
-    request = staged(lab, table)
-    reply = lab.call("CreateTableVersion", **request)
-    if managed:
+    described = lab.ok("DescribeTable", id=(table := lab.new_table()))
+    reply = lab.call("CreateTableVersion", **staged(lab, table))
+    if described.get("managed_versioning"):
         lab.must_succeed(reply)
     elif reply.succeeded:
         raise Failed("managed_versioning, since versions are committed", str(described), reply)

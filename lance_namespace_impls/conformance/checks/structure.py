@@ -314,30 +314,33 @@ def unknown_kind(lab: Lab) -> None:
        f"{_COLUMNS}; {_CODES}", "AlterTableAddColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def bad_columns(lab: Lab) -> None:
-    table = lab.new_table()
-    before = lab.query(table).column_names
-    good = {"name": "twice", "expression": "id * 2"}
-    for wrong in (
+    _all_or_none(
+        lab, "AlterTableAddColumns", "new_columns", {"name": "twice", "expression": "id * 2"},
         {"name": "id", "expression": "1"}, {"name": "a", "expression": "no such thing"},
         {"name": "b", "expression": "nothing + 1"}, {"name": "", "expression": "1"},
-    ):  # fmt: skip
-        lab.refused("AlterTableAddColumns", [12, 13, 20], id=table, new_columns=[good, wrong])
-        lab.same(lab.query(table).column_names, before, f"the columns after {wrong}")
+    )  # fmt: skip
 
 
 @check("LN-COLUMN-017", "A column that cannot be altered so is refused, and changes nothing.",
        f"{_COLUMNS}; {_CODES}", "AlterTableAlterColumns", "QueryTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def bad_alterations(lab: Lab) -> None:
-    table = lab.new_table()
-    before = lab.query(table).column_names
-    good = {"path": "name", "rename": "label"}
-    for wrong in (
+    _all_or_none(
+        lab, "AlterTableAlterColumns", "alterations", {"path": "name", "rename": "label"},
         {"path": "score", "rename": "id"}, {"path": "nothing", "rename": "a"},
         {"path": "score", "data_type": {"type": "sometimes"}}, {"path": "score", "rename": ""},
-    ):  # fmt: skip
-        lab.refused("AlterTableAlterColumns", [12, 13, 20], id=table, alterations=[good, wrong])
-        lab.same(lab.query(table).column_names, before, f"the columns after {wrong}")
+    )  # fmt: skip
+
+
+def _all_or_none(
+    lab: Lab, operation: str, key: str, good: Mapping[str, Any], *wrong: Mapping[str, Any]
+) -> None:
+    """Fail unless a change that is right is not made beside one that is refused."""
+    table = lab.new_table()
+    before = lab.query(table).column_names
+    for each in wrong:
+        lab.refused(operation, [12, 13, 20], id=table, **{key: [good, each]})
+        lab.same(lab.query(table).column_names, before, f"the columns after {each}")
 
 
 @check("LN-METADATA-006", "UpdateFieldMetadata changes every field that it names, and no other.",
