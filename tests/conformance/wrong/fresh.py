@@ -6,7 +6,8 @@ None names its check: that any check catches it is what counts.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from attrs import evolve
@@ -18,27 +19,29 @@ from .wire import Change
 
 __all__ = ["FRESH", "FRESH_WIRE"]
 
+Fault = TypeVar("Fault")
 FRESH: dict[str, Act] = {}
 FRESH_WIRE: dict[str, Change] = {}
 """Wrong servers: what is sent and what comes back is changed on its way."""
 
 
-def add(name: str, act: Act) -> None:
-    assert name not in FRESH, name
-    FRESH[name] = act
+def adding(to: dict[str, Fault]) -> Callable[[str, Fault], Fault]:
+    """Return what adds a fault by its name, which nothing else may have."""
+
+    def add(name: str, fault: Fault) -> Fault:
+        assert name not in to, name
+        to[name] = fault
+        return fault
+
+    return add
 
 
-def add_wire(name: str, change: Change) -> None:
-    assert name not in FRESH_WIRE, name
-    FRESH_WIRE[name] = change
+add = adding(FRESH)
+add_wire = adding(FRESH_WIRE)
 
 
 def fresh(name: str) -> Callable[[Act], Act]:
-    def keep(act: Act) -> Act:
-        add(name, act)
-        return act
-
-    return keep
+    return partial(add, name)
 
 
 def has(key: str, value: Any = None) -> Callable[[Step], bool]:

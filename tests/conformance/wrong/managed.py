@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -12,24 +13,17 @@ from attrs import evolve
 
 from lance_namespace_impls.conformance.exchange import Reply, Step
 
+from .fresh import adding
 from .python import Act, WrongTarget, answer, code_instead, succeeds_instead, without
 
 __all__ = ["MANAGED"]
 
 MANAGED: dict[str, Act] = {}
-
-
-def add(name: str, act: Act) -> None:
-    assert name not in MANAGED, name
-    MANAGED[name] = act
+add = adding(MANAGED)
 
 
 def managed(name: str) -> Callable[[Act], Act]:
-    def keep(act: Act) -> Act:
-        add(name, act)
-        return act
-
-    return keep
+    return partial(add, name)
 
 
 def each_version(operation: str, **more: Callable[[dict[str, Any]], Any]) -> Act:
