@@ -175,12 +175,13 @@ def _columns(request: Query, score: str | None) -> list[str] | dict[str, str] | 
     if columns is None:
         return None
     scores = [] if score is None else [score]
-    if columns.column_aliases:
-        named = {name: name for name in columns.column_names or ()} | columns.column_aliases
+    names, named = columns.column_names, columns.column_aliases
+    if names and named:
+        raise InvalidInputError("give one of column_names and column_aliases")
+    if named:
         for name, expression in named.items():
             check_sql(expression, f"column {name[:100]!r}")
         return named | {name: name for name in scores if name not in named}
-    names = columns.column_names
     return None if names is None else [*names, *(name for name in scores if name not in names)]
 
 

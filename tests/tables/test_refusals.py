@@ -327,10 +327,16 @@ def test_the_table_is_named_once(namespace: DirectoryNamespace) -> None:
     assert caught.value.args == (caught.value.text,)
 
 
-def test_a_query_of_parts_that_do_not_fit(namespace: DirectoryNamespace) -> None:
-    both = {"single_vector": [0.0, 1.0], "multi_vector": [[0.0, 1.0]]}
+@pytest.mark.parametrize(
+    "both",
+    [
+        {"vector": {"single_vector": [0.0, 1.0], "multi_vector": [[0.0, 1.0]]}},
+        {"columns": {"column_names": ["x"], "column_aliases": {"y": "x"}}},
+    ],
+)
+def test_a_query_of_parts_that_do_not_fit(both: Any, namespace: DirectoryNamespace) -> None:
     with pytest.raises(InvalidInputError, match=r"^QueryTable letters: give one of"):
-        namespace.query_table({**T, **query(vector=both)})
+        namespace.query_table({**T, **query(**both)})
 
 
 @pytest.mark.parametrize("name", BAD_COLUMNS)

@@ -213,8 +213,8 @@ _NOTHING = {"must": [], "must_not": [], "should": []}
 TEXT_ROWS = [
     _chosen("column_names", value=["x"], look=partial(_columns, line), without=["x", "v"],
             having=["x"]),
-    _chosen("column_aliases", given={"column_names": ["x"]}, value={"y": "x + 1"},
-            look=partial(_columns, line), without=["x"], having=["x", "y"]),
+    _chosen("column_aliases", value={"y": "x + 1"}, look=partial(_columns, line),
+            without=["x", "v"], having=["y"]),
     _vector("single_vector", value=at(9.0)["single_vector"], look=partial(_found, line),
             without=[0, 1], having=[9, 8]),
     _vector("multi_vector", value=[at(p)["single_vector"] for p in (0.0, 9.0)],
