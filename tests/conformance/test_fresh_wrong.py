@@ -15,7 +15,16 @@ from lance_namespace_impls.conformance.runner import Finding, Options, run
 from lance_namespace_impls.server import serving
 
 from .targets import memory
-from .wrong import batch_1, batch_2, batch_3, batch_4, batch_5, batch_6, fresh_answers  # noqa: F401 - each adds its own
+from .wrong import (  # noqa: F401 - each adds its own
+    batch_1,
+    batch_2,
+    batch_3,
+    batch_4,
+    batch_5,
+    batch_6,
+    batch_7,
+    fresh_answers,
+)
 from .wrong.fresh import FRESH, FRESH_WIRE
 from .wrong.generated import OF_OBJECTS, STALE, of_another_object, stale
 from .wrong.managed import MANAGED

@@ -180,7 +180,7 @@ def again(lab: Lab) -> None:
         lab.same(lab.count(table), 1, f"the number of rows after {gone}")
 
 
-@check("LN-TABLE-CREATE-026", "Mode Overwrite drops the table that was there, with its tags and indices.",
+@check("LN-TABLE-CREATE-026", "Mode Overwrite drops the rows and the indices that were there.",
        f"{_MODES}; rest.yaml, CreateTable: what is there is dropped and a new one made",
        "CreateTable", "CreateTableTag", "ListTableTags", "CreateTableScalarIndex",
        "ListTableIndices", level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip

@@ -203,6 +203,40 @@ def described(lab: Lab) -> None:
     lab.same(found["vector"].get("length"), 2, "the length of the vector")
 
 
+DETAILS: dict[str, tuple[pa.DataType, dict[str, Any]]] = {
+    **{
+        f"stamp_{u}": (pa.timestamp(u), {"type": "timestamp", "unit": u})
+        for u in ("s", "ms", "us", "ns")
+    },
+    "utc": (pa.timestamp("us", "UTC"), {"type": "timestamp", "timezone": "UTC"}),
+    "ahead": (pa.timestamp("us", "+02:00"), {"type": "timestamp", "timezone": "+02:00"}),
+    "bare": (pa.timestamp("us"), {"type": "timestamp", "timezone": None}),
+    **{f"span_{u}": (pa.duration(u), {"type": "duration", "unit": u}) for u in ("s", "ns")},
+    "bytes": (pa.binary(5), {"length": 5}),
+    "vector": (pa.list_(pa.float32(), 3), {"length": 3}),
+    "money": (pa.decimal128(20, 2), {"length": 20_002}),
+}
+"""Types with what their JSON form has to tell besides the name."""
+
+
+@check("LN-VALUE-012", "A type is told with its unit, time zone, length or precision.",
+       "rest.yaml, JsonArrowDataType", "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def details(lab: Lab) -> None:
+    for name, (kind, due) in DETAILS.items():
+        table = lab.table_id()
+        reply = lab.call("CreateTable", stream(pa.table({"x": pa.array([None], kind)})), id=table)
+        if not reply.succeeded:
+            continue  # which types a table may have is for LN-VALUE-001
+        shown = (
+            lab.maybe("DescribeTable", id=table, load_detailed_metadata=True).get("schema") or {}
+        )
+        found = dict((shown.get("fields") or [{}])[0].get("type") or {})
+        if found.get("type") in ("timestamp", "duration"):
+            found.setdefault("unit", "us")
+        for key, value in due.items():
+            lab.same(found.get(key), value, f"{key} of the type of {name}")
+
+
 @check("LN-VALUE-010", "A null in a column that may hold none is refused and adds nothing.",
        'protocol semantics, "Errors", code 20; Arrow columnar format, nullable', "CreateTable",
        "InsertIntoTable", capabilities=_TABLES)  # fmt: skip

@@ -1,0 +1,317 @@
+"""A call does all of what it says and nothing more, or it is refused and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..lab import Lab, Skipped
+from ..requirement import check
+from ..rows import people, plain, stream
+
+_SOURCE = "rest.yaml, the operation's description and the codes of its fields"
+_TABLES = ["tables"]
+_TAGGED = {"first": 1, "last": 2}
+
+
+def furnished(lab: Lab) -> list[str]:
+    """Return a table of two versions with what else a target lets a table have."""
+    table = lab.table_id()
+    lab.given("CreateTable", stream(people(1, 2, 3)), id=table, properties={"owner": "ana"})
+    lab.given("InsertIntoTable", stream(people(4)), id=table)
+    for tag, version in _TAGGED.items():
+        lab.call("CreateTableTag", id=table, tag=tag, version=version)
+    lab.call("CreateTableBranch", id=table, name="side")
+    return table
+
+
+def state(lab: Lab, table: list[str]) -> dict[str, Any]:
+    """Return all that a target tells of a table."""
+    told: dict[str, Any] = {"rows": lab.query(table).sort_by("id").to_pylist()}
+    described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
+    told |= {
+        k: described.get(k) for k in ("location", "version", "schema", "properties", "metadata")
+    }
+    for operation, key in (
+        ("ListTableTags", "tags"), ("ListTableBranches", "branches"),
+        ("ListTableIndices", "indexes"), ("ListTableVersions", "versions"),
+    ):  # fmt: skip
+        reply = lab.call(operation, id=table)
+        found = (reply.answer or {}).get(key) if reply.succeeded else None
+        told[key] = sorted(found, key=repr) if isinstance(found, list) else found
+    return told
+
+
+def unchanged(lab: Lab, before: dict[str, Any], after: dict[str, Any], what: str) -> None:
+    """Fail at the first thing that differs."""
+    for key, value in before.items():
+        lab.same(after[key], value, f"{key} after {what}")
+
+
+_TWICE = [{"name": "twice", "expression": "id * 2"}]
+_REFUSED: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
+    ("CreateTable", b"no stream", {"mode": "Overwrite"}),
+    ("CreateTable", stream(people(*range(99)))[:-400], {"mode": "Overwrite"}),
+    ("CreateTable", stream(people(9)), {"mode": "sometimes"}),
+    ("InsertIntoTable", b"no stream", {"mode": "overwrite"}),
+    ("InsertIntoTable", stream(people(*range(99)))[:-400], {}),
+    ("InsertIntoTable", stream(people(9)), {"mode": "sometimes"}),
+    ("InsertIntoTable", plain(1, column="other"), {}),
+    ("MergeInsertIntoTable", stream(people(9)),
+     {"on": "nothing", "when_not_matched_insert_all": True}),
+    ("MergeInsertIntoTable", stream(people(9)), {"on": "id"}),
+    ("MergeInsertIntoTable", stream(people(1)), {
+        "on": "id", "when_matched_update_all": True, "when_matched_update_all_filt": "no such ("}),
+    ("UpdateTable", None, {"updates": [["name", "'x'"], ["nothing", "1"]]}),
+    ("UpdateTable", None, {"updates": [["name", "'x'"], ["id", "no such ("]]}),
+    ("UpdateTable", None, {"updates": [["name", "'x'"]], "predicate": "nothing = 1"}),
+    ("DeleteFromTable", None, {"predicate": "nothing = 1"}),
+    ("DeleteFromTable", None, {"predicate": ""}),
+    ("RegisterTable", None, {"mode": "sometimes", "location": "."}),
+    ("AlterTable", None, {"set_properties": {"owner": "bob", "more": "1"}, "unset_properties": ["owner"]}),
+    ("AlterTableAddColumns", None, {"new_columns": [*_TWICE, {"name": "id", "expression": "1"}]}),
+    ("AlterTableAddColumns", None, {"new_columns": [*_TWICE, {"name": "nothing"}]}),
+    ("AlterTableAlterColumns", None, {"alterations": [
+        {"path": "name", "rename": "label"}, {"path": "nothing", "rename": "other"}]}),
+    ("AlterTableAlterColumns", None, {"alterations": [
+        {"path": "name", "rename": "label"}, {"path": "score", "nullable": False}]}),
+    ("AlterTableDropColumns", None, {"columns": ["name", "nothing"]}),
+    ("UpdateFieldMetadata", None, {"updates": [
+        {"path": "id", "metadata": {"a": "1"}}, {"path": "nothing", "metadata": {"a": "1"}}]}),
+    ("CreateTableScalarIndex", None, {"column": "nothing", "index_type": "BTREE"}),
+    ("CreateTableScalarIndex", None, {"column": "id", "index_type": "SOMETIMES"}),
+    ("CreateTableIndex", None, {"column": "name", "index_type": "IVF_FLAT"}),
+    ("DropTableIndex", None, {"index_name": "nothing"}),
+    ("RestoreTable", None, {"version": 99}),
+    ("CreateTableTag", None, {"tag": "other", "version": 99}),
+    ("CreateTableTag", None, {"tag": "first", "version": 2}),
+    ("CreateTableTag", None, {"tag": "no / name", "version": 1}),
+    ("UpdateTableTag", None, {"tag": "first", "version": 99}),
+    ("UpdateTableTag", None, {"tag": "nothing", "version": 1}),
+    ("DeleteTableTag", None, {"tag": "nothing"}),
+    ("CreateTableBranch", None, {"name": "other", "from_version": 99}),
+    ("CreateTableBranch", None, {"name": "other", "from_branch": "nothing"}),
+    ("CreateTableBranch", None, {"name": "side", "from_version": 1}),
+    ("DeleteTableBranch", None, {"name": "nothing"}),
+    ("RenameTable", None, {"new_table_name": ""}),
+)  # fmt: skip
+"""Calls that every target refuses, with some part that it could carry out first."""
+
+
+def _refusals(area: str, operations: set[str]) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        table = furnished(lab)
+        before = state(lab, table)
+        asked = False
+        for operation, data, request in _REFUSED:
+            if operation not in operations:
+                continue
+            reply = lab.call(operation, data, id=table, **request)
+            if reply.code == 0:
+                continue
+            asked = True
+            if reply.succeeded:
+                continue  # which codes are due is for the operation's own checks
+            unchanged(lab, before, state(lab, table), f"{operation} of {request} was refused")
+        if not asked:
+            raise Skipped(f"no operation of {area}")
+
+    return run
+
+
+for _number, (_area, _operations) in enumerate(
+    (
+        ("tables", {"CreateTable", "RegisterTable", "AlterTable", "RenameTable"}),
+        ("rows", {"InsertIntoTable", "MergeInsertIntoTable", "UpdateTable", "DeleteFromTable"}),
+        ("columns", {"AlterTableAddColumns", "AlterTableAlterColumns", "AlterTableDropColumns",
+                     "UpdateFieldMetadata"}),
+        ("indices", {"CreateTableScalarIndex", "CreateTableIndex", "DropTableIndex"}),
+        ("tags and versions", {"RestoreTable", "CreateTableTag", "UpdateTableTag", "DeleteTableTag"}),
+        ("branches", {"CreateTableBranch", "DeleteTableBranch"}),
+    ),
+    1,
+):  # fmt: skip
+    check(f"LN-WHOLE-{_number:03}", f"A call on {_area} that is refused changes nothing of the table.",
+          _SOURCE, "CreateTable", "InsertIntoTable", "QueryTable", "DescribeTable",
+          capabilities=_TABLES)(_refusals(_area, _operations))  # fmt: skip
+
+
+_MERGE = {"on": "id", "when_matched_update_all": True, "when_not_matched_insert_all": True}
+_CHANGES: tuple[tuple[str, bytes | None, dict[str, Any], set[str]], ...] = (
+    ("InsertIntoTable", stream(people(9)), {}, {"rows"}),
+    ("InsertIntoTable", stream(people(9)), {"mode": "overwrite"}, {"rows"}),
+    ("UpdateTable", None, {"updates": [["name", "'x'"]]}, {"rows"}),
+    ("DeleteFromTable", None, {"predicate": "id = 2"}, {"rows"}),
+    ("MergeInsertIntoTable", stream(people(1, 9)), _MERGE, {"rows"}),
+    ("RestoreTable", None, {"version": 1}, {"rows", "schema", "metadata"}),
+    ("AlterTable", None, {"set_properties": {"more": "1"}}, {"properties"}),
+    ("AlterTableAddColumns", None, {"new_columns": _TWICE}, {"rows", "schema"}),
+    ("AlterTableAlterColumns", None, {"alterations": [{"path": "name", "rename": "label"}]},
+     {"rows", "schema"}),
+    ("AlterTableDropColumns", None, {"columns": ["score"]}, {"rows", "schema"}),
+    ("UpdateFieldMetadata", None, {"updates": [{"path": "id", "metadata": {"a": "1"}}]}, {"schema"}),
+    ("UpdateTableSchemaMetadata", None, {"metadata": {"a": "1"}}, {"schema", "metadata"}),
+    ("CreateTableScalarIndex", None, {"column": "id", "index_type": "BTREE"}, {"indexes"}),
+    ("CreateTableTag", None, {"tag": "more", "version": 1}, {"tags"}),
+    ("UpdateTableTag", None, {"tag": "last", "version": 1}, {"tags"}),
+    ("DeleteTableTag", None, {"tag": "last"}, {"tags"}),
+    ("CreateTableBranch", None, {"name": "more"}, {"branches"}),
+    ("DeleteTableBranch", None, {"name": "side"}, {"branches"}),
+)  # fmt: skip
+"""Calls that succeed, each with what it may change of a table besides its versions."""
+_NO_VERSION = {
+    "AlterTable", "CreateTableTag", "UpdateTableTag", "DeleteTableTag", "CreateTableBranch",
+    "DeleteTableBranch",
+}  # fmt: skip
+
+
+def _only_its_own(data: bool) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        for operation, rows, request, changes in _CHANGES:
+            if (operation in _NO_VERSION) == data:
+                continue
+            table = furnished(lab)
+            before = state(lab, table)
+            reply = lab.call(operation, rows, id=table, **request)
+            if not reply.succeeded:
+                continue
+            after = state(lab, table)
+            if data:
+                changes = changes | {"version", "versions"}
+            for key in changes:
+                before.pop(key), after.pop(key)
+            unchanged(lab, before, after, operation)
+
+    return run
+
+
+check("LN-WHOLE-007", "A write changes rows, columns or metadata as it says, and nothing else of the table.",
+      _SOURCE, "CreateTable", "InsertIntoTable", "QueryTable", "DescribeTable",
+      capabilities=_TABLES)(_only_its_own(True))  # fmt: skip
+check("LN-WHOLE-008", "Properties, tags and branches change without a new version, rows or columns.",
+      _SOURCE, "CreateTable", "InsertIntoTable", "QueryTable", "DescribeTable",
+      capabilities=_TABLES)(_only_its_own(False))  # fmt: skip
+
+
+@check("LN-WHOLE-009", "A call on a namespace that is refused changes neither its properties nor its tables.",
+       _SOURCE, "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+def namespaces(lab: Lab) -> None:
+    namespace = lab.namespace_id()
+    reply = lab.call("CreateNamespace", id=namespace, properties={"owner": "ana"})
+    if not reply.succeeded:
+        lab.given("CreateNamespace", id=namespace)
+    full = lab.shape.tables_in_new
+    if full:
+        lab.given("DeclareTable", id=[*namespace, "kept"])
+    before = lab.ok("DescribeNamespace", id=namespace).get("properties")
+    both = {"set_properties": {"owner": "bob", "more": "1"}, "unset_properties": ["owner"]}
+    for operation, request in (
+        ("CreateNamespace", {"properties": {"owner": "bob"}}),
+        ("CreateNamespace", {"mode": "sometimes", "properties": {"owner": "bob"}}),
+        ("CreateNamespace", {"mode": "Overwrite", "properties": {"owner": "bob"}}),
+        ("DropNamespace", {}), ("DropNamespace", {"mode": "Skip"}),
+        ("DropNamespace", {"mode": "sometimes"}), ("DropNamespace", {"behavior": "sometimes"}),
+        ("AlterNamespace", both),
+    ):  # fmt: skip
+        if not full and "mode" in request and request["mode"] != "sometimes":
+            continue
+        if not full and operation == "DropNamespace" and not request:
+            continue
+        if lab.call(operation, id=namespace, **request).succeeded:
+            continue
+        after = lab.ok("DescribeNamespace", id=namespace).get("properties")
+        lab.same(after, before, f"the properties after {operation} of {request} was refused")
+        if full:
+            lab.that(
+                lab.exists("TableExists", [*namespace, "kept"]), "its table to stay", operation
+            )
+
+
+@check("LN-ROWS-MERGE-011", "Several key columns are matched together.",
+       "rest.yaml, MergeInsertIntoTableRequest: names of the key columns", "MergeInsertIntoTable",
+       "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def several_keys(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3)
+    lab.given("UpdateTable", id=table, predicate="id = 1", updates=[["name", "'other'"]])
+    request = {"when_matched_update_all": True, "when_not_matched_insert_all": True}
+    reply = lab.call(
+        "MergeInsertIntoTable", stream(people(1, 2)), id=table, on=["id", "name"], **request
+    )
+    if reply.code in (12, 13):
+        raise Skipped(f"MergeInsertIntoTable by several columns: {reply.outcome()}")
+    lab.must_succeed(reply)
+    lab.same(lab.ids(table), [1, 1, 2, 3], "the ids: the row of another name is no match")
+
+
+@check("LN-ROWS-MERGE-012", "A condition does nothing without the flag that it belongs to.",
+       "rest.yaml, MergeInsertIntoTableRequest: unused without the flag", "MergeInsertIntoTable",
+       "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def conditions_alone(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3)
+    rows = people(1, 9).set_column(1, "name", [["new", "new"]])
+    lab.ok("MergeInsertIntoTable", stream(rows), id=table, on="id", when_not_matched_insert_all=True,
+           when_matched_update_all_filt="target.id > 0",
+           when_not_matched_by_source_delete_filt="id > 0")  # fmt: skip
+    found = {row["id"]: row["name"] for row in lab.query(table).to_pylist()}
+    lab.same(found, {1: "n1", 2: "n2", 3: "n3", 9: "new"}, "the names by id")
+
+
+@check("LN-METADATA-007", "UpdateFieldMetadata answers all metadata of the columns that it changed.",
+       "rest.yaml, UpdateFieldMetadataResponse", "UpdateFieldMetadata", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def all_metadata(lab: Lab) -> None:
+    table = lab.new_table()
+    for given, due in (
+        ({"a": "1", "b": "2"}, {"a": "1", "b": "2"}), ({"b": "3"}, {"a": "1", "b": "3"}),
+        ({"a": None}, {"b": "3"}),
+    ):  # fmt: skip
+        answer = lab.maybe(
+            "UpdateFieldMetadata", id=table, updates=[{"path": "id", "metadata": given}]
+        )
+        if (answer.get("fields") or {}).get("id") is None:
+            raise Skipped("the answer holds no metadata")
+        lab.same(answer["fields"]["id"], due, f"the metadata after {given}")
+
+
+@check("LN-VERSION-018", "deleted_count is the number of versions that were there and are gone.",
+       "rest.yaml, BatchDeleteTableVersionsRequest and Response", "BatchDeleteTableVersions",
+       "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def counted_once(lab: Lab) -> None:
+    table = lab.new_table(1)
+    for number in range(2, 7):
+        lab.given("InsertIntoTable", stream(people(number)), id=table)
+
+    def left() -> list[int]:
+        found = lab.ok("ListTableVersions", id=table).get("versions") or ()
+        return sorted(entry["version"] for entry in found)
+
+    for ranges in (
+        [{"start_version": 2, "end_version": 3}], [{"start_version": 0, "end_version": 4}],
+        [{"start_version": 1, "end_version": 4}, {"start_version": 4, "end_version": 5}],
+    ):  # fmt: skip
+        before = left()
+        answer = lab.maybe("BatchDeleteTableVersions", id=table, ranges=ranges)
+        gone = [version for version in before if version not in left()]
+        within = {v for r in ranges for v in range(r["start_version"], r["end_version"])}
+        lab.that(within & set(before) <= set(gone), f"all versions of {ranges} to be gone", gone)
+        if answer.get("deleted_count") is not None:
+            lab.same(answer["deleted_count"], len(gone), f"deleted_count for {ranges}")
+
+
+@check("LN-BRANCH-023", "A branch is listed with where it started, and when in seconds.",
+       "rest.yaml, BranchContents", "ListTableBranches", "CreateTableBranch", "InsertIntoTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branch_contents(lab: Lab) -> None:
+    table = lab.new_table(1)
+    lab.given("InsertIntoTable", stream(people(2)), id=table)
+    lab.given("CreateTableBranch", id=table, name="old", from_version=1)
+    lab.given("CreateTableBranch", id=table, name="new")
+    found = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    for name, version in (("old", 1), ("new", 2)):
+        held = found.get(name) or {}
+        lab.same(held.get("parentVersion"), version, f"parentVersion of {name}")
+        lab.that(
+            held.get("parentBranch") in (None, "main"), "no other parent than the main line", held
+        )
+        made = held.get("createAt") or 0
+        lab.that(0 <= made < 10**10, "createAt in seconds since 1970", made)
