@@ -35,6 +35,7 @@ from .failures import coded, decoded
 from .frames import cores_of, read_table, target_of
 from .reading import ROW_ADDRESS, pin
 from .runners import quietly, spark_runner
+from .sealing import map_in_arrow
 from .typenames import parse_types
 
 if TYPE_CHECKING:
@@ -286,7 +287,7 @@ class _ByKey(_Maker):
                     answer = json.dumps(_write(plan, dataset, number, schema, rows))
                     yield pa.record_batch({"answer": [answer]})
 
-        found = joined.mapInArrow(write, "answer string").collect()
+        found = map_in_arrow(joined, write, "answer string").collect()
         return [json.loads(row.answer) for row in found]
 
 

@@ -28,6 +28,7 @@ from .failures import coded, decoded
 from .frames import cores_of, read_table, target_of
 from .reading import ROW_ADDRESS, pin, plan_tasks
 from .runners import quietly, spark_runner
+from .sealing import map_in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -381,7 +382,7 @@ def _merged(
             text = base64.b64encode(flat.to_numpy(zero_copy_only=False).tobytes()).decode()
             yield pa.record_batch({"fragments": [fragments], "addresses": [text]})
 
-    return joined.mapInArrow(write, "fragments string, addresses string")
+    return map_in_arrow(joined, write, "fragments string, addresses string")
 
 
 @frozen(kw_only=True)

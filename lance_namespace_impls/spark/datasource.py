@@ -45,6 +45,7 @@ from .options import (
     yes_no,
 )
 from .rowwriter import RowWriter
+from .sealing import Sealed, require_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -209,6 +210,10 @@ class LanceNamespaceDataSource(DataSource):
         """Return the name of the format."""
         return FORMAT
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {"options": self.options, "_pinned": self._pinned}
+        return (_source, (type(self), Sealed(state) if self._secrets() else state))
+
     def schema(self) -> StructType:
         """Look the table up and give its columns.
 
@@ -303,6 +308,10 @@ class LanceNamespaceDataSource(DataSource):
         return split_options(self.options)[0]
 
     def _coded(self, doing: str) -> AbstractContextManager[None]:
+        what = self.options.get("table") or self.options.get("path")
+        return coded(f"{doing} {what}", self._secrets())
+
+    def _secrets(self) -> frozenset[str]:
         properties = {
             key: value
             for key, value in self.options.items()
@@ -312,8 +321,7 @@ class LanceNamespaceDataSource(DataSource):
         if not impl:
             with suppress(InvalidInputError):  # it is raised where the namespace is connected to
                 impl, properties = resolved(properties)
-        secrets = secrets_among(impl, properties)
-        return coded(f"{doing} {self.options.get('table') or self.options.get('path')}", secrets)
+        return secrets_among(impl, properties)
 
     def _target(self) -> Target:
         from .writing import Target
@@ -321,7 +329,10 @@ class LanceNamespaceDataSource(DataSource):
         options, properties = split_options(self.options)
         identifier = split_table_name(str(options.table), options.delimiter)
         try:
-            return Target(namespace=connect_config(properties), table=identifier)
+            target = Target(namespace=connect_config(properties), table=identifier)
+            if target.namespace.config.secrets():
+                require_key()
+            return target
         except InvalidInputError as error:
             if "'path' is required" not in error.message:
                 raise
@@ -343,6 +354,14 @@ class LanceNamespaceDataSource(DataSource):
             timestamp=options.timestamp,
             with_row_id=options.with_row_id,
         )
+
+
+def _source(
+    cls: type[LanceNamespaceDataSource], state: dict[str, Any] | Sealed[dict[str, Any]]
+) -> LanceNamespaceDataSource:
+    source = cls.__new__(cls)
+    source.__dict__ |= state.value if isinstance(state, Sealed) else state
+    return source
 
 
 class RowsPartition(InputPartition):

@@ -18,6 +18,7 @@ from lance_namespace_client.errors import InvalidInputError
 from ..core.identifiers import parse_identifier
 from .extra import require_pyspark
 from .failures import coded
+from .sealing import map_in_arrow
 from .target import Target
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def read_table(
     reads = _reads(pinned, tasks, spark_arrow_schema(schema), batch_rows)
     if len(schema) == 1 and isinstance(schema[0].dataType, _plain_numbers()):
         return _one_column(numbers, reads, schema[0])
-    return numbers.mapInArrow(reads, schema)
+    return map_in_arrow(numbers, reads, schema)
 
 
 def _plain_numbers() -> tuple[type, ...]:
@@ -133,7 +134,7 @@ def _one_column(numbers: DataFrame, reads: Any, field: StructField) -> DataFrame
             yield pa.record_batch([parts], schema=target)
 
     column = explode("numbers").alias(field.name, metadata=field.metadata)
-    return numbers.mapInArrow(read, arrays).select(column)
+    return map_in_arrow(numbers, read, arrays).select(column)
 
 
 def _reads(

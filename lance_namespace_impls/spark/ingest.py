@@ -7,13 +7,11 @@ the driver commits once. Only JSON goes through Spark.
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pyarrow as pa
 from attrs import frozen
 
@@ -30,8 +28,10 @@ from .agreement import agree
 from .failures import failure_answer, protocol_error, raise_failure
 from .files import FileInfo, Format, Piece, SourceFile
 from .files.downloads import Downloading
+from .filetasks import Storage, file_of, info_from_json, info_to_json, piece_of, plain
 from .inputs import Inputs, opened
 from .runners import Count, Runner, ThreadRunner, is_on_this_machine, spark_runner
+from .sealing import Sealed
 from .writing import Mode, Target, WritePlan, abort, commit, plan_write, write_rows
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def import_into(
     storage = target.namespace.config.storage
     with opened(sources, format, options, storage, downloading) as inputs:
         runner = _runner(spark, inputs, cores, small_bytes)
-        job = _Import(runner, target, inputs.reader, progress)
+        job = _Import(runner, target, inputs, progress)
         infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
         plan = plan_write(target, schema, chosen, rows_per_file=inputs.reader.options.rows_per_file)
         if plan is None:
@@ -271,7 +271,7 @@ def preview_into(
     present = _present(target, chosen)
     storage = target.namespace.config.storage
     with opened(sources, format, options, storage, downloading) as inputs:
-        job = _Import(ThreadRunner(cores), target, inputs.reader, progress)
+        job = _Import(ThreadRunner(cores), target, inputs, progress)
         _, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
         return ImportPreview(
             table=target.table,
@@ -348,14 +348,15 @@ class _Import:
     Args:
         runner: what runs their tasks.
         target: the table.
-        format: how files are read.
+        inputs: the files, and how they are read.
         progress: told how far it is.
     """
 
     def __init__(
-        self, runner: Runner, target: Target, format: Format, progress: Progress | None
+        self, runner: Runner, target: Target, inputs: Inputs, progress: Progress | None
     ) -> None:
-        self.format = format
+        self.format = inputs.reader
+        self._storage = Sealed(inputs.storage)
         self._runner = runner
         self._target = target
         self._progress = progress
@@ -376,12 +377,14 @@ class _Import:
                 room = most
             groups[-1].append(file)
             room -= file.size
-        tasks = [json.dumps([attrs.asdict(file) for file in group]) for group in groups]
-        format = self.format
-        answers = self._run(tasks, lambda text, count: _inspect(format, text), expected=len(tasks))
+        tasks = [json.dumps([plain(file) for file in group]) for group in groups]
+        format, storage = self.format, self._storage
+        answers = self._run(
+            tasks, lambda text, count: _inspect(format, storage, text), expected=len(tasks)
+        )
         for answer in answers:
             raise_failure(answer)
-        return [_info_from_json(info) for answer in answers for info in answer["files"]]
+        return [info_from_json(info, storage) for answer in answers for info in answer["files"]]
 
     def agree(self, files: Sequence[SourceFile], table: Any) -> tuple[list[FileInfo], pa.Schema]:
         """Inspect all files, and return what is in them and the one schema to read them in.
@@ -407,11 +410,13 @@ class _Import:
             TableSchemaValidationError: code 20, a value does not fit.
         """
         tasks = divide(infos, self._task_bytes(infos))
-        texts = [json.dumps([attrs.asdict(piece) for piece in task]) for task in tasks]
-        format = self.format
+        texts = [json.dumps([plain(piece) for piece in task]) for task in tasks]
+        format, storage = self.format, self._storage
         written: list[Mapping[str, Any]] = []
         try:
-            answers = self._run(texts, lambda text, count: _write(format, plan, text, count))
+            answers = self._run(
+                texts, lambda text, count: _write(format, storage, plan, text, count)
+            )
             written = [fragment for answer in answers for fragment in answer.get("fragments", ())]
             for answer in answers:
                 raise_failure(answer)
@@ -460,18 +465,20 @@ class _Import:
             self._progress(done, total, rows)
 
 
-def _inspect(format: Format, text: str) -> dict[str, Any]:
+def _inspect(format: Format, storage: Storage, text: str) -> dict[str, Any]:
     """Inspect files, on a worker."""
     try:
-        infos = [format.inspect(SourceFile(**file)) for file in json.loads(text)]
+        infos = [format.inspect(file_of(file, storage)) for file in json.loads(text)]
     except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
         return failure_answer(protocol_error(error, "reading files"))
-    return {"files": [_info_to_json(info) for info in infos]}
+    return {"files": [info_to_json(info) for info in infos]}
 
 
-def _write(format: Format, plan: WritePlan, text: str, count: Count) -> dict[str, Any]:
+def _write(
+    format: Format, storage: Storage, plan: WritePlan, text: str, count: Count
+) -> dict[str, Any]:
     """Read pieces of files and write their rows, on a worker."""
-    pieces = [Piece(**{**piece, "file": SourceFile(**piece["file"])}) for piece in json.loads(text)]
+    pieces = [piece_of(piece, storage) for piece in json.loads(text)]
 
     def batches() -> Iterator[pa.RecordBatch]:
         for piece in pieces:
@@ -483,13 +490,3 @@ def _write(format: Format, plan: WritePlan, text: str, count: Count) -> dict[str
         return {"fragments": write_rows(plan, batches())}
     except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
         return failure_answer(plan.target.failure(error, "writing"))
-
-
-def _info_to_json(info: FileInfo) -> dict[str, Any]:
-    schema = base64.b64encode(info.schema.serialize()).decode()
-    return {**attrs.asdict(info, filter=lambda field, _: field.name != "schema"), "schema": schema}
-
-
-def _info_from_json(info: Mapping[str, Any]) -> FileInfo:
-    schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(info["schema"])))
-    return FileInfo(**{**info, "schema": schema, "file": SourceFile(**info["file"])})

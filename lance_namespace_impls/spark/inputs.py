@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from attrs import frozen
+from attrs import field, frozen
 
 from .files import FORMATS, Format, SourceFile, find_files
 from .files.downloads import Downloading, Downloads
@@ -23,6 +23,8 @@ class Inputs:
     format: str
     files: Sequence[SourceFile]
     reader: Format
+    storage: Mapping[str, str] = field(repr=False)
+    """Options of the object store that the files are in."""
 
     @property
     def are_here(self) -> bool:
@@ -58,4 +60,4 @@ def opened(
         name, files = find_files(sources, format, chosen, downloads)
         kind = FORMATS[name]
         reader = kind(read_options(kind.options_type, given, f"{name} import"))
-        yield Inputs(format=name, files=files, reader=reader)
+        yield Inputs(format=name, files=files, reader=reader, storage=chosen)

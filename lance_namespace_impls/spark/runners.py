@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
 from .failures import protocol_error, protocol_error_in
+from .sealing import map_in_arrow, share_in_thread
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -161,7 +162,7 @@ class ConnectRunner(Runner):
                     )
 
         numbers = self._spark.range(0, len(tasks), 1, max(1, len(tasks)))
-        frame = numbers.mapInArrow(answer, "number bigint, answer string, rows bigint")
+        frame = map_in_arrow(numbers, answer, "number bigint, answer string, rows bigint")
         tag = uuid.uuid4().hex
         self._spark.addTag(tag)
         try:
@@ -236,6 +237,7 @@ class _Job:
 
     def _collect(self) -> None:
         try:
+            share_in_thread(self._context)
             self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
             tasks = self._context.parallelize(self._tasks, len(self._tasks))
             self.answers = tasks.map(self._work).collect()

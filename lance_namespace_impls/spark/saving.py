@@ -16,6 +16,7 @@ from . import writing
 from .extra import require_pyspark
 from .failures import coded, decoded
 from .frames import target_of
+from .sealing import map_in_arrow
 from .writing import Mode
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def write_table(
             )
         tell_losses(rows, plan.schema, target.name)
         with decoded():
-            found = frame.mapInArrow(_writer(plan), "fragments string").collect()
+            found = map_in_arrow(frame, _writer(plan), "fragments string").collect()
         fragments = [fragment for row in found for fragment in json.loads(row.fragments)]
         version = writing.commit(plan, fragments, properties=commit_properties)
     except BaseException:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .extra import require_pyspark
 from .java import use_java
+from .sealing import make_key, share_key
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,6 +62,7 @@ def local_session(
 
     from .datasource import LanceNamespaceDataSource
 
+    make_key()
     if SparkSession.getActiveSession() is None:
         use_java()
         os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -81,6 +83,7 @@ def local_session(
         warnings.filterwarnings("ignore", message="lance is not fork-safe")
         session = builder.getOrCreate()
     session.dataSource.register(LanceNamespaceDataSource)
+    share_key(session)
     _make_active(session)
     return session
 

@@ -16,6 +16,7 @@ from ..core.identifiers import format_identifier
 from ..core.storage import TableStorage
 from ..tables.dataset import open_dataset
 from .failures import protocol_error
+from .sealing import Sealed
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import DescribeTableResponse
@@ -36,6 +37,11 @@ class Target:
     def name(self) -> str:
         """The table in messages."""
         return f"table {format_identifier(self.table)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not self.namespace.config.secrets():
+            return (_target, (self.namespace, self.table))
+        return (_sealed_target, (Sealed(self.namespace), self.table))
 
     def locate(self) -> tuple[TableStorage, bool]:
         """Ask the namespace where the table is, and whether it has data or is only declared.
@@ -107,3 +113,11 @@ class Target:
             renewed_by=(self.namespace, self.table),
             managed=bool(answer.managed_versioning),
         )
+
+
+def _target(namespace: Namespace, table: tuple[str, ...]) -> Target:
+    return Target(namespace=namespace, table=table)
+
+
+def _sealed_target(namespace: Sealed[Namespace], table: tuple[str, ...]) -> Target:
+    return Target(namespace=namespace.value, table=table)

@@ -14,17 +14,20 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import lance
+import psutil
 import pyarrow as pa
 
 from lance_namespace_client.errors import ConcurrentModificationError, LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.spark import add_columns, merge_into, read_table, write_table, writing
 from lance_namespace_impls.spark.java import use_java
+from lance_namespace_impls.spark.sealing import ENVIRONMENT, make_key
 from lance_namespace_impls.spark.session import _SETTINGS
 
 ROWS = 400
@@ -124,8 +127,6 @@ def failing(lake: Lake, act: Callable[[], None]) -> Any:
 
 def kill_executor() -> None:
     """End the executor that this worker belongs to: its JVM is the parent of the workers' daemon."""
-    import psutil
-
     for each in psutil.Process().parents():
         if "java" in each.name():
             each.send_signal(signal.SIGKILL)
@@ -293,8 +294,114 @@ def secrets(lake: Lake, _: Any) -> dict[str, Any]:
     return {
         "exact": lake.rows().total() == 100 + ROWS + 200,
         "empty": [name for name, text in shown.items() if not text],
-        "leaks": [name for name, text in shown.items() if SECRET in text],
+        "leaks": [
+            name
+            for name, text in shown.items()
+            if SECRET in text or os.environ[ENVIRONMENT] in text
+        ],
     }
+
+
+def closures(lake: Lake, _: Any) -> dict[str, Any]:
+    """Where a secret of the namespace, of a data source and of an import's files is found afterwards.
+
+    Executors run what they are sent: their JVMs must not hold it. A function of any size goes out as
+    a file here, so none must be in Spark's folders.
+    """
+    from pyspark.sql.utils import is_remote
+
+    from lance_namespace_impls.spark import delete, import_files, update
+    from lance_namespace_impls.spark.jobs import IndexWish, Upkeep, maintain
+
+    in_environment = ENVIRONMENT in os.environ
+    lake.base()
+    spark, name = lake.spark, lake.root.name
+    options = {"root": str(lake.root), "storage.aws_secret_access_key": SECRET}
+    lake.namespace = connect("dir", options)
+    assert read_table(spark, lake.namespace, "t").count() == 100
+    write_table(lake.frame(1000, "new"), lake.namespace, "t", "append", rows_per_file=100)
+    merge_into(lake.frame(1200, "changed"), lake.namespace, "t", "id")
+    update(spark, lake.namespace, "t", {"s": "'twice'"}, "id < 10")
+    delete(spark, lake.namespace, "t", "id < 5")
+    add_columns(spark, lake.namespace, "t", same, types="same:int64", reads=["id"])
+    keys = spark.range(2000).selectExpr("id", "id * 2 AS double")
+    add_columns(spark, lake.namespace, "t", keys, on="id")
+    upkeep = Upkeep(indices=[IndexWish(column="id", type="BTREE")])
+    (row,) = maintain(lake.namespace, upkeep=upkeep, spark=spark)
+    rows = lake.root.parent / f"{name}.csv"
+    rows.write_text("a,b\n" + "1,x\n" * 1000)
+    sources = [rows.as_uri()]
+    imported = import_files(
+        spark, impl="dir", properties=options, table=["i"], sources=sources, small_bytes=0
+    )
+    done = [row.problem is None, imported.rows == 1000]
+    source = spark.read.format("lance_namespace").options(impl="dir", **options)
+    if in_environment and not is_remote():
+        loaded = source.load("t")
+        writer = loaded.write.format("lance_namespace").options(impl="dir", **options)
+        writer.mode("append").save("copy")
+        stream = spark.readStream.format("lance_namespace").options(impl="dir", **options)
+        sink = stream.load("t").select("id").writeStream.format("lance_namespace")
+        sink = sink.options(impl="dir", table="streamed", **options)
+        sink = sink.option("checkpointLocation", str(lake.root / "checkpoint"))
+        sink.trigger(availableNow=True).start().awaitTermination()
+        done.append(loaded.count() == 695)
+        for table in ("copy", "streamed"):
+            done.append(lance.dataset(str(lake.root / f"{table}.lance")).count_rows() == 695)
+    elif not is_remote():
+        done.append(is_refused(source))
+    memory = {str(process.pid): process for process in jvms_of_tasks()}
+    files = [path for path in lake.root.parent.rglob("*") if path.is_file()]
+    return {
+        "exact": all(done) and bool(memory),
+        # What a plan says in the clear is found, so a secret would be.
+        "blind": [pid for pid, process in memory.items() if not holds(process, str(lake.root))],
+        "leaks": [pid for pid, process in memory.items() if holds(process, SECRET)]
+        + [str(path) for path in files if SECRET.encode() in path.read_bytes()],
+    }
+
+
+def same(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a column's values under another name."""
+    return pa.record_batch({"same": rows.column("id")})
+
+
+def is_refused(source: Any) -> bool:
+    """Return whether a table is not loaded, since its secrets could not be sealed."""
+    try:
+        source.load("t").count()
+    except Exception as error:  # noqa: BLE001 what it says is looked at
+        return f"set the environment variable {ENVIRONMENT}" in str(error)
+    return False
+
+
+def jvms_of_tasks() -> list[psutil.Process]:
+    """Return the executors; or the server of Spark Connect, which runs tasks itself."""
+    from pyspark.sql.utils import is_remote
+
+    (driver,) = [each for each in psutil.Process().children() if "java" in each.name()]
+    if is_remote():
+        return [driver]
+    return [each for each in driver.children(recursive=True) if "java" in each.name()]
+
+
+def holds(process: psutil.Process, text: str) -> bool:
+    """Return whether the memory of a process holds a text."""
+    wanted = text.encode()
+    with (
+        open(f"/proc/{process.pid}/maps") as maps,
+        open(f"/proc/{process.pid}/mem", "rb", 0) as memory,
+    ):
+        for line in maps:
+            place, rights, *_ = line.split()
+            if not rights.startswith("rw"):
+                continue
+            start, end = (int(each, 16) for each in place.split("-"))
+            with suppress(OSError):  # what is reserved alone
+                memory.seek(start)
+                if wanted in memory.read(end - start):
+                    return True
+    return False
 
 
 def pages(context: Any) -> dict[str, str]:
@@ -322,6 +429,7 @@ SCENARIOS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[[], None]]] =
     "two-merges": (two_merges, fail),
     "everyday": (everyday, fail),
     "secrets": (secrets, fail),
+    "closures": (closures, fail),
 }
 
 
@@ -331,6 +439,7 @@ def main() -> None:
     scenario, act = SCENARIOS[name]
     more = {}
     if name == "secrets":
+        make_key()
         events = Path(root, "events")
         events.mkdir(parents=True)
         more = {
@@ -340,6 +449,14 @@ def main() -> None:
             "spark.eventLog.dir": events.as_uri(),
             "spark.eventLog.compress": "false",
             "spark.eventLog.rolling.enabled": "false",
+        }
+    if name == "closures":
+        scratch = Path(root, "scratch")
+        scratch.mkdir(parents=True)
+        os.environ["SPARK_WORKER_DIR"] = str(scratch)
+        more = {
+            "spark.local.dir": str(scratch),
+            "spark.broadcast.UDFCompressionThreshold": "1",
         }
     spark = session(master, more)
     for seed in map(int, seeds):

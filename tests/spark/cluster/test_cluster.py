@@ -14,9 +14,11 @@ from typing import Any
 
 import lance
 import pytest
+from cryptography.fernet import Fernet
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.spark.jobs import Upkeep, maintain
+from lance_namespace_impls.spark.sealing import ENVIRONMENT
 
 from .driver import SCENARIOS
 from .servers import standalone
@@ -27,7 +29,7 @@ SECONDS = 1800
 FAULTS = [
     pytest.param(name, count, id=f"{name}-{count}")
     for name in SCENARIOS
-    if name not in ("everyday", "secrets")
+    if name not in ("everyday", "secrets", "closures")
     for count in ((30,) if name in RACES else (3,) if name == "driver-killed" else (10,))
 ]
 
@@ -113,3 +115,16 @@ def test_read_append_and_a_job_on_each_kind_of_cluster(tmp_path: Path, cluster: 
 def test_spark_shows_and_logs_no_secret(tmp_path: Path) -> None:
     (line,) = run("local[2]", tmp_path, "secrets", [0])
     assert line == {"seed": 0, "exact": True, "empty": [], "leaks": []}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("master", [LOCAL_CLUSTER, "connect"])
+@pytest.mark.parametrize("key", ["by the session", "in the environment"])
+def test_what_runs_the_tasks_and_sparks_files_hold_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str, key: str
+) -> None:
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    if key == "in the environment":
+        monkeypatch.setenv(ENVIRONMENT, Fernet.generate_key().decode())
+    (line,) = run(master, tmp_path, "closures", [0])
+    assert line == {"seed": 0, "exact": True, "blind": [], "leaks": []}
