@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.request import urlopen
 
 import lance
@@ -147,10 +147,17 @@ def one_write(lake: Lake, act: Callable[[], None]) -> dict[str, Any]:
     return {"exact": lake.rows() == whole}
 
 
+def kill_driver(*_: Any, **__: Any) -> NoReturn:
+    """End the driver: its JVM and this process."""
+    driver_jvm().kill()
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("the driver was not killed")
+
+
 def killed_driver(lake: Lake, act: Callable[[], None]) -> dict[str, Any]:
-    """End this process between the write and the commit."""
+    """End the driver when all tasks have written their files, before the commit."""
     lake.base()
-    writing.commit = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+    writing.commit = kill_driver
     write_table(lake.frame(1000, "new"), lake.namespace, "t", "append", rows_per_file=20)
     return {}
 
@@ -379,10 +386,15 @@ def jvms_of_tasks() -> list[psutil.Process]:
     """Return the executors; or the server of Spark Connect, which runs tasks itself."""
     from pyspark.sql.utils import is_remote
 
-    (driver,) = [each for each in psutil.Process().children() if "java" in each.name()]
     if is_remote():
-        return [driver]
-    return [each for each in driver.children(recursive=True) if "java" in each.name()]
+        return [driver_jvm()]
+    return [each for each in driver_jvm().children(recursive=True) if "java" in each.name()]
+
+
+def driver_jvm() -> psutil.Process:
+    """Return the JVM that this process started."""
+    (found,) = [each for each in psutil.Process().children() if "java" in each.name()]
+    return found
 
 
 def holds(process: psutil.Process, text: str) -> bool:
