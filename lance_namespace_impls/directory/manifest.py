@@ -16,7 +16,7 @@ import time
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
@@ -33,6 +33,7 @@ from lance_namespace_client.errors import (
 from ..core.concurrent import on_python_thread
 from ..core.errors import first_line
 from ..core.storage import TableStorage
+from ..tables.files import is_missing
 from .filesystem import Directory
 from .names import DELIMITER, MANIFEST, SUFFIX, VERSIONS
 
@@ -44,6 +45,7 @@ __all__ = ["NAMESPACE", "TABLE", "TABLE_VERSION", "Change", "Manifest", "Row", "
 NAMESPACE, TABLE, TABLE_VERSION = "namespace", "table", "table_version"
 RETRY_SECONDS = 60.0
 KEEP_MINUTES = 5
+LOOKS = 5
 CLEAN_EVERY = 64
 MAX_CHUNKS = 16
 FIRST_BATCH, MAX_BATCH = 128, 8192
@@ -281,14 +283,21 @@ class Manifest:
         return on_python_thread(self._snapshot)
 
     def _snapshot(self) -> Snapshot | None:
+        for left in reversed(range(LOOKS)):
+            try:
+                return self._look()
+            except (OSError, ValueError) as error:
+                # It may have been taken away, or made anew, between two of its files.
+                if not left or not is_missing(error):
+                    raise
+        raise AssertionError("the last look returns or raises")
+
+    def _look(self) -> Snapshot | None:
         opened, identity = self._opened, self._identity()
         if opened is not None and opened[0] == identity:
-            try:
+            with suppress(OSError):  # it has gone, or is another by now: opening it says which
                 if opened[1].latest_version == opened[2].version:
                     return opened[2]
-            except OSError:  # it has gone, or is another by now
-                if self.exists():
-                    raise
         dataset = self._open()
         if dataset is None:
             self._opened = None

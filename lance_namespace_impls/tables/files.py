@@ -70,9 +70,9 @@ def delete_file(session: Any, name: str) -> bool:
     return True
 
 
-def is_missing(error: OSError) -> bool:
-    """Return whether pylance's file session failed since there is no such file."""
-    return "not found" in str(error)
+def is_missing(error: Exception) -> bool:
+    """Return whether pylance failed since there is no such file."""
+    return "not found" in str(error).lower()
 
 
 def local_path(location: str) -> str | None:

@@ -6,11 +6,13 @@ import multiprocessing
 from pathlib import Path
 from typing import Any
 
+import lance
 import pytest
 
 from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,
+    LanceNamespaceError,
     NamespaceNotFoundError,
 )
 from lance_namespace_impls import connect
@@ -96,11 +98,16 @@ def test_a_name_that_a_manifest_cannot_keep(tmp_path: Path) -> None:
 
 def _read(root: str, started: Any, stop: Any, results: Any) -> None:
     expected = sorted(f"t{number:04}" for number in range(TABLES))
-    listings = faults = 0
+    listings, faults = 0, []
     with connect("dir", {"root": root}) as namespace:
         while not stop.is_set() or not listings:
-            found = list(namespace.iter_tables(page_size=None if listings % 2 else 300))
-            faults += found != expected
+            try:
+                found = list(namespace.iter_tables(page_size=None if listings % 2 else 300))
+            except LanceNamespaceError as error:
+                faults.append(str(error))
+            else:
+                if found != expected:
+                    faults.append(f"{len(found)} names")
             listings += 1
             started.set()
     results.put((listings, faults))
@@ -133,8 +140,32 @@ def test_no_name_is_missing_at_any_time(tmp_path: Path) -> None:
     for reader in readers:
         reader.join(SECONDS)
     assert all(listings > 1 for listings, _ in seen), seen
-    assert [faults for _, faults in seen] == [0, 0], seen
+    assert [faults for _, faults in seen] == [[], []], seen
     assert len(manifest_rows(tmp_path)) == TABLES
+
+
+def test_a_manifest_that_goes_while_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with lake(tmp_path) as namespace:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        namespace.migrate("manifest")
+    opens, tried = lance.LanceDataset, 0
+
+    def gone_first(uri: str, *args: Any, **more: Any) -> Any:
+        nonlocal tried
+        tried += uri.endswith("__manifest")
+        if tried == 1:
+            monkeypatch.setattr(lance, "LanceDataset", opens)
+            with lake(tmp_path) as other:
+                other.migrate("flat")
+            raise ValueError(f"LanceError(IO): Generic N/A error: Not found: {uri}/_versions/1")
+        return opens(uri, *args, **more)
+
+    with lake(tmp_path) as namespace:
+        monkeypatch.setattr(lance, "LanceDataset", gone_first)
+        assert namespace.list_tables({}).tables == ["t"]
+    assert tried == 1
 
 
 @pytest.mark.s3
