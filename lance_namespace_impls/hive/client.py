@@ -46,7 +46,7 @@ from .config import HiveConfig
 from .pool import Connection, Pool
 from .records import NO_STATISTICS
 
-__all__ = ["Metastore"]
+__all__ = ["Metastore", "settable"]
 
 # Writers use any case for the type. Which tables are external the metastore decides by their
 # parameter when it stores them: Hive 2 takes TRUE alone, Hive 3 any case.
@@ -62,6 +62,16 @@ OTHER_CASE_FILTER = f'{LANCE_FILTER} and {TYPE} <> "lance"'
 # Lengths of time as the metastore's settings have them, with their units in seconds.
 _LENGTH_OF_TIME = re.compile(r"(\d+)\s*(ms|us|ns|d|h|m|s|)(?:ay|our|in|ec)?")
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1, "": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def settable(error: TException) -> TException:
+    """Return an exception of the bindings, which takes attributes from now on.
+
+    Theirs take none, and a context manager that one passes through sets its traceback.
+    """
+    kind: Any = type(error)
+    object.__setattr__(error, "__class__", _mutable(kind))
+    return error
 
 
 @cache
@@ -118,10 +128,7 @@ class Metastore:
             try:
                 return self._pool.run(work, repeatable=repeatable)
             except TException as error:
-                # The bindings' exceptions take no attribute, and a context manager that one passes
-                # through sets its traceback.
-                kind: Any = type(error)
-                object.__setattr__(error, "__class__", _mutable(kind))
+                settable(error)
                 raise
 
     def has_catalogs(self) -> bool:

@@ -28,13 +28,14 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.hive.client import Metastore as Client
+from lance_namespace_impls.hive.client import settable
 from tests.servers.s3 import GuardedS3
 
 from .conftest import Form
 
 CREATORS = 6
 ANSWERS = [
-    MetaException("JDODataStoreException: Insert of object failed, told by the test"),
+    settable(MetaException("JDODataStoreException: Insert of object failed, told by the test")),
     TApplicationException(TApplicationException.INTERNAL_ERROR, "told by the test"),
 ]
 Make = Callable[..., Any]
@@ -124,7 +125,7 @@ def test_the_folder_is_there_before_the_metastore_is_asked(
             client: Client, record: object, folder: Path = folder, seen: list[bool] = seen
         ) -> None:
             seen.append(folder.is_dir())
-            raise InvalidObjectException("refused by the test")
+            raise settable(InvalidObjectException("refused by the test"))
 
         monkeypatch.setattr(Client, client_call, look)
         with pytest.raises(InvalidInputError, match="refused by the test"):
