@@ -23,6 +23,8 @@ from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
+from .cache import cache_folder
+
 __all__ = ["Java", "find_java", "use_java"]
 
 OLDEST = 17
@@ -146,7 +148,7 @@ def _wrapped(java: Path) -> Path:
     """
     script = _WRAPPER.format(java=shlex.quote(str(java)), option=shlex.quote(MODULE_OPTION))
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
-    cache = _cache_folder()
+    cache = cache_folder() or _folder_of_this_process()
     home = cache / name
     if home.is_dir():
         return home
@@ -165,17 +167,7 @@ def _wrapped(java: Path) -> Path:
     return home
 
 
-def _cache_folder() -> Path:
-    """Return a folder of this user that outlives the process, or one that does not where none can."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    folder = Path(base) if base else Path.home() / ".cache"
-    folder /= "lance-namespace-kit"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK | os.X_OK):
-            return folder
-    except OSError:
-        pass  # no home directory, or a read-only one
-    temporary = tempfile.mkdtemp(prefix="lance-namespace-kit.")
-    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
-    return Path(temporary)
+def _folder_of_this_process() -> Path:
+    folder = tempfile.mkdtemp(prefix="lance-namespace-kit.")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

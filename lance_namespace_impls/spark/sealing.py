@@ -5,22 +5,28 @@ Spark Connect, sends in plans. So a namespace is pickled encrypted. The key goes
 setting of the session, which Spark hands to tasks as a property and hides in event logs and the UI;
 or in the environment of driver and executors, where an operator has put it.
 
-The data source is planned in a process that has no session: there the key has to be in the
-environment, where `local_session` puts it before Spark starts.
+The data source is planned in a process that has no session, which takes the key from the environment.
+`local_session` puts it there before Spark starts; where nobody did, it is one that this user's
+processes on this machine share, and workers on other machines cannot open what it seals.
 """
 
 from __future__ import annotations
 
 import os
+import stat
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
+
+from .cache import cache_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,8 +84,9 @@ def _opened(sealed: bytes) -> Sealed[Any]:
         return Sealed(loads(_ciphers().decrypt(sealed)))
     except InvalidToken as error:
         raise InvalidInputError(
-            f"the secrets of a namespace were sealed with another key than this Spark worker has: set "
-            f"the environment variable {ENVIRONMENT} to the same key on the driver and all executors"
+            "the secrets of a namespace were sealed with another key than this Spark worker has: set "
+            f"the environment variable {ENVIRONMENT} to the same key on the driver and all executors "
+            "(docs/spark.md, Secrets)"
         ) from error
 
 
@@ -135,9 +142,10 @@ def _ciphers() -> MultiFernet:
 
     if not (keys := _keys()):
         raise InvalidInputError(
-            "a namespace with secrets goes to Spark's workers sealed, and there is no key: start the "
-            "session with local_session, use read_table and write_table, or set the environment "
-            f"variable {ENVIRONMENT} on the driver and all executors (docs/spark.md, Secrets)"
+            "a namespace with secrets goes to Spark's workers sealed, and this user has no folder to "
+            "keep a key in: start the session with local_session, use read_table and write_table, or "
+            f"set the environment variable {ENVIRONMENT} on the driver and all executors "
+            "(docs/spark.md, Secrets)"
         )
     return MultiFernet([Fernet(key) for key in keys])
 
@@ -148,4 +156,38 @@ def _keys() -> list[str]:
 
     context = TaskContext.get()
     task = context.getLocalProperty(SETTING) if context is not None else None
-    return [key for key in (os.environ.get(ENVIRONMENT), task) if key and key != _HIDDEN]
+    found = [key for key in (os.environ.get(ENVIRONMENT), task) if key and key != _HIDDEN]
+    own = _own_key()
+    return found if own is None else [*found, own]
+
+
+def _own_key() -> str | None:
+    """Return the key that this user's processes on this machine share, made where there is none.
+
+    It is None where it cannot be kept, and where others could have read or made it.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return None
+    path = folder / "spark.key"
+    with suppress(OSError):
+        if not path.exists():
+            _publish(path)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(handle) as file:
+        found = os.fstat(handle)
+        is_ours = found.st_uid == os.getuid() and not found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        return file.read() if is_ours and stat.S_ISREG(found.st_mode) else None
+
+
+def _publish(path: Path) -> None:
+    """Write a new key, whole and for nobody else; the first of several stays."""
+    from cryptography.fernet import Fernet
+
+    with tempfile.NamedTemporaryFile(dir=path.parent) as file:  # its mode is 0600
+        file.write(Fernet.generate_key())
+        file.flush()
+        os.link(file.name, path)

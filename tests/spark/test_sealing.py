@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +15,7 @@ from pyspark.cloudpickle import dumps, loads
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
+from lance_namespace_impls.spark.java import use_java
 from lance_namespace_impls.spark.sealing import ENVIRONMENT, Sealed, make_key, require_key
 from lance_namespace_impls.spark.target import Target
 
@@ -55,12 +60,63 @@ def test_without_secrets_no_key_is_needed(monkeypatch: pytest.MonkeyPatch) -> No
     assert loads(dumps(LanceNamespaceDataSource({"impl": "dir", "root": "/d", "path": "t"})))
 
 
-def test_another_key_or_none_is_refused(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder of this user's own key, and no key in the environment."""
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "lance-namespace-kit"
+
+
+def test_another_key_or_none_is_refused(
+    key: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENVIRONMENT, key)
     pickled = dumps(Sealed({"a": "other"}))
     monkeypatch.setenv(ENVIRONMENT, Fernet.generate_key().decode())
     with pytest.raises(InvalidInputError, match=ENVIRONMENT):
         loads(pickled)
     monkeypatch.delenv(ENVIRONMENT)
+    shutil.rmtree(cache, ignore_errors=True)
+    cache.write_text("no folder can be here")
     for act in (require_key, lambda: dumps(target()), lambda: loads(pickled)):
         with pytest.raises(InvalidInputError, match=ENVIRONMENT):
             act()
+
+
+def test_processes_of_a_user_share_a_key_that_nobody_else_reads(cache: Path) -> None:
+    pickled = dumps(target())
+    assert (cache / "spark.key").stat().st_mode & 0o777 == 0o600
+    opens = f"import pickle; print(pickle.loads({pickled!r}).namespace.properties)"
+    done = subprocess.run([sys.executable, "-c", opens], capture_output=True, text=True, check=True)
+    assert SECRET in done.stdout
+
+
+def test_a_key_that_others_can_read_is_not_used(cache: Path) -> None:
+    dumps(target())
+    (cache / "spark.key").chmod(0o640)
+    with pytest.raises(InvalidInputError, match="no folder to keep a key in"):
+        require_key()
+
+
+OWN_SESSION = """
+import sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
+spark.dataSource.register(LanceNamespaceDataSource)
+options = {"impl": "dir", "root": sys.argv[1], "storage.aws_secret_access_key": "hidden"}
+spark.range(10).write.format("lance_namespace").options(**options).mode("append").save("t")
+print(spark.read.format("lance_namespace").options(**options).load("t").count())
+"""
+
+
+def test_a_session_of_ones_own_needs_no_key(cache: Path, tmp_path: Path) -> None:
+    use_java()
+    done = subprocess.run(
+        [sys.executable, "-c", OWN_SESSION, str(tmp_path / "lake")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "10\n", done.stderr[-2000:]

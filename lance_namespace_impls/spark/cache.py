@@ -1,0 +1,19 @@
+"""Where this user keeps what takes long to get."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["cache_folder"]
+
+
+def cache_folder() -> Path | None:
+    """Return a folder of this user that outlives the process; None where there can be none."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        folder = (Path(base) if base else Path.home() / ".cache") / "lance-namespace-kit"
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):
+        return None  # no home directory, or a read-only one
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
