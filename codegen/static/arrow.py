@@ -119,7 +119,9 @@ class RowStream:
 
     def __init__(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
         self.schema = schema
-        self._few = False
+        self.are_few = False
+        """Whether they are in memory already, and so few that they can be read again."""
+        self._kept: pa.Table | None = None
         self.rows = 0
         """Rows that were handed on so far."""
         self.failure: Exception | None = None
@@ -144,13 +146,13 @@ class RowStream:
             return data
         reader = to_reader(data, max_batch_bytes=max_batch_bytes)
         rows = cls(reader.schema, reader)
-        rows._few = _has_few_bytes(data)
+        rows.are_few = _has_few_bytes(data)
         return rows
 
     @property
     def can_begin_again(self) -> bool:
         """Whether another reader would read all rows, since no more than one batch was."""
-        return self._count < 2
+        return self.are_few or self._count < 2
 
     def reader(
         self, prepare: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
@@ -162,11 +164,12 @@ class RowStream:
         """
         import pyarrow as pa
 
-        batches = self._each(prepare)
-        if not self._few:
-            return pa.RecordBatchReader.from_batches(self.schema, batches)
+        if not self.are_few:
+            return pa.RecordBatchReader.from_batches(self.schema, self._each(prepare))
+        if self._kept is None:
+            self._kept = pa.Table.from_batches(self._each(prepare), self.schema)
         # A writer's threads read these without a word of Python.
-        return pa.Table.from_batches(batches, self.schema).to_reader()
+        return self._kept.to_reader()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the rows as an Arrow C stream."""

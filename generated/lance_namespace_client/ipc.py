@@ -31,6 +31,9 @@ EMPTY_ROWS = 1 << 20
 MAX_METADATA_BYTES = 64 << 20
 PIECE_BYTES = 64 << 20
 
+FEW_BYTES = 1 << 16
+"""Size of a stream in memory that is checked whole before its first batch is read."""
+
 CONTINUATION = b"\xff\xff\xff\xff"
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
 # Arrow 0.17 wrote compressed bodies that only this entry in a message's metadata tells of.
@@ -51,16 +54,30 @@ def open_checked(
     """
     import pyarrow as pa
 
-    if isinstance(source, bytes | bytearray | memoryview | pa.Buffer):
-        source = pa.BufferReader(source)
     sizes = _Sizes(max_batch_bytes)
-    stream = pa.ipc.open_stream(_Messages(source, sizes))
+    few: _Messages | None = None
+    if isinstance(source, bytes | bytearray | memoryview | pa.Buffer):
+        source = pa.py_buffer(source)
+        if source.size <= FEW_BYTES:
+            few = _Messages(pa.BufferReader(source), sizes)
+        source = pa.BufferReader(source)
+    # pyarrow reads few bytes past Python, which is asked for each piece of a message otherwise.
+    stream = pa.ipc.open_stream(_Messages(source, sizes) if few is None else source)
     try:
         for field in stream.schema:
             _check_names(field)
     except UnicodeDecodeError:
         raise pa.ArrowInvalid("the name of a column is not UTF-8") from None
-    return pa.RecordBatchReader.from_batches(stream.schema, validated(stream, sizes))
+    batches = stream if few is None else _once_checked(few, stream)
+    return pa.RecordBatchReader.from_batches(stream.schema, validated(batches, sizes))
+
+
+def _once_checked(
+    messages: _Messages, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Hand batches on once the sizes of all messages are known to be right."""
+    messages.check()
+    yield from batches
 
 
 def validated(
@@ -234,6 +251,12 @@ class _Messages:
             if size and not len(self._piece):
                 self._piece = self._next()
         return b"".join(parts)
+
+    def check(self) -> None:
+        """Read the messages to the end of the stream, and hand none on."""
+        while self._head() and (metadata := self._metadata) is not None:
+            self._metadata = None
+            self._body(metadata)
 
     def _next(self) -> Any:
         """Return the next part of the stream: what a message says of itself, or its body."""
