@@ -246,6 +246,29 @@ class CatalogBase(Namespace):
         """Add a table to the catalog whose first rows, of that schema, are about to be written."""
         return self.add_table(identifier, location, properties)
 
+    def create_table_at_once(
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        write: Callable[[TableEntry], int],
+    ) -> tuple[TableEntry, int] | None:
+        """Create a table with its first rows, of which nobody sees one without the other.
+
+        It is asked where the rows are few and can be read again.
+
+        Args:
+            identifier: the table.
+            properties: its properties.
+            write: writes the rows where it is told, where nothing is, and returns the version.
+
+        Returns:
+            the table and its version; None where the table has to be added before it has rows.
+
+        Raises:
+            TableAlreadyExistsError: code 5.
+        """
+        return None
+
     def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:

@@ -74,6 +74,10 @@ class TableCreation(TablePlaces, abstract=True):
         with about(subject):
             rows = RowStream.of(data)
             check_columns(rows.schema)
+        if mode is CreateMode.CREATE and rows.are_few and not _wanted_location(request):
+            made = self._created_at_once(identifier, properties, rows)
+            if made is not None:
+                return self._created(*made)
         added = held = False
         changed: Mapping[str, str] = {}
         gone: Sequence[str] = ()
@@ -117,6 +121,21 @@ class TableCreation(TablePlaces, abstract=True):
         if changed or gone:
             entry = evolve(entry, properties=self.change_table(entry, changed, gone))
         return self._created(entry, version)
+
+    def _created_at_once(
+        self, identifier: Identifier, properties: Mapping[str, str], rows: RowStream
+    ) -> tuple[TableEntry, int] | None:
+        """Create a table at once; None where that is not possible, and the rows are to be read again."""
+        from ..tables.write import create_alone
+
+        def write(entry: TableEntry) -> int:
+            return create_alone(self.storage_of(entry), rows)
+
+        try:
+            with about(subject_of("CreateTable", identifier)), rows.guarded():
+                return self.create_table_at_once(identifier, properties, write)
+        except TableAlreadyExistsError:
+            return None  # which may be declared only
 
     def _require_alterable(self, entry: TableEntry, keys: Sequence[str]) -> None:
         """Refuse other properties for a table in a catalog that cannot change one (code 0)."""
@@ -188,13 +207,17 @@ class TableCreation(TablePlaces, abstract=True):
 
 def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:
     """Refuse rows for another place than the table's (code 13)."""
-    wanted = (request.context or {}).get("header.x-lance-table-location")
+    wanted = _wanted_location(request)
     if wanted and _plain_path(wanted) != _plain_path(entry.location):
         raise InvalidInputError(
             f"the table's place is {entry.location}, not {wanted}; leave x-lance-table-location out, "
             "or register the table at that place",
             subject=subject_of("CreateTable", entry.id),
         )
+
+
+def _wanted_location(request: CreateTableRequest) -> str | None:
+    return (request.context or {}).get("header.x-lance-table-location")
 
 
 def _plain_path(location: str) -> str:

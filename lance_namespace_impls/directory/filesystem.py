@@ -6,7 +6,6 @@ import errno
 import fcntl
 import os
 import re
-import shutil
 import time
 import uuid
 import warnings
@@ -33,8 +32,10 @@ from . import local
 __all__ = ["Directory", "directory_path"]
 
 TRASH = ".dropped-"
+STAGED = ".adding-"
 SWEEP_SECONDS = 600.0
 _TRASH = re.compile(rf"{re.escape(TRASH)}[0-9a-f]{{32}}")
+_STAGED = re.compile(rf"{re.escape(STAGED)}[0-9a-f]{{32}}")
 POLL_SECONDS = 0.02
 MANY = 16
 """Paths that are looked at together from an opened root."""
@@ -72,6 +73,7 @@ class Directory:
     def __init__(self, root: str, options: Mapping[str, str]) -> None:
         self.root = root
         self._fs, self._base = open_store(root, options)
+        self._inside = f"{self._base.rstrip('/')}/"
         self.is_local = isinstance(self._fs, fs.LocalFileSystem)
         self._swept: float | None = None
 
@@ -87,8 +89,8 @@ class Directory:
         name = location[len(root) :] if inside else location.rsplit("/", 1)[1]
         return name if self.is_local else unquote(name)
 
-    def _path(self, *parts: str) -> str:
-        return "/".join([self._base.rstrip("/"), *parts])
+    def _path(self, path: str) -> str:
+        return self._inside + path
 
     def kinds(self, *paths: str) -> list[str]:
         """Return of each path what it is: ``directory``, ``file`` or ``missing``."""
@@ -273,26 +275,34 @@ class Directory:
         if len(files) == 1:
             ((name, content),) = files.items()
             return self._add_with_file(self._path(folder), name, content)
-        made = self._path(f".adding-{uuid.uuid4().hex}")
-        local.make_directory(made)
-        moved = False
-        try:
+        with self.staged() as made:
             for name, content in files.items():
-                with open(f"{made}/{name}", "xb", buffering=0) as file:
+                with open(self._path(f"{made}/{name}"), "xb", buffering=0) as file:
                     file.write(content)
-            moved = self._move(made, folder)
+            return self.move(made, folder)
+
+    @contextmanager
+    def staged(self) -> Iterator[str]:
+        """Return the name of a new directory, which goes again unless it is moved meanwhile.
+
+        For what takes a moment: an old one is taken for one that was left behind.
+        """
+        name = f"{STAGED}{os.urandom(16).hex()}"
+        path = self._path(name)
+        try:
+            local.make_directory(path)
+        except NotADirectoryError:
+            self.require_directory()
+            raise
+        try:
+            yield name
         finally:
-            if not moved:
-                shutil.rmtree(made, ignore_errors=True)
-        return moved
+            if os.path.lexists(path):
+                local.delete_tree(path)
 
     @staticmethod
     def _add_with_file(folder: str, name: str, content: bytes) -> bool:
-        """Create a directory of local storage with one file, in place.
-
-        An empty directory can be replaced by one that is moved to its name. That one has a file of
-        its own already, so that the file says who made what is there.
-        """
+        """Create a directory of local storage with one file, in place."""
         try:
             local.make_directory(folder)
             with open(f"{folder}/{name}", "xb", buffering=0) as file:
@@ -309,20 +319,7 @@ class Directory:
         Raises:
             FileNotFoundError: there is no such directory (any more).
         """
-        return self._move(self._path(folder), new)
-
-    def _move(self, source: str, folder: str) -> bool:
-        target = self._path(folder)
-        # rename(2) replaces an empty directory, and an empty one is a table too.
-        if os.path.lexists(target):
-            return False
-        try:
-            os.rename(source, target)
-        except OSError as error:
-            if isinstance(error, FileNotFoundError) or not os.path.lexists(target):
-                raise
-            return False
-        return True
+        return local.move_new(self._path(folder), self._path(new))
 
     def refuse_link(self, folder: str) -> None:
         """Refuse a directory of local storage that is a symbolic link (code 19)."""
@@ -372,7 +369,7 @@ class Directory:
     def delete(self, folder: str, opened: local.OpenTree | None = None) -> None:
         """Delete a directory that was moved to the trash, with all that is in it.
 
-        What other drops left behind goes too, as far as it can; it is looked for now and then, since
+        What other processes left behind goes too, as far as it can; it is looked for now and then, since
         the root may hold many tables.
 
         Args:
@@ -396,13 +393,14 @@ class Directory:
         except FileNotFoundError:
             left = []
         for name in left:
-            if _TRASH.fullmatch(name) is None:
+            path = self._path(name)
+            if not _TRASH.fullmatch(name) and not (_STAGED.fullmatch(name) and _is_left(path)):
                 continue
             try:
-                local.delete_tree(self._path(name))
+                local.delete_tree(path)
             except OSError as error:
                 warnings.warn(
-                    f"{self.location(name)}, left by an earlier drop, could not be deleted: remove "
+                    f"{self.location(name)}, left by an earlier process, could not be deleted: remove "
                     f"it: {first_line(error)}",
                     stacklevel=2,
                 )
@@ -462,6 +460,14 @@ class Directory:
         path = self._path(name)
         handle = local.try_to_hold(path)
         return None if handle is None else local.Held(handle, path)
+
+
+def _is_left(staged: str) -> bool:
+    """Return whether a directory was staged so long ago that its process must have ended."""
+    try:
+        return time.time() - os.lstat(staged).st_mtime > SWEEP_SECONDS
+    except FileNotFoundError:
+        return False
 
 
 _KIND = {fs.FileType.Directory: "directory", fs.FileType.File: "file"}

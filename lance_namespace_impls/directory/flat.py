@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -248,6 +248,25 @@ class FlatTables(TableFolders):
             if not self.directory.add(folder, {**files, BESIDE: b""}):
                 raise table_exists(identifier)
         return self._entry(identifier, folder, properties)
+
+    def create_table_at_once(
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        write: Callable[[TableEntry], int],
+    ) -> tuple[TableEntry, int] | None:
+        """Move a table to its name when it has its first rows; see `CatalogBase`."""
+        name = identifier[-1]
+        own = f"{name}{SUFFIX}"
+        if any(map(self.directory.has, (*self._own_folders(name), _beside_note(name)))):
+            return None  # it is there, or something is that has to be looked at
+        with self.directory.staged() as staged:
+            version = write(self._entry(identifier, staged, properties))
+            if properties:
+                self.directory.write(f"{staged}/{PROPERTIES}", dump(properties))
+            if not self.directory.move(staged, own):
+                raise table_exists(identifier)
+        return self._entry(identifier, own, properties), version
 
     @contextmanager
     def _beside_occupied(self, identifier: Identifier) -> Iterator[str]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
 import os
 import stat
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from functools import cache
 
 from lance_namespace_client.errors import InvalidTableStateError
 
@@ -19,11 +22,14 @@ __all__ = [
     "is_text",
     "local_kind",
     "make_directory",
+    "move_new",
     "read_plain",
     "try_to_hold",
 ]
 
 MAX_SMALL_BYTES = 16 << 20
+_HERE, _NO_REPLACE = -100, 1
+"""``AT_FDCWD`` and ``RENAME_NOREPLACE`` of Linux."""
 MOST_OPEN = 16
 """Directories of a tree that are held open together: a process may have about a thousand files."""
 
@@ -108,6 +114,44 @@ def make_directory(directory: str) -> None:
         os.mkdir(directory)
     except FileNotFoundError:
         os.makedirs(directory)
+
+
+def move_new(source: str, target: str) -> bool:
+    """Rename a directory unless something has its new name; False where something has.
+
+    Of several that give one name, one gets True. A plain rename would replace an empty directory.
+
+    Raises:
+        FileNotFoundError: there is no such directory (any more).
+    """
+    if (renameat2 := _renameat2()) is not None:
+        if renameat2(_HERE, os.fsencode(source), _HERE, os.fsencode(target), _NO_REPLACE) == 0:
+            return True
+        number = ctypes.get_errno()
+        if number == errno.EEXIST:
+            return False
+        if number not in (errno.EINVAL, errno.ENOSYS):
+            raise OSError(number, os.strerror(number), source, None, target)
+    if not os.path.lexists(source):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), source)
+    try:
+        os.mkdir(target)  # which replaces nothing, and which the rename replaces
+        os.rename(source, target)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        with suppress(OSError):
+            os.rmdir(target)
+        if error.errno == errno.ENOTEMPTY:
+            return False
+        raise
+    return True
+
+
+@cache
+def _renameat2() -> Callable[..., int] | None:
+    """Return the C library's function; None on systems without."""
+    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
 
 
 class OpenTree(AbstractContextManager["OpenTree"]):

@@ -25,7 +25,7 @@ from .schema import check_columns
 if TYPE_CHECKING:
     from lance_namespace_client.arrow import RowStream
 
-__all__ = ["commit_onto", "create", "delete_data_files", "insert", "is_overtaken"]
+__all__ = ["commit_onto", "create", "create_alone", "delete_data_files", "insert", "is_overtaken"]
 
 # What pylance says of a commit onto version 0 where there is a version by now; the second form is
 # that version's manifest, whose name counts up or down.
@@ -46,6 +46,26 @@ def create(storage: TableStorage, rows: RowStream, *, overwrite: bool) -> int:
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
     """
     return _overwrite(storage, rows) if overwrite else _write_first(storage, rows)
+
+
+def create_alone(storage: TableStorage, rows: RowStream) -> int:
+    """Write the first rows of a table where nobody else writes, and return the version.
+
+    Args:
+        storage: where the dataset goes, which no other writer knows.
+        rows: the rows.
+    """
+    import lance
+
+    return int(
+        lance.write_dataset(
+            rows.reader(aligned),
+            storage.location,
+            mode="create",
+            storage_options=dict(storage.options) or None,
+            session=storage.session(),
+        ).version
+    )
 
 
 def _overwrite(storage: TableStorage, rows: RowStream) -> int:

@@ -12,6 +12,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
+import lance
 import pyarrow as pa
 import pytest
 
@@ -23,6 +24,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.directory import filesystem, folders, local
+from lance_namespace_impls.directory.filesystem import Directory
 
 RACERS = 8
 ROUNDS = 25
@@ -416,8 +418,46 @@ def test_a_table_that_goes_before_it_is_filled_is_said(
     two.drop_table({"id": ["t"]})
     monkeypatch.setattr(one, "add_table_for", lambda *_: found)
     with pytest.raises(ConcurrentModificationError, match="table t was dropped or renamed"):
-        one.create_table({"id": ["t"]}, ROWS)
+        one.create_table({"id": ["t"]}, rows_while(lambda: None))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("renames", ["exclusively", "as it can"])
+@pytest.mark.parametrize("other", ["pylance", "declared", "created", "empty"])
+def test_few_rows_never_take_the_place_of_others(
+    pair: tuple[Namespace, Namespace],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    other: str,
+    renames: str,
+) -> None:
+    """What somebody makes between the write and the move to the name is found there."""
+    one, two = pair
+    move, theirs = Directory.move, pa.table({"x": [7, 8]})
+
+    def meanwhile() -> None:
+        if other == "pylance":
+            lance.write_dataset(theirs, tmp_path / "t.lance")
+        elif other == "created":
+            two.create_table({"id": ["t"]}, theirs)
+        elif other == "declared":
+            two.declare_table({"id": ["t"]})
+        else:
+            (tmp_path / "t.lance").mkdir()
+
+    def late(self: Directory, folder: str, new: str) -> bool:
+        monkeypatch.setattr(Directory, "move", move)
+        meanwhile()
+        return self.move(folder, new)
+
+    if renames == "as it can":
+        monkeypatch.setattr(local, "_renameat2", lambda: None)
+    monkeypatch.setattr(Directory, "move", late)
+    code, _ = _outcome(one, "create_table", {"id": ["t"]}, ROWS)
+    is_theirs = other in ("pylance", "created")
+    assert code == (5 if is_theirs else None)
+    assert two.open_table(["t"]).to_table() == (theirs if is_theirs else ROWS)
+    assert [path.name for path in tmp_path.iterdir()] == ["t.lance"]
 
 
 def test_what_cannot_be_deleted_is_of_its_own_table(

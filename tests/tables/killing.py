@@ -39,7 +39,10 @@ def _forks() -> Any:
 
 
 def run_and_die(namespace: Namespace, table: list[str], operation: str, step: Step) -> None:
-    """Create or drop a table in another process, which must be killed at the step."""
+    """Create or drop a table in another process, which must be killed at the step.
+
+    Rows that are created come as a stream, or, with ``create few``, all at once.
+    """
     process = _forks().Process(target=_run, args=(namespace, table, operation, step))
     process.start()
     process.join(SECONDS)
@@ -51,7 +54,9 @@ def _run(namespace: Namespace, table: list[str], operation: str, step: Step) -> 
     place = _owner(namespace, owner)
     setattr(place, name, _dying(getattr(place, name), step))
     request = {"id": table, "properties": {"k": "v"}}
-    if operation == "create":
+    if operation == "create few":
+        namespace.create_table(request, ROWS)
+    elif operation == "create":
         batches = ROWS.to_batches(max_chunksize=5)
         namespace.create_table(request, pa.RecordBatchReader.from_batches(ROWS.schema, batches))
     else:

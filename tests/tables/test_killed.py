@@ -11,6 +11,7 @@ from attrs import frozen
 from lance_namespace_client.errors import TableAlreadyExistsError, TableNotFoundError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.directory import filesystem
 from tests.behaviour.catalogs import CATALOGS
 from tests.behaviour.home import make_home
 from tests.behaviour.subject import Subject
@@ -29,6 +30,13 @@ CREATE_STEPS = {
     "before the marker goes": Step("Directory.remove_marker", "before"),
     "after the marker went": Step("Directory.remove_marker", "after"),
 }
+CREATE_FEW_STEPS = {
+    "before there is a place for the rows": Step("Directory.staged", "before"),
+    "before the rows are written": Step("write.create_alone", "before"),
+    "after the rows were written": Step("write.create_alone", "after"),
+    "before the table gets its name": Step("Directory.move", "before"),
+    "after the table got its name": Step("Directory.move", "after"),
+}
 DROP_STEPS = {
     "before the directory goes": Step("os.rename", "before"),
     "after the directory was renamed": Step("os.rename", "after"),
@@ -37,10 +45,19 @@ DROP_STEPS = {
 }
 
 
-@pytest.mark.parametrize("step", CREATE_STEPS.values(), ids=CREATE_STEPS)
-def test_create_table_killed(tmp_path: Path, step: Step) -> None:
+@pytest.mark.parametrize(
+    ("operation", "step"),
+    [
+        *(pytest.param("create", step, id=name) for name, step in CREATE_STEPS.items()),
+        *(pytest.param("create few", step, id=name) for name, step in CREATE_FEW_STEPS.items()),
+    ],
+)
+def test_create_table_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str, step: Step
+) -> None:
+    monkeypatch.setattr(filesystem, "SWEEP_SECONDS", 0.0)
     with connect("dir", {"path": str(tmp_path)}) as namespace:
-        run_and_die(namespace, ["t"], "create", step)
+        run_and_die(namespace, ["t"], operation, step)
         ready = list(namespace.iter_tables(include_declared=False))
         if ready:
             assert namespace.count_table_rows({"id": ["t"]}).count == 10
@@ -54,6 +71,8 @@ def test_create_table_killed(tmp_path: Path, step: Step) -> None:
         assert namespace.describe_table({"id": ["t"]}).properties == {"k": "v"}
         namespace.drop_table({"id": ["t"]})
         assert list(namespace.iter_tables()) == []
+    if operation == "create few":
+        assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("step", DROP_STEPS.values(), ids=DROP_STEPS)
