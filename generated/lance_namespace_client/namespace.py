@@ -921,9 +921,9 @@ class LanceNamespace:
         """Delete the rows that match a predicate.
 
         Deletes every row that the SQL predicate selects and commits that as a
-        new version; the predicate is required. A predicate that cannot be read,
-        or names an unknown column, answers InvalidInput, a missing table
-        TableNotFound, a table that cannot be written as it is
+        new version; the predicate is required. A predicate that cannot be read
+        answers InvalidInput, a column that is not there TableColumnNotFound, a
+        missing table TableNotFound, a table that cannot be written as it is
         InvalidTableState, and a commit by someone else that cannot be
         reconciled ConcurrentModification. Rows are marked as deleted, so
         earlier versions still hold them until they are cleaned up.
@@ -938,6 +938,7 @@ class LanceNamespace:
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
+            TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
             InvalidTableStateError: code 19.
             LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
@@ -990,7 +991,8 @@ class LanceNamespace:
         predicate selects; `version` and `branch` choose what is counted.
         Without a predicate the metadata is enough, with one rows are read. A
         version that is not there answers TableVersionNotFound, a missing table
-        TableNotFound, and a predicate that cannot be read InvalidInput.
+        TableNotFound, a column that is not there TableColumnNotFound, and a
+        predicate that cannot be read InvalidInput.
 
         Args:
             request: a `CountTableRowsRequest`, or what stands for one.
@@ -1003,6 +1005,7 @@ class LanceNamespace:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
             TableVersionNotFoundError: code 11.
+            TableColumnNotFoundError: code 12.
             LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
                 19, 21.
 
@@ -1059,8 +1062,9 @@ class LanceNamespace:
         Returns the plan that the server would use for the query in the request,
         without running it; `verbose=true` gives more detail. The query has the
         fields of QueryTable, and `branch` chooses a branch other than the main
-        one. A missing table answers TableNotFound, and a query that cannot be
-        planned InvalidInput. Only metadata is read.
+        one. A missing table answers TableNotFound, a column that is not there
+        TableColumnNotFound, and a query that cannot be planned InvalidInput.
+        Only metadata is read.
 
         Args:
             request: an `ExplainTableQueryPlanRequest`, or what stands for one.
@@ -1072,6 +1076,7 @@ class LanceNamespace:
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
+            TableColumnNotFoundError: code 12.
             LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
                 19, 21.
 
@@ -1086,9 +1091,10 @@ class LanceNamespace:
 
         Runs the query and returns its plan with what each step did, such as
         rows and time, instead of the rows. The request has the fields of
-        QueryTable. A missing table answers TableNotFound, and a query that
-        cannot be planned InvalidInput. The table is read as by the query itself
-        and never changed; the measured figures differ from run to run.
+        QueryTable. A missing table answers TableNotFound, a column that is not
+        there TableColumnNotFound, and a query that cannot be planned
+        InvalidInput. The table is read as by the query itself and never
+        changed; the measured figures differ from run to run.
 
         Args:
             request: an `AnalyzeTableQueryPlanRequest`, or what stands for one.
@@ -1100,6 +1106,7 @@ class LanceNamespace:
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
+            TableColumnNotFoundError: code 12.
             LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
                 19, 21.
 
@@ -1117,11 +1124,12 @@ class LanceNamespace:
         existing columns, a computed column or a virtual column made by a user
         function. A name that is taken, or a definition that does not fit the
         schema, answers TableSchemaValidationError, and an expression that
-        cannot be read InvalidInput. A missing table answers TableNotFound, and
-        a commit by someone else meanwhile ConcurrentModification; a kind of
-        column that the server cannot make answers Unsupported. Values of an
-        expression are written for all rows, while existing columns are not
-        rewritten.
+        cannot be read InvalidInput. A missing table answers TableNotFound, a
+        column that the expression names and the table lacks
+        TableColumnNotFound, and a commit by someone else meanwhile
+        ConcurrentModification; a kind of column that the server cannot make
+        answers Unsupported. Values of an expression are written for all rows,
+        while existing columns are not rewritten.
 
         Args:
             request: an `AlterTableAddColumnsRequest`, or what stands for one.
@@ -1133,6 +1141,7 @@ class LanceNamespace:
         Raises:
             NamespaceNotFoundError: code 1.
             TableNotFoundError: code 4.
+            TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
             TableSchemaValidationError: code 20.
             LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,

@@ -573,7 +573,7 @@ DELETE_FROM_TABLE: Operation[
     path_fields=("id",),
     body=Body.JSON,
     answer=Body.JSON,
-    codes=(1, 4, 14, 19),
+    codes=(1, 4, 12, 14, 19),
     action=Action.WRITE,
 )
 QUERY_TABLE: Operation[models.QueryTableRequest, pa.RecordBatchReader] = Operation(
@@ -607,7 +607,7 @@ COUNT_TABLE_ROWS: Operation[
     body=Body.JSON,
     answer=Body.FIELD,
     answer_field="count",
-    codes=(1, 4, 11),
+    codes=(1, 4, 11, 12),
     action=Action.READ,
     repeatable=True,
 )
@@ -648,7 +648,7 @@ EXPLAIN_TABLE_QUERY_PLAN: Operation[
     body=Body.JSON,
     answer=Body.FIELD,
     answer_field="plan",
-    codes=(1, 4),
+    codes=(1, 4, 12),
     action=Action.READ,
     repeatable=True,
 )
@@ -667,7 +667,7 @@ ANALYZE_TABLE_QUERY_PLAN: Operation[
     body=Body.JSON,
     answer=Body.FIELD,
     answer_field="analysis",
-    codes=(1, 4),
+    codes=(1, 4, 12),
     action=Action.READ,
     repeatable=True,
 )
@@ -685,7 +685,7 @@ ALTER_TABLE_ADD_COLUMNS: Operation[
     path_fields=("id",),
     body=Body.JSON,
     answer=Body.JSON,
-    codes=(1, 4, 14, 20),
+    codes=(1, 4, 12, 14, 20),
     action=Action.WRITE,
 )
 ALTER_TABLE_BACKFILL_COLUMNS: Operation[

@@ -74,12 +74,24 @@ _SOURCE = re.compile(
 _DUMP = re.compile(r"(:| in (dataset )?schema:)?\s*Schema \{.*", re.DOTALL)
 # What the namespace itself answered, where pylance asked it for the versions of a table.
 _OF_NAMESPACE = re.compile(r"Python error in \w+: (\w+Error): (.*)", re.DOTALL)
+# The query engine's words for a column that is not there. The columns that it lists after "Valid
+# fields are" are those of one step of its plan, not those of the table.
+_NO_FIELD = re.compile(
+    r"(?:No field named|Field) (?P<name>\S{1,200}?)(?: not found)?\."
+    r"(?: Did you mean (?P<near>'[^']{1,200}')\?)?(?=[. ]|$)"
+)
+_PREFIXES = re.compile(r"^(?:Invalid user input: )+")
 _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
 
 
 def plain_message(error: BaseException) -> str:
     """Return pylance's message on one line, without the place in its source and dumps of schemas."""
-    return first_line(Exception(_DUMP.sub("", _SOURCE.sub("", _error_text(error)))))
+    message = first_line(Exception(_DUMP.sub("", _SOURCE.sub("", _error_text(error)))))
+    if (missing := _NO_FIELD.search(message)) is not None:
+        hint = f"; did you mean {missing['near']}?" if missing["near"] else ""
+        name = missing["name"].strip("\"'")
+        return f"column {name!r} does not exist{hint}"
+    return _PREFIXES.sub("", message)
 
 
 def _error_text(error: BaseException) -> str:

@@ -204,6 +204,37 @@ def test_an_index_that_does_not_fit(namespace: DirectoryNamespace, column: str, 
     assert message.startswith("CreateTableIndex letters: ")
 
 
+MISSPELT: dict[str, dict[str, Any]] = {
+    "query_table": {"filter": "txt = 'a'"},
+    "count_table_rows": {"predicate": "txt = 'a'"},
+    "delete_from_table": {"predicate": "txt = 'a'"},
+    "update_table": {"updates": [["id", "1"]], "predicate": "txt = 'a'"},
+    "alter_table_add_columns": {"new_columns": [{"name": "new", "expression": "txt"}]},
+    "alter_table_drop_columns": {"columns": ["txt"]},
+    "alter_table_alter_columns": {"alterations": [{"path": "txt", "rename": "new"}]},
+    "create_table_index": {"column": "txt", "index_type": "IVF_FLAT"},
+    "create_table_scalar_index": {"column": "txt", "index_type": "BTREE"},
+    "update_field_metadata": {"updates": [{"path": "txt", "metadata": {"a": "b"}}]},
+    "explain_table_query_plan": {"query": {"vector": None, "k": 1, "filter": "txt = 'a'"}},
+    "analyze_table_query_plan": {"vector": None, "k": 1, "filter": "txt = 'a'"},
+}
+
+
+@pytest.mark.parametrize("operation", MISSPELT)
+def test_a_misspelt_column_is_one_code_everywhere(
+    namespace: DirectoryNamespace, operation: str
+) -> None:
+    message = refusal(12, getattr(namespace, operation), MISSPELT[operation])
+    assert "column 'txt' does not exist" in message
+    assert "Invalid user input" not in message
+    assert namespace.table("letters").to_arrow().equals(ROWS)
+
+
+def test_a_column_like_the_misspelt_one_is_named(namespace: DirectoryNamespace) -> None:
+    message = refusal(12, namespace.count_table_rows, {"predicate": "vektor IS NULL"})
+    assert message.endswith("column 'vektor' does not exist; did you mean 'vector'?")
+
+
 def test_an_update_of_a_column_that_is_not_there(namespace: DirectoryNamespace) -> None:
     message = refusal(12, namespace.update_table, {"updates": [["nothing", "1"]]})
     assert message.endswith("Column 'nothing' does not exist")
