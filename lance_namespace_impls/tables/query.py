@@ -259,9 +259,27 @@ def _full_text(dataset: Any, request: Query) -> Any:
     assert query is not None
     if query.string_query is not None and query.structured_query is None:
         text: dict[str, Any] = {"query": query.string_query.query}
-        if query.string_query.columns:
-            text["columns"] = query.string_query.columns
+        columns = query.string_query.columns or _columns_without_index(dataset)
+        if columns:
+            text["columns"] = columns
         return text
     if query.structured_query is not None and query.string_query is None:
         return full_text_query(dataset, query.structured_query.query)
     raise InvalidInputError("give one of string_query and structured_query")
+
+
+def _columns_without_index(dataset: Any) -> list[str]:
+    """Return the columns to find words in where no index says so: all that hold text.
+
+    Raises:
+        InvalidInputError: code 13, there is none.
+    """
+    import pyarrow as pa
+
+    if any(index.index_type == "Inverted" for index in dataset.describe_indices()):
+        return []
+    kinds = (pa.string(), pa.large_string())
+    found = [field.name for field in dataset.schema if field.type in kinds]
+    if not found:
+        raise InvalidInputError("the table has no column of text to find words in")
+    return found

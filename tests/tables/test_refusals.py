@@ -230,6 +230,15 @@ def test_a_misspelt_column_is_one_code_everywhere(
     assert namespace.table("letters").to_arrow().equals(ROWS)
 
 
+def test_words_are_found_without_an_index(namespace: DirectoryNamespace) -> None:
+    letters = namespace.table("letters")
+    assert letters.search("b").to_list()[0]["id"] == 2
+    numbers = namespace.table("numbers")
+    numbers.create({"id": [1]})
+    with pytest.raises(InvalidInputError, match="no column of text to find words in"):
+        numbers.search("b").to_list()
+
+
 def test_a_column_like_the_misspelt_one_is_named(namespace: DirectoryNamespace) -> None:
     message = refusal(12, namespace.count_table_rows, {"predicate": "vektor IS NULL"})
     assert message.endswith("column 'vektor' does not exist; did you mean 'vector'?")
