@@ -200,6 +200,8 @@ class Explorer:
             "address": str(request.base_url).rstrip("/"),
             "shell_id": _shell(DEFAULT_DELIMITER.join(identifier)),
             "python_id": repr(identifier),
+            "python_name": repr(identifier[-1]),
+            "python_parent": repr(identifier[:-1]),
             "json_id": _shell(json.dumps({"id": identifier})),
             "query": {
                 k: request.query_params.get(k, "") for k in ("where", "text", "near", "column")

@@ -244,6 +244,13 @@ def test_a_command_may_be_pasted(browser: httpx.Client, namespace: Namespace) ->
     assert json.loads(given) == {"id": ["prod", "it's; $(touch x)"]}
 
 
+def test_it_is_told_how_to_open_a_table(browser: httpx.Client) -> None:
+    text = unescape(page(browser, "/ui/table?id=prod&id=notes"))
+    assert "db.open_table('notes', namespace_path=['prod'])" in text
+    for snippet in text.split("<pre><code>")[1:]:
+        assert "connect(" not in snippet or "import connect\n" in snippet or "lancedb" in snippet
+
+
 def test_rows_too_large_for_a_page(
     browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
