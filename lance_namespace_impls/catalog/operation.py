@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import logging
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from .capabilities import Capabilities
 
 __all__ = ["listing", "operation"]
+
+
+logger = logging.getLogger(__name__)
 
 
 class Implementation(Protocol):
@@ -69,6 +74,7 @@ def operation(
     @functools.wraps(method)
     def call(self: Self_, request: Any = None, *args: Rest.args, **kwargs: Rest.kwargs) -> Response:
         coerced: Any = row.request_type.coerce(request)
+        start = time.monotonic()
         before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
         outer = ANSWERS.set({})
         try:
@@ -93,6 +99,9 @@ def operation(
                 self.listings_changed()
             ANSWERS.reset(outer)
             SHOWN_DELIMITER.reset(before)
+            if logger.isEnabledFor(logging.INFO):
+                spent = 1000 * (time.monotonic() - start)
+                logger.info("%s took %.0f ms", _subject(row, coerced), spent)
 
     return cast("Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]", call)
 

@@ -35,7 +35,7 @@ Verbose = Annotated[
     typer.Option(
         "--verbose",
         "-v",
-        help="Write on stderr what is done: --log-level info.",
+        help="Log to stderr what is done: --log-level info.",
         rich_help_panel=GENERAL,
     ),
 ]
@@ -44,13 +44,13 @@ LogLevel = Annotated[
     typer.Option(
         "--log-level",
         metavar="LEVEL",
-        help="Write the log from this level on to stderr: debug, info, warning or error.",
+        help="Log to stderr from this level on: debug, info, warning or error.",
         rich_help_panel=GENERAL,
     ),
 ]
 LogJson = Annotated[
     bool,
-    typer.Option("--log-json", help="The log as JSON, an object a line.", rich_help_panel=GENERAL),
+    typer.Option("--log-json", help="Log as JSON, one object per line.", rich_help_panel=GENERAL),
 ]
 
 
@@ -64,7 +64,9 @@ def start_log(
     """Write the log of this run to stderr, where an option asks for it; secrets are taken out."""
     level = log_level or (Level.INFO if verbose or log_json else None)
     # pylance, which loads later, writes warnings to stderr unless told otherwise.
-    os.environ.setdefault("LANCE_LOG", _LANCE_LEVELS.get(level or Level.ERROR, "error"))
+    # Its lines are no JSON.
+    lances = "error" if log_json else _LANCE_LEVELS.get(level or Level.ERROR, "error")
+    os.environ.setdefault("LANCE_LOG", lances)
     if level is None:
         return
     import logging

@@ -49,7 +49,7 @@ Impl = Annotated[
         metavar="NAME",
         autocompletion=complete_impl,
         help="Implementation: dir, rest or another (see lance-ns backends), or module:Class. "
-        "[env: LANCE_NS_IMPL, with LANCE_NS_PROPERTIES='key=value …']",
+        "[env: LANCE_NS_IMPL, LANCE_NS_PROPERTIES]",
         rich_help_panel=CONNECTION,
     ),
 ]
@@ -79,8 +79,8 @@ ConfigFile = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="Configuration file, TOML. [env: LANCE_NS_CONFIG; default: "
-        "~/.config/lance-ns/config.toml]",
+        help="Configuration file, TOML; 'lance-ns config path' shows the usual one. "
+        "[env: LANCE_NS_CONFIG]",
         rich_help_panel=CONNECTION,
     ),
 ]
@@ -144,7 +144,7 @@ class Session:
         path = namespace.local_path
         if not makes and path is not None and not os.path.exists(path):
             raise NamespaceNotFoundError(
-                f"path {path} is not there; lance-ns create, declare or import makes it"
+                f"path {path} does not exist; lance-ns create, declare or import makes it"
             )
         return namespace
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -107,7 +108,7 @@ def test_what_is_no_option_of_every_command_stays_an_error(profile: str) -> None
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     gone = Lake("dir", path=str(tmp_path / "gone"))
     for command in (("ls",), ("head", "t"), ("drop", "t", "--yes")):
-        assert f"path {tmp_path / 'gone'} is not there" in gone.error(*command, status=3)
+        assert f"path {tmp_path / 'gone'} does not exist" in gone.error(*command, status=3)
         assert not (tmp_path / "gone").exists()
     gone.run("declare", "t")
     assert gone.run("ls", "-t").stdout == "t\n"
@@ -138,6 +139,16 @@ def test_the_log_is_on_stderr_and_has_no_secret() -> None:
         "--log-json", "--log-level=debug", "ls", *dead, status=7
     ).stderr.splitlines()
     assert {"time", "level", "logger", "message"} == set(json.loads(lines[0]))
+
+
+def test_the_log_says_what_was_done(lake: Lake) -> None:
+    told = in_process("ls", "-v", *lake.options).stderr
+    assert re.search(r" info \S+operation: ListTables.* took \d+ ms$", told, re.MULTILINE)
+    lake.run("declare", "t")
+    lines = in_process(
+        "drop", "t", "--yes", "--log-json", "--log-level=debug", *lake.options
+    ).stderr.splitlines()
+    assert lines and all(json.loads(line)["message"] for line in lines)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",)])
