@@ -100,7 +100,7 @@ def properties(
         typer.Argument(metavar="[KEY=VALUE | KEY]...", help="Pairs to set, keys to get or unset."),
     ] = None,
 ) -> None:
-    """Show or change the properties of a table or a namespace in the catalog."""
+    """Show or change the properties of a table or a namespace."""
     identifier = session.identifier(id)
     if action is not PropertiesAction.GET and not entries:
         what = "KEY=VALUE" if action is PropertiesAction.SET else "KEY"
@@ -156,7 +156,10 @@ def tag(
         typer.Option("--version", metavar="NUMBER", help="What to name; the latest unless given."),
     ] = None,
 ) -> None:
-    """List the tags of a table, name a version, or remove a tag; a tag that is there is moved."""
+    """List, create or drop the tags of a table.
+
+    A tag that exists already is moved.
+    """
     identifier = session.identifier(id)
     with session.connect() as namespace:
         table = namespace.table(list(identifier))
@@ -193,7 +196,7 @@ def branch(
         ),
     ] = None,
 ) -> None:
-    """List the branches of a table, start one, or remove one."""
+    """List, create or drop the branches of a table."""
     identifier = session.identifier(id)
     request: dict[str, Any] = {"id": list(identifier)}
     with session.connect() as namespace:
@@ -223,7 +226,10 @@ def restore(
     id: Id,
     version: Annotated[str, typer.Argument(metavar="VERSION", help="Its number, or a tag.")],
 ) -> None:
-    """Restore an older version as the latest; the versions between stay."""
+    """Restore an older version of a table as its latest.
+
+    The versions between stay.
+    """
     with session.connect() as namespace:
         table = namespace.table(list(session.identifier(id)))
         older = table.checkout(int(version) if version.isdecimal() else version)
@@ -241,7 +247,7 @@ def compact(
     rows_per_fragment: RowsPerFragment = 1 << 20,
     dry_run: DryRun = False,
 ) -> None:
-    """Rewrite the small fragments of a table into full ones, without deleted rows."""
+    """Merge small fragments of a table, without deleted rows."""
     from ..spark.jobs import Upkeep, maintain_table
 
     table, upkeep = session.identifier(id), Upkeep(rows_per_fragment=rows_per_fragment)
@@ -287,7 +293,9 @@ def index(
             help="IVF_PQ, IVF_FLAT … for vectors; BTREE, BITMAP, LABEL_LIST; FTS for words.",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Name of the new index.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the new index.")
+    ] = None,
     options: Annotated[
         list[str] | None,
         typer.Option(
@@ -297,7 +305,7 @@ def index(
         ),
     ] = None,
 ) -> None:
-    """List the indices of a table, build one, remove one, or show how much one covers."""
+    """List, create, drop or describe the indices of a table."""
     identifier = session.identifier(id)
     output = session.output
     with session.connect() as namespace:
@@ -305,7 +313,9 @@ def index(
         if action is IndexAction.CREATE:
             column = _needed(what, "column", action)
             if kind is None:
-                raise UsageError("index create: say which --type")
+                raise UsageError(
+                    "index create: give --type, such as IVF_PQ for vectors, FTS for words or BTREE"
+                )
             more = {key: _option(value) for key, value in key_values(options, "--set").items()}
             table.create_index(column, kind, **more, **({"name": name} if name else {}))
         elif action is IndexAction.DROP:
@@ -316,7 +326,7 @@ def index(
             if output.as_json:
                 output.document(found)
             else:
-                output.fields({key: str(value) for key, value in found.items()})
+                output.fields({key.replace("_", " "): _told(value) for key, value in found.items()})
             return
         indices = table.indices()
     if output.as_json:
@@ -350,7 +360,7 @@ def cp(
         bool, typer.Option("--overwrite", help="Replace a table that is there.")
     ] = False,
 ) -> None:
-    """Copy the rows of a table to a new table of the same catalog."""
+    """Copy the rows of a table to a new one in the same catalog."""
     identifier = session.identifier(target)
     with session.connect() as namespace:
         source = namespace.table(list(session.identifier(id)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -195,13 +196,22 @@ class Report:
 _UsageOfTyper: type[Exception] = typer.BadParameter.__mro__[1]
 
 
+def _meant(found: re.Match[str]) -> str:
+    return f"; did you mean {' or '.join(found[1].split(', '))}?"
+
+
 def _usage_message(error: Exception) -> str:
     message: str = error.format_message() if hasattr(error, "format_message") else str(error)
     message = message.strip().rstrip(".")
     context: typer.Context | None = getattr(error, "ctx", None)
     if context is None:
         return message
-    return f"{message[:1].lower()}{message[1:]}; see {context.command_path} --help"
+    message = f"{message[:1].lower()}{message[1:]}"
+    # Typer writes what it takes for meant in two ways.
+    message = re.sub(r" \(Possible options: ([^)]+)\)", _meant, message)
+    message = message.replace(". Did you mean ", "; did you mean ")
+    link = " See" if message.endswith("?") else "; see"
+    return f"{message}{link} {context.command_path} --help"
 
 
 def _unforeseen(error: Exception) -> str:

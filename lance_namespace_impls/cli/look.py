@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +16,7 @@ from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Styled, progress
 from .session import Session
+from .vectors import search_vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,14 +74,16 @@ LONGEST = 40
 def head(
     session: Session,
     id: Id,
-    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows at most.")] = 10,
+    rows: Annotated[
+        int, typer.Option("--rows", "-n", metavar="NUMBER", min=1, help="How many rows at most.")
+    ] = 10,
     select: Select = None,
     version: Version = None,
     tag: Tag = None,
     branch: Branch = None,
     as_csv: Csv = False,
 ) -> None:
-    """Show some first rows of a table."""
+    """Show the first rows of a table."""
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
         with _selected(table.search().limit(rows), select).to_reader() as reader:
@@ -130,10 +132,12 @@ def query(
     select: Select = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=1, help="How many rows at most; 10 unless given."),
+        typer.Option(
+            "--limit", "-n", metavar="NUMBER", min=1, help="How many rows at most; 10 unless given."
+        ),
     ] = None,
     offset: Annotated[
-        int | None, typer.Option("--offset", min=0, help="Leave so many out.")
+        int | None, typer.Option("--offset", metavar="NUMBER", min=0, help="Skip this many rows.")
     ] = None,
     vector: Annotated[
         str | None,
@@ -165,7 +169,7 @@ def query(
         raise UsageError("--column and --metric are about a search: give --vector or --text")
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
-        near = None if vector is None else _vector(table, vector, column)
+        near = None if vector is None else search_vector(table, vector, column)
         search = table.search(near, text=text, column=column)
         if where is not None:
             search = search.where(where)
@@ -178,7 +182,7 @@ def query(
 
 
 def stats(session: Session, id: Id) -> None:
-    """Show the size of a table: rows, bytes, fragments and indices."""
+    """Show the size of a table: rows, bytes, fragments, indices."""
     with session.connect() as namespace:
         found = namespace.table(list(session.identifier(id))).stats()
     if session.output.as_json:
@@ -200,7 +204,8 @@ def versions(
     session: Session,
     id: Id,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=1, help="Only the newest ones.")
+        int | None,
+        typer.Option("--limit", "-n", metavar="NUMBER", min=1, help="Only this many, the newest."),
     ] = None,
     branch: Branch = None,
 ) -> None:
@@ -233,7 +238,7 @@ def diff(
         typer.Argument(metavar="[NEW]", help="Number or tag of another; the latest unless given."),
     ] = None,
 ) -> None:
-    """Compare two versions of a table: columns and number of rows."""
+    """Compare two versions of a table: columns and row counts."""
     with session.connect() as namespace:
         table = namespace.table(list(session.identifier(id)))
         before = table.checkout(_version(old))
@@ -347,47 +352,6 @@ def _moment(milliseconds: int | None) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(" ", "seconds")
 
 
-def _vector(table: Table, text: str, column: str | None) -> Any:
-    """Take the vector of a search: its numbers, a file of them, or a row's.
-
-    Raises:
-        UsageError: it is none of these, or the row is not one.
-    """
-    if text.startswith("id:"):
-        return _vector_of_row(table, text[3:], column)
-    path = Path(text)
-    if path.suffix == ".npy":
-        import numpy as np
-
-        try:
-            return np.load(path, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"--vector: {path} cannot be read: {error}") from error
-    try:
-        if path.suffix == ".json":
-            text = path.read_text("utf-8")
-        found = json.loads(text)
-    except OSError as error:
-        raise UsageError(f"--vector: {path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise UsageError("--vector is a JSON list of numbers, a file, or id:SQL") from error
-    if not isinstance(found, list):
-        raise UsageError("--vector is a JSON list of numbers, a file, or id:SQL")
-    return found
-
-
-def _vector_of_row(table: Table, condition: str, column: str | None) -> Any:
-    schema = table.schema
-    names = [column] if column else [f.name for f in schema if hasattr(f.type, "list_size")]
-    if len(names) != 1:
-        raise UsageError(f"--column has to say which vector is meant: the table has {len(names)}")
-    rows = table.search().where(condition).select(names).limit(2).to_arrow()
-    if rows.num_rows != 1:
-        found = "no row" if not rows.num_rows else "several rows"
-        raise UsageError(f"--vector id:{condition}: {found} of the table fit; one has to")
-    return rows[names[0]][0].as_py()
-
-
 def write_rows(
     session: Session, reader: pa.RecordBatchReader, as_csv: bool, arrow: Path | None
 ) -> None:
@@ -449,7 +413,9 @@ def _file_format(file: Path) -> FileFormat:
     endings = {".parquet": FileFormat.PARQUET, ".csv": FileFormat.CSV}
     endings |= dict.fromkeys((".arrow", ".feather", ".ipc"), FileFormat.ARROW)
     if file.suffix not in endings:
-        raise UsageError(f"{file}: the ending says no format; give --format")
+        raise UsageError(
+            f"{file}: the file name has no known ending; give --format " + ", ".join(FileFormat)
+        )
     return endings[file.suffix]
 
 

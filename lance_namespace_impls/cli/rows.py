@@ -30,8 +30,11 @@ class Format(StrEnum):
     CSV = "csv"
     JSON = "json"
     """An object a line."""
+    JSONL = "jsonl"
+    """The same, by the name that such files mostly have."""
 
 
+_ONE_OF = "--format " + ", ".join(Format)
 _ARROW_ENDINGS = (".arrow", ".arrows", ".feather", ".ipc")
 
 
@@ -83,7 +86,7 @@ class RowFile:
 
         if self.format is Format.PARQUET:
             self.total = _rows_of_parquet(self.path)
-        kind = FORMATS[self.format]
+        kind = FORMATS["json" if self.format is Format.JSONL else self.format]
         reader = kind(kind.options_type())
         file = SourceFile(path=str(self.path.absolute()), size=self.path.stat().st_size)
         info = reader.inspect(file)
@@ -123,7 +126,7 @@ def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
         yield RowFile(path, format)
         return
     if format is None:
-        raise UsageError("--data -: nothing tells the format; give --format")
+        raise UsageError(f"--data -: nothing tells the format; give {_ONE_OF}")
     from tempfile import NamedTemporaryFile
 
     # CSV and JSON are read twice: which types their values have is known only at the end.
@@ -140,7 +143,7 @@ def _format_of(path: Path) -> Format:
         return Format.ARROW
     if found := format_of(path.name):
         return Format(found)
-    raise UsageError(f"--data {path}: the file name has no known ending; give --format")
+    raise UsageError(f"--data {path}: the file name has no known ending; give {_ONE_OF}")
 
 
 def _rows_of_parquet(path: Path) -> int | None:

@@ -63,7 +63,7 @@ def sql(
     as_csv: Csv = False,
     arrow: Arrow = None,
 ) -> None:
-    """Ask the tables of the catalog in SQL; nothing is changed."""
+    """Query the tables of the catalog in SQL; nothing is changed."""
     with needs("sql", "duckdb"):
         import duckdb
     with session.connect() as namespace, duckdb.connect(":memory:") as engine:
@@ -87,7 +87,11 @@ def _tables(engine: DuckDBPyConnection, statement: str) -> list[list[str]]:
     [(text,)] = engine.execute("SELECT json_serialize_sql(?)", [statement]).fetchall()
     tree = json.loads(text)
     if tree.get("error"):
-        raise InvalidInputError(f"the statement is no SELECT: {tree.get('error_message')}")
+        if tree.get("error_type") == "not implemented":
+            raise InvalidInputError(
+                "the statement is not a SELECT; sql only reads, and changes nothing"
+            )
+        raise InvalidInputError(f"the statement fails: {tree.get('error_message')}")
     if len(tree["statements"]) != 1:
         raise InvalidInputError("give one statement at a time")
     parts = list(_parts(tree))

@@ -54,6 +54,11 @@ def test_properties_of_a_table(nested: Lake, rows: object) -> None:
     assert answer == {"kind": "table", "id": ["a", "t"], "properties": {"owner": "ana"}}
 
 
+def test_an_index_needs_a_type(notes: Lake) -> None:
+    said = notes.error("index", "create", "notes", "text", status=Status.USAGE)
+    assert "give --type, such as IVF_PQ for vectors" in said
+
+
 def test_tags(notes: Lake) -> None:
     assert notes.run("tag", "create", "notes", "v").stdout == "tag v names version 2\n"
     assert notes.json("tag", "create", "notes", "v", "--version", "1")["tags"] == {"v": 1}

@@ -61,7 +61,7 @@ def test_both_make_the_same_table(tmp_path: Path, ending: str) -> None:
 def test_standard_input(tmp_path: Path) -> None:
     lake(tmp_path, "create", "c", "--data", "-", "--format", "csv", input=CSV)
     assert rows(tmp_path, "c")["zip"].to_pylist() == ["01234", "55555"]
-    lake(tmp_path, "create", "j", "--data", "-", "--format", "json", input=JSON)
+    lake(tmp_path, "create", "j", "--data", "-", "--format", "jsonl", input=JSON)
     assert rows(tmp_path, "j").num_rows == 2
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, pa.schema([("n", pa.int8())])) as stream:
@@ -72,7 +72,7 @@ def test_standard_input(tmp_path: Path) -> None:
 
 def test_standard_input_needs_a_format(tmp_path: Path) -> None:
     said = lake(tmp_path, "create", "c", "--data", "-", status=Status.USAGE, input=CSV)
-    assert "give --format" in said
+    assert "give --format arrow, parquet, csv, json, jsonl" in said
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,11 @@ def test_debug_shows_the_traceback_without_secrets() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("lss",), "no such command 'lss'"),
-        (("ls", "--tabels"), "no such option: --tabels"),
+        (
+            ("ls", "--tabels"),
+            "no such option: --tabels; did you mean --all or --tables? See lance-ns ls --help",
+        ),
+        (("lss",), "no such command 'lss'; did you mean 'ls'? See lance-ns --help"),
         (("drop",), "missing argument 'ID'"),
         (("describe", "x", "--version", "new"), "invalid value for '--version'"),
     ],

@@ -118,9 +118,9 @@ def test_query(notes: Lake, tmp_path: Path) -> None:
         ("5", "JSON list"),
         ("{}", "JSON list"),
         ("none.json", "cannot be read"),
-        ("none.npy", "cannot be read"),
-        ("id:id = 9", "no row"),
-        ("id:true", "several rows"),
+        ("none.npy", "none.npy cannot be read: No such file or directory"),
+        ("id:id = 9", "no row meets the condition"),
+        ("id:true", "several rows meet the condition"),
     ],
 )
 def test_a_vector_that_is_none(notes: Lake, vector: str, said: str) -> None:

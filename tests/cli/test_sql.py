@@ -93,6 +93,12 @@ def test_nothing_else_is_read_or_written(flat: Lake, tmp_path: Path, statement: 
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_what_is_not_a_select_is_told_so(flat: Lake) -> None:
+    said = flat.error("sql", "DROP TABLE flights", status=Status.INVALID)
+    assert said.endswith("the statement is not a SELECT; sql only reads, and changes nothing")
+    assert "syntax error" in flat.error("sql", "SELCT 1", status=Status.INVALID)
+
+
 def test_a_table_that_is_not_there(flat: Lake) -> None:
     assert "TableNotFound" in flat.error("sql", "SELECT 1 FROM gone", status=Status.NOT_FOUND)
 

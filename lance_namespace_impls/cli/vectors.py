@@ -1,0 +1,63 @@
+"""The vector of a search, as the command line gives it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .failures import UsageError
+
+if TYPE_CHECKING:
+    from ..catalog.table import Table
+
+__all__ = ["search_vector"]
+
+
+def search_vector(table: Table, text: str, column: str | None) -> Any:
+    """Take the vector of a search: its numbers, a file of them, or a row's.
+
+    Raises:
+        UsageError: it is none of these, or the row is not one.
+    """
+    if text.startswith("id:"):
+        return _vector_of_row(table, text[3:], column)
+    path = Path(text)
+    if path.suffix == ".npy":
+        import numpy as np
+
+        try:
+            return np.load(path, allow_pickle=False)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        except ValueError as error:
+            raise UsageError(f"--vector: {path} is no .npy file of numbers: {error}") from error
+    try:
+        if path.suffix == ".json":
+            text = path.read_text("utf-8")
+        found = json.loads(text)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except ValueError as error:
+        raise UsageError("--vector is a JSON list of numbers, a file, or id:SQL") from error
+    if not isinstance(found, list):
+        raise UsageError("--vector is a JSON list of numbers, a file, or id:SQL")
+    return found
+
+
+def _unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(f"--vector: {path} cannot be read: {error.strerror or error}")
+
+
+def _vector_of_row(table: Table, condition: str, column: str | None) -> Any:
+    schema = table.schema
+    names = [column] if column else [f.name for f in schema if hasattr(f.type, "list_size")]
+    if len(names) != 1:
+        raise UsageError(f"--column has to say which vector is meant: the table has {len(names)}")
+    rows = table.search().where(condition).select(names).limit(2).to_arrow()
+    if rows.num_rows != 1:
+        found = "several rows meet" if rows.num_rows else "no row meets"
+        raise UsageError(
+            f"--vector id:{condition}: {found} the condition; give one that exactly one row meets"
+        )
+    return rows[names[0]][0].as_py()
