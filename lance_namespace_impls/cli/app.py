@@ -40,20 +40,31 @@ ROOT_OPTIONS = {*HELP, "--version"}
 """Options before a command that are of no command."""
 
 
+UNBREAKABLE = "\u2011"
+"""Stands for a hyphen while a help is laid out: no option and no command is broken at one."""
+
+
 class Command(TyperCommand):
     """A command whose help groups its options under titles and ends with examples."""
 
+    def get_help(self, ctx: Any) -> str:
+        """Return the help, in which no word goes on in the next line."""
+        return super().get_help(ctx).replace(UNBREAKABLE, "-")
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each group of parameters, the command's own first."""
-        sections: dict[str, list[tuple[str, str]]] = {}
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 is_argument = parameter.param_type_name == "argument"
                 title = getattr(parameter, "rich_help_panel", None)
                 title = title or ("Arguments" if is_argument else "Options")
-                sections.setdefault(title, []).append(record)
+                name, text = record
+                sections.setdefault(title, []).append((name, text.replace("-", UNBREAKABLE)))
         for title, records in sections.items():
+            if not records:
+                continue
             with formatter.section(title):
                 formatter.write_dl(records)
 
@@ -301,12 +312,14 @@ _add(
     alter.rename,
     with_session,
     "lance-ns mv flights trips --impl dir -p path=/data/lance",
+    "lance-ns mv 'sales$orders' 'archive$orders' --profile prod",
     name="mv",
 )
 _add(
     alter.cp,
     with_session,
     "lance-ns cp flights flights_backup --impl dir -p path=/data/lance",
+    "lance-ns cp 'sales$orders' 'archive$orders_copy' --profile prod",
 )
 _add(
     migrate,

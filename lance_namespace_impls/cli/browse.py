@@ -351,7 +351,7 @@ def operations(
         bool, typer.Option("--routes", help="Show the HTTP routes instead of what each does.")
     ] = False,
 ) -> None:
-    """Show which operations of the protocol the namespace supports."""
+    """Show which operations the namespace supports."""
     from lance_namespace_client.operations import OPERATIONS
 
     listed: set[str] = set()
@@ -415,7 +415,7 @@ def backends(
         str | None, typer.Argument(metavar="[NAME]", help="One implementation; all unless given.")
     ] = None,
 ) -> None:
-    """List the implementations and the properties that each takes."""
+    """List the implementations and their properties."""
     from .. import registry
 
     found: dict[str, type[Namespace] | InvalidInputError] = {}

@@ -88,7 +88,7 @@ def inventory(
     state: State = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Show how big each table is, how well it is kept and what is wrong with it."""
+    """Show the size, the upkeep and the problems of each table."""
     from ..spark.jobs.inventory import inventory as run_inventory
     from ..spark.jobs.inventory import inventory_name
     from ..spark.jobs.state import usual_state_file
@@ -115,17 +115,17 @@ def inventory(
         return
     if len(rows):
         headers = [
-            "TABLE",
-            "ROWS",
-            "DELETED",
-            "BYTES",
-            "FRAGMENTS",
-            "SMALL",
-            "INDICES",
-            "UNINDEXED",
+            "Table",
+            "Rows",
+            "Deleted",
+            "Bytes",
+            "Fragments",
+            "Small",
+            "Indices",
+            "Unindexed",
         ]
         session.output.table(
-            [*headers, "VERSION", "LAST COMMIT", "STATE"],
+            [*headers, "Version", "Last commit", "State"],
             [_inventory_cells(session, row) for row in rows],
         )
     session.output.line(
@@ -397,7 +397,7 @@ def _show_upkeep(session: Session, rows: Rows[UpkeepRow], dry_run: bool) -> None
     shown = [_upkeep_cells(session, row) for row in rows]
     shown = [cells for cells in shown if len(cells) > 1]
     if shown:
-        session.output.table(["TABLE", "WORK", "RESULT"], shown)
+        session.output.table(["Table", "Work", "Result"], shown)
     text = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in summary.items())
     session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)
 

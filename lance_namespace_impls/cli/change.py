@@ -198,7 +198,7 @@ def drop(
         bool, typer.Option("--yes", "-y", help="Do not ask; needed where nobody can answer.")
     ] = False,
 ) -> None:
-    """Drop a table with its data, or with --namespace a namespace."""
+    """Drop a table with its data, or a namespace (--namespace)."""
     identifier = session.identifier(id)
     if not namespace and (mode is not None or behavior is not None):
         raise UsageError("--mode and --behavior are about a namespace: give --namespace")

@@ -56,11 +56,11 @@ def codegen(
         typer.Option(
             "--check-upstream",
             metavar="FILE",
-            help="Write nothing; list what another document of the protocol has otherwise.",
+            help="Write nothing; list how another version of the protocol differs.",
         ),
     ] = None,
 ) -> None:
-    """Generate a typed client package from a specification of one's own."""
+    """Generate a typed client package from your specification."""
     given = {
         "--spec": spec,
         "--package": package,

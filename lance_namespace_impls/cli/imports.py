@@ -39,7 +39,7 @@ def import_tables(
         ),
     ] = False,
 ) -> None:
-    """Import many tables, each in one commit: files, Spark tables, queries and databases (JDBC).
+    """Import many tables from files, Spark and databases (JDBC).
 
     Rows and types are checked at the end. A table that fails is reported and the others go on.
     """
@@ -78,7 +78,7 @@ def import_tables(
     if session.output.as_json:
         session.output.listing(tables=iter(rows.to_dicts()), summary=summary)
     else:
-        headers = ["TABLE", "SOURCE", "ROWS", "VERSION", "READ WITH", "COLUMNS", "RESULT"]
+        headers = ["Table", "Source", "Rows", "Version", "Read with", "Columns", "Result"]
         session.output.table(headers, [_import_cells(session, row, dry_run) for row in rows])
         text = ", ".join(f"{count:,} {name}" for name, count in summary.items())
         session.output.line(f"{text}; nothing was done (--dry-run)" if dry_run else text)

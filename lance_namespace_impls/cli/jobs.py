@@ -87,7 +87,7 @@ def import_files(
         ),
     ] = False,
 ) -> None:
-    """Import files into a table; large ones as a Spark job on this machine."""
+    """Import files into a table, large ones as a Spark job."""
     from ..spark.ingest import SMALL_BYTES, preview_files
     from ..spark.ingest import import_files as run_import
 

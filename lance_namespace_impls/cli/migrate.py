@@ -34,7 +34,7 @@ def migrate(
         bool, typer.Option("--dry-run", help="Show what would be done and change nothing.")
     ] = False,
 ) -> None:
-    """Add a manifest to a directory of tables, or take it away again."""
+    """Add a manifest to a directory of tables, or remove it."""
     from ..directory import DirectoryNamespace
 
     with session.connect() as namespace:

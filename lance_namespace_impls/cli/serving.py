@@ -28,7 +28,10 @@ PORT = 2333
 def serve(
     session: Session,
     host: Annotated[
-        str, typer.Option("--host", help="Address to listen on; 0.0.0.0 is every network.")
+        str,
+        typer.Option(
+            "--host", metavar="ADDRESS", help="Address to listen on; 0.0.0.0 is every network."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
         int,

@@ -70,7 +70,7 @@ def config(
     action: Annotated[ConfigAction, typer.Argument(metavar="path", help="Show where it is.")],
     file: ConfigFile = None,
 ) -> None:
-    """Show where the configuration file is, whether it is there or not."""
+    """Show where the configuration file is, or would be."""
     path = config_path(file)
     if output.as_json:
         output.document({"path": str(path), "exists": path.exists()})
