@@ -255,7 +255,7 @@ def run_directory(report: Report, size: int) -> None:
             ),
         }
         for name, (mine, peer) in steps.items():
-            times = 60 if name == "create" else 2000
+            times = 200 if name == "create" else 2000
             report.row(f"dir: {name}", size, *in_turns(mine, peer, times), 1.2)
         one, other = iter(range(10**9)), iter(range(10**9))
         drop = (

@@ -60,7 +60,7 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
     import pyarrow as pa
 
     from .errors import InvalidInputError
-    from .ipc import open_checked, validated
+    from .ipc import validated
     from .rows import to_table
 
     if isinstance(data, RowStream):
@@ -73,13 +73,8 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
         return data.to_reader()
     if isinstance(data, pa.RecordBatch):
         return pa.RecordBatchReader.from_batches(data.schema, [data])
-    if isinstance(data, bytes | bytearray | memoryview | pa.Buffer) or hasattr(data, "read"):
-        try:
-            return open_checked(data, max_batch_bytes)
-        except (pa.ArrowException, OSError) as error:
-            raise InvalidInputError(
-                f"the data is not an Arrow IPC stream: {_line(error)}"
-            ) from error
+    if _is_in_memory(data) or hasattr(data, "read"):
+        return pa.RecordBatchReader.from_batches(*_open_batches(data, max_batch_bytes))
     if (table := to_table(data)) is not None:
         return table.to_reader()
     if hasattr(data, "__arrow_c_stream__"):
@@ -88,6 +83,27 @@ def to_reader(data: ArrowData, *, max_batch_bytes: int | None = None) -> pa.Reco
         "rows must be an Arrow table, reader or IPC stream, a frame, a list of dicts or a dict of "
         f"columns, not {type(data).__name__}"
     )
+
+
+def _is_in_memory(data: Any) -> bool:
+    """Return whether rows are an Arrow IPC stream in memory."""
+    import pyarrow as pa
+
+    return isinstance(data, bytes | bytearray | memoryview | pa.Buffer)
+
+
+def _open_batches(
+    data: Any, max_batch_bytes: int | None
+) -> tuple[pa.Schema, Iterable[pa.RecordBatch]]:
+    import pyarrow as pa
+
+    from .errors import InvalidInputError
+    from .ipc import open_batches
+
+    try:
+        return open_batches(data, max_batch_bytes)
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInputError(f"the data is not an Arrow IPC stream: {_line(error)}") from error
 
 
 def _has_few_bytes(data: Any) -> bool:
@@ -144,8 +160,11 @@ class RowStream:
         """
         if isinstance(data, RowStream):
             return data
-        reader = to_reader(data, max_batch_bytes=max_batch_bytes)
-        rows = cls(reader.schema, reader)
+        if _is_in_memory(data):
+            rows = cls(*_open_batches(data, max_batch_bytes))
+        else:
+            reader = to_reader(data, max_batch_bytes=max_batch_bytes)
+            rows = cls(reader.schema, reader)
         rows.are_few = _has_few_bytes(data)
         return rows
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["open_checked", "validated"]
+__all__ = ["open_batches", "open_checked", "validated"]
 
 # What a stream may become when it is decoded: so many bytes for each that was sent, and so many
 # in any case. Columns of one value compress well beyond that, but seldom are this large.
@@ -54,6 +54,15 @@ def open_checked(
     """
     import pyarrow as pa
 
+    return pa.RecordBatchReader.from_batches(*open_batches(source, max_batch_bytes))
+
+
+def open_batches(
+    source: Any, max_batch_bytes: int | None = None
+) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """Open an Arrow IPC stream as `open_checked` does; return its schema and its batches."""
+    import pyarrow as pa
+
     sizes = _Sizes(max_batch_bytes)
     few: _Messages | None = None
     if isinstance(source, bytes | bytearray | memoryview | pa.Buffer):
@@ -63,13 +72,14 @@ def open_checked(
         source = pa.BufferReader(source)
     # pyarrow reads few bytes past Python, which is asked for each piece of a message otherwise.
     stream = pa.ipc.open_stream(_Messages(source, sizes) if few is None else source)
+    schema = stream.schema
     try:
-        for field in stream.schema:
+        for field in schema:
             _check_names(field)
     except UnicodeDecodeError:
         raise pa.ArrowInvalid("the name of a column is not UTF-8") from None
     batches = stream if few is None else _once_checked(few, stream)
-    return pa.RecordBatchReader.from_batches(stream.schema, validated(batches, sizes))
+    return schema, validated(batches, sizes)
 
 
 def _once_checked(

@@ -75,7 +75,8 @@ class TableCreation(TablePlaces, abstract=True):
             rows = RowStream.of(data)
             check_columns(rows.schema)
         if mode is CreateMode.CREATE and rows.are_few and not _wanted_location(request):
-            made = self._created_at_once(identifier, properties, rows)
+            with about(subject):
+                made = self._created_at_once(identifier, properties, rows)
             if made is not None:
                 return self._created(*made)
         added = held = False
@@ -132,7 +133,7 @@ class TableCreation(TablePlaces, abstract=True):
             return create_alone(self.storage_of(entry), rows)
 
         try:
-            with about(subject_of("CreateTable", identifier)), rows.guarded():
+            with rows.guarded():
                 return self.create_table_at_once(identifier, properties, write)
         except TableAlreadyExistsError:
             return None  # which may be declared only

@@ -50,14 +50,13 @@ class TableStorages(CatalogBase, abstract=True):
 
     def storage_of(self, entry: TableEntry) -> TableStorage:
         """Return location and storage options: the namespace's, with the table's own on top."""
-        own = own_options(entry.properties)
-        what = f"table {format_identifier(entry.id)}"
-        self._refuse_foreign_disk(entry, what)
+        self._refuse_foreign_disk(entry)
+        options = with_vended(self.config.storage, self.vended_options(entry))
+        if own := own_options(entry.properties):
+            options = joined_options(options, own, f"table {format_identifier(entry.id)}")
         return TableStorage(
             location=entry.location,
-            options=joined_options(
-                with_vended(self.config.storage, self.vended_options(entry)), own, what
-            ),
+            options=options,
             session=self._lance_session,
             renewed_by=(self, entry.id),
             managed=entry.managed,
@@ -98,6 +97,8 @@ class TableStorages(CatalogBase, abstract=True):
         self, operation: str, identifier: Identifier, properties: Mapping[str, str]
     ) -> None:
         """Refuse properties that lead where the caller may not go, or credentials elsewhere (13)."""
+        if not properties:
+            return
         for key in self.capabilities.location_properties:
             self._refuse_outside(operation, identifier, properties.get(key))
         if "Table" in operation:
@@ -117,7 +118,7 @@ class TableStorages(CatalogBase, abstract=True):
                 "under another name to choose again"
             )
 
-    def _refuse_foreign_disk(self, entry: TableEntry, what: str) -> None:
+    def _refuse_foreign_disk(self, entry: TableEntry) -> None:
         """Refuse a table that the catalog has on this machine's disk, outside its places (code 15).
 
         Object stores have their own access control; on disk there would be only the process's.
@@ -125,6 +126,7 @@ class TableStorages(CatalogBase, abstract=True):
         bounds = self._bounds()
         if bounds is None or not is_local(entry.location):
             return
+        what = f"table {format_identifier(entry.id)}"
         try:
             bounds.refuse_outside(entry.location, self._own_places(entry.id), what)
         except InvalidInputError as error:

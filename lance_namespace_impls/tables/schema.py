@@ -7,6 +7,7 @@ Java's Arrow writes, which leaves underscores out.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -54,24 +55,30 @@ def check_columns(schema: pa.Schema) -> None:
 
 def _check_type(kind: pa.DataType, column: str) -> None:
     """Refuse a type that Lance does not store, at any depth (code 20)."""
-    from pyarrow import types as is_
-
-    lacking = (
-        is_.is_decimal32,
-        is_.is_decimal64,
-        is_.is_interval,
-        is_.is_list_view,
-        is_.is_large_list_view,
-        is_.is_run_end_encoded,
-        is_.is_union,
-    )
-    if any(check(kind) for check in lacking):
+    if kind.id in _lacking():
         raise TableSchemaValidationError(
             f"column {column!r}: Lance has no type {kind}; cast the column"
         )
     for number in range(kind.num_fields):
         child = kind.field(number)
         _check_type(child.type, f"{column}.{child.name}")
+
+
+@cache
+def _lacking() -> frozenset[int]:
+    from pyarrow import lib
+
+    names = (
+        "DECIMAL32",
+        "DECIMAL64",
+        "INTERVAL_MONTH_DAY_NANO",
+        "LIST_VIEW",
+        "LARGE_LIST_VIEW",
+        "RUN_END_ENCODED",
+        "SPARSE_UNION",
+        "DENSE_UNION",
+    )
+    return frozenset(getattr(lib, f"Type_{name}") for name in names)
 
 
 def check_column_name(name: str) -> None:
