@@ -31,6 +31,8 @@ __all__ = [
 FILE_MAGIC = b"ARROW1"
 # Rows in so few bytes are read before a writer asks; compressed ones become 64 MiB at most.
 FEW_BYTES = 1 << 16
+# Pieces of a batch that are handed on together.
+HELD_BYTES = 1 << 16
 
 
 def __getattr__(name: str) -> Any:
@@ -279,13 +281,21 @@ class _Chunks:
 
 
 def _chunks(reader: pa.RecordBatchReader, new_writer: Any) -> Iterator[bytes]:
+    import pyarrow as pa
+
     sink = _Chunks()
-    with reader, new_writer(sink, reader.schema) as writer:
-        yield sink.take()
-        for batch in reader:
-            writer.write_batch(batch)
+    # A writer hands on many small pieces, and with each one it would wait for its turn in Python.
+    held = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), HELD_BYTES)
+    with held:
+        with reader, new_writer(held, reader.schema, options=pa.ipc.IpcWriteOptions()) as writer:
+            held.flush()
             yield sink.take()
-    yield sink.take()
+            for batch in reader:
+                writer.write_batch(batch)
+                held.flush()
+                yield sink.take()
+        held.flush()
+        yield sink.take()
 
 
 def stream_chunks(reader: pa.RecordBatchReader) -> Iterator[bytes]:
