@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from weakref import WeakKeyDictionary
 
 import attrs
 
@@ -26,8 +27,13 @@ __all__ = ["analyze", "explain", "is_lasting", "scan"]
 
 # pylance reads up to 2 GiB ahead by default; a server answers many clients at once.
 READ_AHEAD_BYTES = 16 << 20
-BATCH_ROWS = 8192
+BATCH_ROWS, LEAST_BATCH_ROWS = 8192, 64
 BATCH_BYTES = 4 << 20
+# In a table so small, going back for the other columns of the rows that fit costs more than reading
+# them along, unless they are wide; and the first few batches hold what a query with a limit is after.
+SMALL_ROWS, SMALL_BYTES = 16 << 10, 4 << 20
+SMALL_BATCH_ROWS = 2048
+NARROW_BYTES = 32
 
 
 def scanner(dataset: Any, request: Query) -> Any:
@@ -65,9 +71,13 @@ def scanner(dataset: Any, request: Query) -> Any:
         wanted["full_text_query"] = _full_text(dataset, request)
         wanted["limit"] = request.k
     if vector is None and request.full_text_query is None:
-        wanted["batch_size"] = _batch_rows(dataset.schema)
+        shape = _shape(dataset)
+        wanted["batch_size"] = shape.batch_rows
         wanted["batch_readahead"] = 2
         wanted["fragment_readahead"] = 1
+        if request.filter and request.k and shape.is_small:
+            wanted["batch_size"] = min(shape.batch_rows, SMALL_BATCH_ROWS)
+            wanted["late_materialization"] = shape.wide or False
     return dataset.scanner(**{key: value for key, value in wanted.items() if value is not None})
 
 
@@ -105,6 +115,8 @@ def scan(
 
     if is_hybrid(request, _vector(request)):
         return fused(request, lambda part: scanner(dataset, part).to_table()).to_reader()
+    if (run := few_rows(dataset, request)) is not None:
+        return run().to_reader()
     reader = scanner(dataset, request).to_reader()
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -114,6 +126,20 @@ def scan(
             raise translate(error) from error
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
+    """Return what runs a query that finds no more rows than any batch may have; None for another.
+
+    Nothing is read before it is called.
+
+    Raises:
+        InvalidInputError: as `scanner` does.
+    """
+    if not request.k or request.k > LEAST_BATCH_ROWS or request.full_text_query is not None:
+        return None
+    run: Callable[[], pa.Table] = scanner(dataset, request).to_table
+    return run
 
 
 def is_lasting(request: QueryTableRequest) -> bool:
@@ -126,17 +152,56 @@ def is_lasting(request: QueryTableRequest) -> bool:
     return all(map(calls_nothing, (request.filter or "", *(aliases or {}).values())))
 
 
-def _batch_rows(schema: pa.Schema) -> int:
-    """Return as many rows as make a batch of a few megabytes: wide vectors want small batches."""
-    width = 0
-    for field in schema:
-        kind = field.type
-        length = 1
-        while hasattr(kind, "list_size"):
-            length *= max(kind.list_size, 1)
-            kind = kind.value_type
-        width += length * (getattr(kind, "bit_width", 0) // 8 if _is_fixed(kind) else 32)
-    return max(64, min(BATCH_ROWS, BATCH_BYTES // max(width, 1)))
+@attrs.frozen
+class _Shape:
+    """How large a dataset is."""
+
+    batch_rows: int
+    """As many as make a batch of a few megabytes: wide vectors want small batches."""
+    wide: list[str]
+    """Columns of many bytes a row."""
+    is_small: bool
+    """Whether all of it can be read with little more work than a part of it."""
+
+    @classmethod
+    def of(cls, dataset: Any) -> Self:
+        """Return the shape of a dataset."""
+        widths = {field.name: _width(field.type) for field in dataset.schema}
+        fragments = dataset.get_fragments()
+        rows = (fragment.metadata.physical_rows for fragment in fragments)
+        sizes = (file.file_size_bytes for fragment in fragments for file in fragment.data_files())
+        fitting = BATCH_BYTES // max(sum(widths.values()), 1)
+        return cls(
+            batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, fitting)),
+            wide=[name for name, width in widths.items() if width > NARROW_BYTES],
+            is_small=_within(rows, SMALL_ROWS) and _within(sizes, SMALL_BYTES),
+        )
+
+
+_shapes: WeakKeyDictionary[Any, _Shape] = WeakKeyDictionary()
+"""Of datasets that are open; those that are only read stay as they are."""
+
+
+def _shape(dataset: Any) -> _Shape:
+    found = _shapes.get(dataset)
+    if found is None:
+        found = _shapes[dataset] = _Shape.of(dataset)
+    return found
+
+
+def _width(kind: pa.DataType) -> int:
+    """Return the bytes that a value takes; a guess for those of no fixed size."""
+    length = 1
+    while hasattr(kind, "list_size"):
+        length *= max(kind.list_size, 1)
+        kind = kind.value_type
+    return length * (kind.bit_width // 8 if _is_fixed(kind) else NARROW_BYTES)
+
+
+def _within(numbers: Iterable[int | None], most: int) -> bool:
+    """Return whether numbers are known, and no more than that together."""
+    known = [most + 1 if number is None else number for number in numbers]
+    return sum(known) <= most
 
 
 def _ordering(request: Query) -> list[Any] | None:
