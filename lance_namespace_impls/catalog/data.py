@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +11,7 @@ from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import InvalidTableStateError
 
 from ..core.errors import about
-from ..core.identifiers import parse_identifier, subject_of
+from ..core.identifiers import Identifier, parse_identifier, subject_of
 from ..core.modes import InsertMode, parse_mode
 from ..core.paging import page_of, sorted_after
 from .create import TableCreation
@@ -94,6 +94,37 @@ class DataOperations(TableCreation, abstract=True):
         storage = self.storage_of(self.find_table(identifier))
         with about(subject_of(operation, identifier)):
             yield open_dataset(storage, **choice)
+
+    @contextmanager
+    def _read(
+        self, operation: str, request: QueryTableRequest | CountTableRowsRequest
+    ) -> Iterator[Any]:
+        """Open a table's dataset as `_opened` does, to be read only."""
+        if request.version is not None or request.branch is not None:
+            choice = {"version": request.version, "branch": request.branch}
+            with self._opened(operation, request.id, **choice) as dataset:
+                yield dataset
+            return
+        identifier = parse_identifier(request.id)
+
+        def opened() -> Any:
+            with self._opened(operation, identifier) as dataset:
+                return dataset
+
+        dataset = self.kept_dataset(identifier, opened)
+        with about(subject_of(operation, identifier)):
+            yield dataset
+
+    def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
+        """Return a table's dataset at its latest version, which nobody is to change.
+
+        A backend that can tell whether a table has changed since overrides this.
+
+        Args:
+            identifier: the table.
+            opened: finds the table and opens its dataset.
+        """
+        return opened()
 
     def _page_of_refs(
         self,
@@ -193,20 +224,27 @@ class DataOperations(TableCreation, abstract=True):
         """Search or scan a table; the rows come a batch at a time as they are read."""
         from ..tables.query import scan
 
-        with self._opened(
-            "QueryTable", request.id, version=request.version, branch=request.branch
-        ) as dataset:
+        with self._read("QueryTable", request) as dataset:
             what = subject_of("QueryTable", request.id or ())
             return scan(dataset, request, lambda error: self.translate(error, what))
+
+    def prepared_query(self, request: QueryTableRequest) -> Callable[[], pa.Table] | None:
+        """Return what runs a query of few rows, where nothing has to be read to get that far.
+
+        None for any other query: `query_table` does all of one. A backend that has datasets open
+        overrides this.
+
+        Raises:
+            InvalidInputError: code 13, the parts of the request do not fit together.
+        """
+        return None
 
     @operation
     def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:
         """Count the rows of a table that fit a predicate."""
         from ..tables.rows import count
 
-        with self._opened(
-            "CountTableRows", request.id, version=request.version, branch=request.branch
-        ) as dataset:
+        with self._read("CountTableRows", request) as dataset:
             return models.CountTableRowsResponse(count=count(dataset, request.predicate))
 
     @operation

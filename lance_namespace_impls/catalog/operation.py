@@ -16,14 +16,14 @@ from lance_namespace_client.errors import (
 from lance_namespace_client.model import Model, RequestLike
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Action, Operation
 
-from ..core.errors import first_line
+from ..core.errors import about, first_line
 from ..core.identifiers import SHOWN_DELIMITER, parse_identifier, subject_of
 from .asked import ANSWERS
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
 
-__all__ = ["listing", "operation"]
+__all__ = ["deferred", "listing", "operation"]
 
 
 logger = logging.getLogger(__name__)
@@ -82,18 +82,10 @@ def operation(
             if self.capabilities.reason(row.name) is not None:
                 raise self.capabilities.refusal(row.name)
             return method(self, coerced, *args, **kwargs)
-        except LanceNamespaceError as error:
-            if (other := _listed(error, row)) is not error:
-                raise other from error
-            raise
-        except Exception as error:
-            raise _listed(self.translate(error, _subject(row, coerced)), row) from error
         except BaseException as error:
-            if type(error).__name__ != PANIC:
+            if (failure := _failure(self, row, coerced, error)) is error:
                 raise
-            raise InternalError(
-                f"pylance gave up: {first_line(error)}", subject=_subject(row, coerced)
-            ) from error
+            raise failure from error
         finally:
             if changes_listings:
                 self.listings_changed()
@@ -104,6 +96,34 @@ def operation(
                 logger.info("%s took %.0f ms", _subject(row, coerced), spent)
 
     return cast("Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]", call)
+
+
+def deferred(
+    self: Implementation, name: str, request: Model, run: Callable[[], Response]
+) -> Callable[[], Response]:
+    """Return what ends an operation, in another thread maybe, with the errors that it has.
+
+    Args:
+        self: the namespace.
+        name: the operation.
+        request: what was asked for.
+        run: does what is left to do.
+    """
+    row = OPERATIONS[name]
+
+    def call() -> Response:
+        before = SHOWN_DELIMITER.set(self.capabilities.shown_delimiter)
+        try:
+            with about(_subject(row, request)):
+                return run()
+        except BaseException as error:
+            if (failure := _failure(self, row, request, error)) is error:
+                raise
+            raise failure from error
+        finally:
+            SHOWN_DELIMITER.reset(before)
+
+    return call
 
 
 class BoundListing(Protocol[Request_contra, Response_co]):
@@ -125,6 +145,19 @@ def listing(
 ) -> Listing[Request, Response]:
     """Return a method as the listing of its name: an `operation` that needs no request."""
     return cast("Listing[Request, Response]", operation(method))
+
+
+def _failure(
+    self: Implementation, row: Operation[Any, Any], request: Any, error: BaseException
+) -> BaseException:
+    """Return the protocol error for what came out of an operation; what ends the program is itself."""
+    if isinstance(error, LanceNamespaceError):
+        return _listed(error, row)
+    if isinstance(error, Exception):
+        return _listed(self.translate(error, _subject(row, request)), row)
+    if type(error).__name__ != PANIC:
+        return error
+    return InternalError(f"pylance gave up: {first_line(error)}", subject=_subject(row, request))
 
 
 def _subject(row: Operation[Any, Any], request: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
@@ -14,21 +14,28 @@ from ..catalog.capabilities import Capabilities
 from ..catalog.catalog import CatalogNamespace
 from ..catalog.entry import TableEntry
 from ..catalog.errors import namespace_not_found
+from ..catalog.operation import deferred
 from ..core.errors import first_line
 from ..core.identifiers import Identifier
 from ..core.stamps import Stamp
 from ..core.stores import store_failure
 from ..tables.drop import TableFolder
-from ..tables.query import is_lasting
+from ..tables.query import few_rows, is_lasting
 from .config import DirectoryConfig
 from .filesystem import Directory
 from .flat import FlatTables
+from .kept import KeptDatasets
 from .manifest import Manifest
 from .migration import Migration, to_flat, to_manifest
 from .mirrored import RootTables
 from .names import check_level, check_name
 from .nested import NestedTables
 from .versions import ManifestVersions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lance_namespace_client.models import QueryTableRequest
 
 __all__ = ["DirectoryConfig", "DirectoryNamespace"]
 
@@ -94,6 +101,7 @@ class DirectoryNamespace(CatalogNamespace):
             self._directory, config.storage, self._lance_session, config.commit_retries
         )
         self._flat = FlatTables(self._directory, self)
+        self._datasets = KeptDatasets(self._stamp_of)
         self._nested = NestedTables(self._directory, self, self._manifest)
         without = self._flat if config.manifest == "auto" else None
         self._root = (
@@ -137,17 +145,41 @@ class DirectoryNamespace(CatalogNamespace):
 
         It is about tables of a local directory without a manifest.
         """
-        # What a subclass does may depend on more.
-        if type(self) is not DirectoryNamespace or self.config.manifest == "true":
-            return None
         opens = _OPENS.get(operation)
-        if opens is None or not self._flat.is_plain() or len(request.id or ()) != 1:
+        if opens is None or not self._has_stamps() or len(request.id or ()) != 1:
             return None
         if any(getattr(request, name, None) is not None for name in _CHOICES):
             return None
         if operation == "QueryTable" and not is_lasting(request):
             return None
         return self._flat.stamp(request.id[0], with_versions=opens(request))
+
+    def _has_stamps(self) -> bool:
+        """Return whether all that is known of a table is in its directory and its name in the root."""
+        # What a subclass does may depend on more.
+        return (
+            type(self) is DirectoryNamespace
+            and self.config.manifest != "true"
+            and self._flat.is_plain()
+        )
+
+    def _stamp_of(self, name: str) -> Stamp | None:
+        return self._flat.stamp(name, with_versions=True) if self._has_stamps() else None
+
+    def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
+        if len(identifier) != 1:
+            return opened()
+        return self._datasets.get(identifier[0], opened)
+
+    def prepared_query(self, request: QueryTableRequest) -> Callable[[], pa.Table] | None:
+        names = request.id or ()
+        if len(names) != 1 or request.version is not None or request.branch is not None:
+            return None
+        dataset = self._datasets.find(names[0])
+        if dataset is None:
+            return None
+        run = deferred(self, "QueryTable", request, lambda: few_rows(dataset, request))()
+        return None if run is None else deferred(self, "QueryTable", request, run)
 
     @property
     def max_concurrency(self) -> int:
