@@ -5,18 +5,30 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lance_namespace_client.arrow import file_chunks, to_reader
-from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 from lance_namespace_client.operations import Body, Operation
 from lance_namespace_client.wire import HEADER_NAME, HEADER_PREFIX, HEADER_VALUE
 
 from ..core.options import redact
 from ..core.storage import EXPIRES_AT_MILLIS
 from .requests import JSON_TYPE, OWN_HEADERS
+from .routes import Found
 
-__all__ = ["Reply", "error_reply", "gather", "listing_reply", "reply"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "Reply",
+    "error_reply",
+    "gather",
+    "listing_reply",
+    "reply",
+    "table_reply",
+    "wrong_method_reply",
+]
 
 FILE_TYPE = "application/vnd.apache.arrow.file"
 CHUNK_BYTES = 1 << 20
@@ -118,6 +130,18 @@ def error_reply(error: LanceNamespaceError, headers: RawHeaders | None = None) -
     return json_reply(error.http_status, error.to_dict(), sent)._replace(code=int(error.code))
 
 
+class _WrongMethodError(InvalidInputError):
+    http_status = 405
+
+
+def wrong_method_reply(method: str, found: Found) -> Reply:
+    """Write the failure of a path that is called with another method than it has."""
+    allowed = ", ".join(sorted(found.methods))
+    name = next(iter(found.methods.values())).operation.name
+    error = _WrongMethodError(f"{name} is called with {allowed}, not {method}")
+    return error_reply(error, [(b"allow", allowed.encode())])
+
+
 def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
     """Take chunks together to a size that is worth sending; return whether more follow."""
     parts: list[bytes] = []
@@ -135,6 +159,18 @@ def _rows(operation: Operation[Any, Any], answer: Any) -> Reply:
     body, more = gather(chunks)
     if more:
         return Reply(operation.status, [(b"content-type", FILE_TYPE.encode())], body, chunks)
+    return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
+
+
+def table_reply(operation: Operation[Any, Any], table: pa.Table) -> Reply:
+    """Write an answer of few rows, which are all there, in one piece."""
+    import pyarrow as pa
+
+    # Nothing of it goes through Python, where other threads would be waited for with each piece.
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions()) as writer:
+        writer.write_table(table)
+    body = sink.getvalue().to_pybytes()
     return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
 
 

@@ -25,7 +25,7 @@ from .requests import Headers
 from .routes import Endpoint
 from .tracing import Span
 
-__all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "new_id"]
+__all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "new_id", "over"]
 
 T = TypeVar("T")
 
@@ -162,6 +162,28 @@ class Call:
 def new_id() -> str:
     """Return an id for a request that has none."""
     return os.urandom(16).hex()
+
+
+async def over(work: Future[Any], seconds: float) -> bool:
+    """Wait until a thread has done its work, or for so many seconds; return whether it has.
+
+    asyncio's own ways go around the event loop several times more, for each of which other threads
+    are waited for.
+    """
+    loop = asyncio.get_running_loop()
+    waiter: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    timer = loop.call_later(seconds, wake)
+    work.add_done_callback(lambda _: _call_soon(loop, wake))
+    try:
+        await waiter
+    finally:
+        timer.cancel()
+    return work.done()
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import difflib
 import math
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,7 +21,10 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.operations import Body, Operation
 
+from .turns import Turns
+
 __all__ = [
+    "LANCE_THREADS",
     "RETRY_SECONDS",
     "HeadersTooLargeError",
     "Limits",
@@ -29,6 +33,7 @@ __all__ = [
     "Pools",
     "TooSlowError",
     "contained",
+    "cores",
     "out_of_time",
 ]
 
@@ -37,6 +42,9 @@ T = TypeVar("T")
 # Parts of the protocol whose operations read or write the rows of a table.
 HEAVY_TAGS = frozenset({"Column", "Data", "Index", "MaterializedView"})
 RETRY_SECONDS = 1.0
+# Threads of a process that run Lance's queries, by default one a core. Small queries are handed from one to
+# another, which takes longer than they do; with a process for each core there is nothing to gain by it.
+LANCE_THREADS = "TOKIO_WORKER_THREADS"
 
 
 def _limit(default: float, doc: str, *, unit: str | None = None) -> Any:
@@ -106,6 +114,16 @@ class Limits:
                     f"{name} must be a {'whole ' if kind is int else ''}number, not {text[:40]!r}"
                 ) from None
         return cls(**values)
+
+
+def cores() -> int:
+    """Return how many cores this process has for its queries; of several workers each has a share."""
+    share = os.environ.get(LANCE_THREADS, "")
+    if share.isascii() and share.isdigit():
+        return max(1, int(share))
+    if hasattr(os, "sched_getaffinity"):  # Linux alone
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class TooSlowError(InvalidInputError, TimeoutError):
@@ -204,10 +222,11 @@ class Pool:
         kind: what the calls are, for messages.
         size: calls that have a place at once.
         limits: how many may wait, and how long.
+        at_once: calls that run at once as long as they are quick; all unless given.
     """
 
-    def __init__(self, kind: str, size: int, limits: Limits) -> None:
-        self.threads = ThreadPoolExecutor(size, f"lance-ns-{kind}")
+    def __init__(self, kind: str, size: int, limits: Limits, at_once: int | None = None) -> None:
+        self._threads = Turns(ThreadPoolExecutor(size, f"lance-ns-{kind}"), at_once or size)
         self.size = size
         self.running: Figure = _Uncounted()
         self.waiting: Figure = _Uncounted()
@@ -247,7 +266,11 @@ class Pool:
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
         """Run a function in one of the threads; its failures are exceptions whatever it raises."""
-        return self.threads.submit(contained, function, *arguments)
+        return self._threads.submit(contained, function, *arguments)
+
+    def close(self) -> None:
+        """Let no new operation start; those that run come to their end."""
+        self._threads.close()
 
     def _full(self) -> ThrottlingError:
         return ThrottlingError(
@@ -257,11 +280,17 @@ class Pool:
 
 
 class Pools:
-    """The threads of a server, apart for each kind of work, so that none starves another."""
+    """The threads of a server, apart for each kind of work, so that none starves another.
 
-    def __init__(self, limits: Limits) -> None:
+    Args:
+        limits: how many there are.
+        local: whether all that is read is on this machine, and there is no network to wait for.
+    """
+
+    def __init__(self, limits: Limits, *, local: bool = False) -> None:
         self.metadata = Pool("calls", limits.metadata_calls, limits)
-        self.queries = Pool("queries", limits.queries, limits)
+        at_once = min(cores() + 2, limits.queries) if local else None
+        self.queries = Pool("queries", limits.queries, limits, at_once)
         self.uploads = Pool("uploads", limits.uploads, limits)
 
     def of(self, operation: Operation[Any, Any]) -> Pool:
@@ -279,7 +308,7 @@ class Pools:
     def close(self) -> None:
         """Let no new operation start; those that run come to their end."""
         for _, pool in self.items():
-            pool.threads.shutdown(wait=False, cancel_futures=True)
+            pool.close()
 
 
 def out_of_time(name: str, seconds: float) -> ServiceUnavailableError:

@@ -7,6 +7,7 @@ import io
 import logging
 import time
 import traceback
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from typing import Any, BinaryIO, TypeVar
@@ -17,7 +18,6 @@ from starlette.types import Message, Receive, Scope, Send
 from lance_namespace_client.errors import (
     ErrorCode,
     InternalError,
-    InvalidInputError,
     LanceNamespaceError,
     ServiceUnavailableError,
     ThrottlingError,
@@ -29,9 +29,9 @@ from ..catalog.namespace import Namespace
 from ..core.errors import scrub
 from ..core.requests import secrets_in_headers
 from .access import Access, check_content_type
-from .answers import Reply, error_reply, gather
+from .answers import Reply, error_reply, gather, wrong_method_reply
 from .bodies import ClientGoneError, Incoming, Rows
-from .call import Call
+from .call import Call, over
 from .callers import Credentials
 from .limits import (
     RETRY_SECONDS,
@@ -57,6 +57,8 @@ T = TypeVar("T")
 
 READ_BYTES = 1 << 20
 SENT_BYTES = 64 << 10
+# No longer is the body of a query that is read, and its SQL measured, on the event loop itself.
+QUICK_BYTES = 16 << 10
 # What is left of a body when the answer is there already: a little is read before the answer, so
 # that the connection can be used again; more is read after it, so that the client gets to see it.
 LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
@@ -78,10 +80,10 @@ class Service:
         self._namespace = namespace
         self._options = options
         self._limits = options.limits
-        self._pools = Pools(options.limits)
+        self._shortcut = Shortcut(namespace)
+        self._pools = Pools(options.limits, local=self._shortcut.is_on)
         self.performer = Performer(namespace, options)
         self.observer = Observer(self._pools)
-        self._shortcut = Shortcut(namespace)
         self._keeps = self._may_keep()
         self._seen = Seen()
         """Paths and bodies of requests whose answers may be kept."""
@@ -123,7 +125,7 @@ class Service:
         outcome = Outcome()
         endpoint = found.methods.get(method)
         if endpoint is None:
-            answer = _wrong_method(method, found)
+            answer = wrong_method_reply(method, found)
             await self._send(answer, incoming, receive, send, outcome)
             self.observer.answered(None, outcome, incoming.bytes)
             return
@@ -264,13 +266,38 @@ class Service:
         finally:
             self._shortcut.took(call.endpoint.operation, time.perf_counter() - started)
 
+    def _prepared(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
+        """Do on the event loop what of a query takes no time; return what does the rest, if there is.
+
+        Threads that have a query's beginning to do as well get into one another's way.
+        """
+        operation = call.endpoint.operation
+        if (
+            operation.name != "QueryTable"
+            or call.keep is not None
+            or len(body) > QUICK_BYTES
+            or not self._shortcut.is_open(operation)
+            or not self.performer.is_protocol(call.headers)
+            or (self.performer.authentication is not None and call.caller is None)
+        ):
+            return None
+        started = time.perf_counter()
+        try:
+            return contained(self.performer.prepare, call, body)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+            failed = self._failed(error, call)
+            return lambda: failed
+        finally:
+            self._shortcut.took(operation, time.perf_counter() - started)
+
     async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
         """Run what may take long; it is given up at its deadline, or when the client goes."""
-        work = asyncio.wrap_future(call.start(self._perform, call, body))
+        rest = self._prepared(call, body)
+        begun = call.start(self._perform, call, body, None, rest)
         # Most are over by then, and nobody has to look whether the client is still there.
-        await asyncio.wait((work,), timeout=min(LOOK_SECONDS, self._limits.query_seconds))
-        if work.done():
-            return work.result()
+        if await over(begun, min(LOOK_SECONDS, self._limits.query_seconds)):
+            return begun.result()
+        work = asyncio.wrap_future(begun)
         gone = asyncio.create_task(_until_gone(receive))
         try:
             await asyncio.wait(
@@ -302,10 +329,25 @@ class Service:
             filling.cancel()
             await asyncio.wait((filling,))
 
-    def _perform(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
-        """Do an operation; runs in a worker thread, from reading the request to writing the answer."""
+    def _perform(
+        self,
+        call: Call,
+        body: bytes,
+        rows: BinaryIO | None = None,
+        rest: Callable[[], Reply] | None = None,
+    ) -> Reply:
+        """Do an operation; runs in a worker thread, from reading the request to writing the answer.
+
+        Args:
+            call: the request.
+            body: its JSON body.
+            rows: its body where it is rows.
+            rest: does what is left to do, where some was done already.
+        """
         try:
             with self.observer.working(call):
+                if rest is not None:
+                    return rest()
                 return self.performer.perform(call, body, rows)
         except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
             return self._failed(error, call)
@@ -430,17 +472,6 @@ class Service:
 
 class _NoRouteError(UnsupportedError):
     http_status = 404
-
-
-class _WrongMethodError(InvalidInputError):
-    http_status = 405
-
-
-def _wrong_method(method: str, found: Found) -> Reply:
-    allowed = ", ".join(sorted(found.methods))
-    name = next(iter(found.methods.values())).operation.name
-    error = _WrongMethodError(f"{name} is called with {allowed}, not {method}")
-    return error_reply(error, [(b"allow", allowed.encode())])
 
 
 def _part(body: bytes, *, more: bool) -> Message:

@@ -76,9 +76,11 @@ class Shortcut:
         # Lance opens its files as they are, and waits for ever for one that is a pipe.
         if _OPENS.search(body) or _OPENS.search(unquote_to_bytes(query)):
             return False
-        if self._namespace.local_path is None:
-            return False
-        return time.monotonic() >= self._not_before.get(operation.name, 0.0)
+        return self._namespace.local_path is not None and self.is_open(operation)
+
+    def is_open(self, operation: Operation[Any, Any]) -> bool:
+        """Return whether the disk is local, and calls of an operation were not slow of late."""
+        return self.is_on and time.monotonic() >= self._not_before.get(operation.name, 0.0)
 
     def took(self, operation: Operation[Any, Any], seconds: float) -> None:
         """Note how long a call took."""

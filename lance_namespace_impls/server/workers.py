@@ -32,6 +32,7 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import first_line
+from .limits import LANCE_THREADS, cores
 from .metrics import MULTIPROCESS_FOLDER
 from .options import ServerOptions
 
@@ -45,10 +46,6 @@ STOP_SECONDS = 15.0
 LOOK_SECONDS = 0.5
 # Pauses before a worker is started again that has died soon after its start.
 SOON_SECONDS, PAUSES = 5.0, (0.0, 1.0, 2.0, 5.0, 10.0)
-
-# Threads of a process that run Lance's queries, by default one a core. Small queries are handed from one to
-# another, which takes longer than they do; with a process for each core there is nothing to gain by it.
-LANCE_THREADS = "TOKIO_WORKER_THREADS"
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
@@ -161,7 +158,7 @@ class Supervisor:
         with TemporaryDirectory(prefix="lance-ns-metrics-") as folder:
             given = {MULTIPROCESS_FOLDER: folder}
             if LANCE_THREADS not in os.environ:
-                given[LANCE_THREADS] = str(max(1, _cores() // self._count))
+                given[LANCE_THREADS] = str(max(1, cores() // self._count))
             before = {name: os.environ.get(name) for name in given}
             os.environ.update(given)
             try:
@@ -278,13 +275,6 @@ class Supervisor:
         worker.close()
         if worker in self._workers:
             self._workers.remove(worker)
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):  # Linux alone
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _work(job: Job, listener: socket.socket, ready: Connection, life: Connection) -> None:

@@ -173,15 +173,19 @@ def test_no_answer_is_an_old_one(namespace, tmp_path):
     root = tmp_path / "root"
     again = 0
     with served(namespace) as client, connect("dir", {"path": str(root)}) as other:
-        for _ in range(300):
-            for _ in range(3):
+        for number in range(300):
+            # One that has nothing open yet.
+            fresh = connect("dir", {"path": str(root)})
+            for turn in range(3):
+                new = b'{"k": 9, "vector": {}, "filter": "id < %d"}' % (1000 + 3 * number + turn)
                 for path, method, body in (
-                    (DESCRIBE, other.describe_table, b"{}"),
-                    (DESCRIBE, other.describe_table, b'{"load_detailed_metadata": true}'),
-                    (DESCRIBE, other.describe_table, b'{"check_declared": true}'),
-                    (COUNT, other.count_table_rows, b"{}"),
-                    (EXISTS, other.table_exists, b"{}"),
-                    (QUERY, other.query_table, ROWS),
+                    (DESCRIBE, fresh.describe_table, b"{}"),
+                    (DESCRIBE, fresh.describe_table, b'{"load_detailed_metadata": true}'),
+                    (DESCRIBE, fresh.describe_table, b'{"check_declared": true}'),
+                    (COUNT, fresh.count_table_rows, b"{}"),
+                    (EXISTS, fresh.table_exists, b"{}"),
+                    (QUERY, fresh.query_table, ROWS),
+                    (QUERY, fresh.query_table, new),
                 ):
                     try:
                         answer = method({"id": ["t"], **json.loads(body)})

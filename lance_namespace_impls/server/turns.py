@@ -1,0 +1,114 @@
+"""Threads of which few work at once, so that quick calls do not keep one another waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+__all__ = ["Turns"]
+
+T = TypeVar("T")
+
+LONG_SECONDS = 0.05
+
+
+class _Job(Future[Any]):
+    """Work for a thread; it has a turn from when it starts."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        super().__init__()
+        self._function = function
+        self._arguments = arguments
+        self.started = 0.0
+
+    def run(self) -> None:
+        self.started = time.monotonic()
+        if not self.set_running_or_notify_cancel():
+            return
+        try:
+            result = self._function(*self._arguments)
+        except BaseException as error:  # noqa: BLE001 - it is raised to who waits for the work
+            self.set_exception(error)
+        else:
+            self.set_result(result)
+
+
+class Turns:
+    """Runs calls in threads, a few at once; a call that takes long lets another one in beside it.
+
+    More threads than cores gain nothing where they only compute, and each waits for the others.
+
+    Args:
+        threads: has a thread for each call that is given.
+        at_once: calls that run at once as long as they are quick.
+    """
+
+    def __init__(self, threads: ThreadPoolExecutor, at_once: int) -> None:
+        self._threads = threads
+        self._at_once = at_once
+        self._timer: asyncio.TimerHandle | None = None
+        self._lock = threading.Lock()
+        self._running: set[_Job] = set()
+        """Those that have a turn."""
+        self._waiting: deque[_Job] = deque()
+
+    def submit(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Run a function once it has a turn; to be called on the event loop."""
+        job = _Job(function, arguments)
+        with self._lock:
+            waits = len(self._running) >= self._at_once
+            if waits:
+                self._waiting.append(job)
+            else:
+                self._running.add(job)
+        if waits:
+            self._watch()
+        else:
+            self._threads.submit(self._work, job)
+        return job
+
+    def close(self) -> None:
+        """Let nothing start any more."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, deque()
+        for job in waiting:
+            job.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _work(self, job: _Job) -> None:
+        """Run a call in its thread, and then those that wait."""
+        while True:
+            job.run()
+            with self._lock:
+                if job not in self._running:
+                    return  # its turn is another's by now
+                self._running.remove(job)
+                if not self._waiting:
+                    return
+                job = self._waiting.popleft()
+                self._running.add(job)
+
+    def _watch(self) -> None:
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(LONG_SECONDS, self._let_in)
+
+    def _let_in(self) -> None:
+        """Pass the turns of calls that take long on to those that wait."""
+        self._timer = None
+        since = time.monotonic() - LONG_SECONDS
+        with self._lock:
+            long = [job for job in self._running if 0 < job.started <= since and not job.done()]
+            let_in = [self._waiting.popleft() for _ in long[: len(self._waiting)]]
+            self._running.difference_update(long[: len(let_in)])
+            self._running.update(let_in)
+            still = bool(self._waiting)
+        for job in let_in:
+            self._threads.submit(self._work, job)
+        if still:
+            self._watch()
