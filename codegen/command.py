@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import keyword
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 from .document import Document, Problem, SpecError
 from .parse import parse
@@ -77,14 +79,18 @@ def _last(target: Path) -> Path | None:
 
 
 def _header(options: argparse.Namespace, program: str) -> str:
-    """Return the first line of every file; it names the command that wrote it."""
+    """Return the first lines of every file; they name the command that wrote it.
+
+    Of a path from the root only the name is written, and of such a folder nothing: the package is
+    the same wherever it was made.
+    """
     if options.package == PACKAGE and options.spec == SPEC:
         return HEADER
-    spec = options.spec.name
-    return (
-        f"# Generated from {spec}; edit that instead, and run\n"
-        f"# {program} --spec {spec} --package {options.package}"
-    )
+    spec = options.spec.name if options.spec.is_absolute() else options.spec.as_posix()
+    command = f"{program} --spec {shlex.quote(spec)} --package {options.package}"
+    if options.out != OUT and not options.out.is_absolute():
+        command += f" --out {shlex.quote(options.out.as_posix())}"
+    return f"# Generated from {spec}; edit that instead, and run\n# {command}"
 
 
 def _compare(document: Document, path: Path) -> int:
@@ -92,6 +98,9 @@ def _compare(document: Document, path: Path) -> int:
         theirs = read(path)
     except ValueError as error:
         print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{path}: cannot be read: {error.strerror}", file=sys.stderr)
         return 1
     lines = list(differences(document.data, theirs))
     for line in lines:
@@ -153,8 +162,16 @@ def _write(target: Path, texts: dict[str, str], differing: list[tuple[str, str]]
             path.write_text(texts[name], encoding="utf-8", newline="\n")
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser that says in one line what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with status 2."""
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+
+
 def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=program,
         description="Generate a client package from a specification.",
         epilog=f"example: {program} --spec my-rest.yaml --package my_client --out src",
@@ -196,13 +213,13 @@ def _arguments(arguments: Sequence[str] | None, program: str) -> argparse.Namesp
         "--check-upstream",
         type=Path,
         metavar="FILE",
-        help="write nothing; list what another OpenAPI document of the protocol has otherwise, and "
-        "exit 1 where there is anything",
+        help="write nothing; list how another OpenAPI document of the protocol differs, and exit 1 "
+        "where it does",
     )
     return parser.parse_args(arguments)
 
 
 def _package(text: str) -> str:
     if not text.isidentifier() or keyword.iskeyword(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of a Python package")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a Python package")
     return text

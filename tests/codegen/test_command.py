@@ -132,7 +132,7 @@ def test_same_bytes_wherever_it_runs(spec: Path, out: Path, run: Run, tmp_path: 
     # Settings that lie around must not reach the formatter.
     (elsewhere / "ruff.toml").write_text("line-length = 60\n", "utf-8")
     subprocess.run(
-        [sys.executable, "-m", "codegen", "--spec", str(spec), "--out", "made"],
+        [sys.executable, "-m", "codegen", "--spec", str(spec), "--out", str(elsewhere / "made")],
         cwd=elsewhere,
         env=strange,
         check=True,

@@ -40,9 +40,13 @@ def test_a_package_of_another_name_works(run: Run, out: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["my-client", "class", "a.b", ""])
-def test_a_name_that_no_package_has(run: Run, name: str) -> None:
+def test_a_name_that_no_package_has(
+    run: Run, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         run("--package", name)
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"{name!r} is not the name of a Python package; see " in line
 
 
 def test_one_operation_may_break(run: Run, change: Change) -> None:

@@ -73,7 +73,7 @@ def test_a_project_of_its_own(python: Path, tmp_path: Path) -> None:
     assert made.startswith("src/my_client: 58 operations, 15")
     run(lance_ns, tmp_path, "codegen", "--spec", "my.yaml", "--out", "generated")
     header = (tmp_path / "src" / "my_client" / "rest.py").read_text("utf-8").splitlines()
-    assert header[1] == "# lance-ns codegen --spec my.yaml --package my_client"
+    assert header[1] == "# lance-ns codegen --spec my.yaml --package my_client --out src"
 
     # Served and called: in process, over REST, and refused with code 0 where nobody implements it.
     (tmp_path / "painter.py").write_text(PAINTER)
