@@ -437,10 +437,9 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Return columns and first rows as HTML, for notebooks."""
-        schema = self.schema
-        columns = as_html(
-            ["column", "type"], [[field.name, str(field.type)] for field in schema], str(self)
-        )
+        from ..tables.schema import column_types
+
+        columns = as_html(["column", "type"], column_types(self.schema).items(), str(self))
         return columns + self.search().limit(5)._repr_html_()
 
 

@@ -22,18 +22,15 @@ from .output import Cell, Output, Styled, begun
 from .session import Session
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lance_namespace_client.models import (
         DescribeTableResponse,
-        JsonArrowDataType,
         JsonArrowField,
     )
 
     from ..catalog.namespace import Namespace
     from ..core.identifiers import Identifier
 
-__all__ = ["backends", "column_types", "describe", "ls", "operations"]
+__all__ = ["backends", "describe", "ls", "operations"]
 
 NAMESPACE = Styled("namespace", "blue")
 TABLE = Styled("table    ", "green")
@@ -311,35 +308,9 @@ def _write_table(output: Output, name: str, found: DescribeTableResponse, rows: 
 
 
 def _column(field: JsonArrowField) -> tuple[Cell, ...]:
-    return (field.name, Styled(_type_name(field.type), "cyan"), YES if field.nullable else NO)
+    from ..tables.schema import type_name
 
-
-def column_types(schema: pa.Schema) -> dict[str, str]:
-    """Return the types of columns by name, as `describe` writes them."""
-    from ..tables.schema import to_json_schema
-
-    return {field.name: _type_name(field.type) for field in to_json_schema(schema).fields}
-
-
-def _type_name(type: JsonArrowDataType) -> str:
-    """Write an Arrow type the short way: ``fixed_size_list<float32>[768]``."""
-    inner = type.fields or []
-    if type.type == "struct":
-        parts = ", ".join(f"{field.name}: {_type_name(field.type)}" for field in inner)
-    else:
-        parts = ", ".join(_type_name(field.type) for field in inner)
-    given = [str(part) for part in (_size(type), type.unit, type.timezone) if part is not None]
-    tail = f"[{', '.join(given)}]" if given else ""
-    kind = f"{type.type}<{parts}>{tail}" if inner else f"{type.type}{tail}"
-    return kind if type.index_type is None else f"dictionary<{type.index_type}, {kind}>"
-
-
-def _size(type: JsonArrowDataType) -> str | int | None:
-    if type.length is None or not type.type.startswith("decimal"):
-        return type.length
-    from ..tables.schema import unpack_decimal
-
-    return "{}, {}".format(*unpack_decimal(type.length))
+    return (field.name, Styled(type_name(field.type), "cyan"), YES if field.nullable else NO)
 
 
 def operations(

@@ -11,7 +11,6 @@ import typer
 
 from lance_namespace_client.errors import TableSchemaValidationError
 
-from .browse import column_types
 from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Styled, progress
@@ -94,6 +93,8 @@ def schema(
     session: Session, id: Id, version: Version = None, tag: Tag = None, branch: Branch = None
 ) -> None:
     """Show the columns of a table."""
+    from ..tables.schema import column_types
+
     with session.connect() as namespace:
         found = _chosen(session, namespace, id, version, tag, branch).schema
     types = column_types(found)

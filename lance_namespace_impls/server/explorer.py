@@ -416,9 +416,11 @@ def _read(answer: bytes) -> pa.Table:
 
 
 def _shown_rows(answer: bytes) -> dict[str, Any]:
+    from ..tables.schema import column_types
+
     rows = _read(answer)
     return {
-        "columns": [(field.name, str(field.type)) for field in rows.schema],
+        "columns": list(column_types(rows.schema).items()),
         "rows": [
             [_shown(column[number]) for column in rows.columns] for number in range(rows.num_rows)
         ],

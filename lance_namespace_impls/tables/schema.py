@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 __all__ = [
     "check_column_name",
     "check_columns",
+    "column_types",
     "from_json_type",
     "to_json_schema",
+    "type_name",
     "unpack_decimal",
 ]
 
@@ -290,3 +292,27 @@ def _read_lance_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
         raise InvalidInputError(
             f"{what}: there is no type {kind.type!r}: {plain_message(error)}"
         ) from error
+
+
+def column_types(schema: pa.Schema) -> dict[str, str]:
+    """Return the types of columns by name, as people read them."""
+    return {field.name: type_name(field.type) for field in to_json_schema(schema).fields}
+
+
+def type_name(type: JsonArrowDataType) -> str:
+    """Return an Arrow type the short way: ``fixed_size_list<float32>[768]``."""
+    inner = type.fields or []
+    if type.type == "struct":
+        parts = ", ".join(f"{field.name}: {type_name(field.type)}" for field in inner)
+    else:
+        parts = ", ".join(type_name(field.type) for field in inner)
+    given = [str(part) for part in (_size(type), type.unit, type.timezone) if part is not None]
+    tail = f"[{', '.join(given)}]" if given else ""
+    kind = f"{type.type}<{parts}>{tail}" if inner else f"{type.type}{tail}"
+    return kind if type.index_type is None else f"dictionary<{type.index_type}, {kind}>"
+
+
+def _size(type: JsonArrowDataType) -> str | int | None:
+    if type.length is None or not type.type.startswith("decimal"):
+        return type.length
+    return "{}, {}".format(*unpack_decimal(type.length))

@@ -109,6 +109,7 @@ def test_a_table(browser: httpx.Client) -> None:
     assert "word10" not in text
     assert "namespace.table([&#39;prod&#39;, &#39;notes&#39;])" in text
     assert "lance-ns head &#39;prod$notes&#39; --impl rest" in text
+    assert "fixed_size_list&lt;float32&gt;[16]" in text  # as lance-ns schema writes it
 
 
 def rows(client: httpx.Client, query: str) -> list[str]:
