@@ -79,6 +79,7 @@ _OF_NAMESPACE = re.compile(r"Python error in \w+: (\w+Error): (.*)", re.DOTALL)
 _NO_FIELD = re.compile(
     r"(?:No field named|Field) (?P<name>\S{1,200}?)(?: not found)?\."
     r"(?: Did you mean (?P<near>'[^']{1,200}')\?)?(?=[. ]|$)"
+    r"|(?:FTS field path|[Cc]olumn) (?P<column>\S{1,200}) (?:does not exist|is not in the dataset)"
 )
 _PREFIXES = re.compile(r"^(?:Invalid user input: )+")
 _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
@@ -89,7 +90,7 @@ def plain_message(error: BaseException) -> str:
     message = first_line(Exception(_DUMP.sub("", _SOURCE.sub("", _error_text(error)))))
     if (missing := _NO_FIELD.search(message)) is not None:
         hint = f"; did you mean {missing['near']}?" if missing["near"] else ""
-        name = missing["name"].strip("\"'")
+        name = (missing["name"] or missing["column"]).strip("\"'")
         return f"column {name!r} does not exist{hint}"
     return _PREFIXES.sub("", message)
 

@@ -230,6 +230,20 @@ def test_a_misspelt_column_is_one_code_everywhere(
     assert namespace.table("letters").to_arrow().equals(ROWS)
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        query(vector=NEAR, vector_column="txt"),
+        query(full_text_query={"string_query": {"query": "a", "columns": ["txt"]}}),
+        query(columns={"column_names": ["id", "txt"]}),
+    ],
+)
+def test_a_search_of_a_misspelt_column(
+    namespace: DirectoryNamespace, request_: dict[str, Any]
+) -> None:
+    assert refusal(12, namespace.query_table, request_).endswith("column 'txt' does not exist")
+
+
 def test_words_are_found_without_an_index(namespace: DirectoryNamespace) -> None:
     letters = namespace.table("letters")
     assert letters.search("b").to_list()[0]["id"] == 2
@@ -246,7 +260,7 @@ def test_a_column_like_the_misspelt_one_is_named(namespace: DirectoryNamespace) 
 
 def test_an_update_of_a_column_that_is_not_there(namespace: DirectoryNamespace) -> None:
     message = refusal(12, namespace.update_table, {"updates": [["nothing", "1"]]})
-    assert message.endswith("Column 'nothing' does not exist")
+    assert message.endswith("column 'nothing' does not exist")
 
 
 def test_a_slip_of_this_package_is_not_the_callers() -> None:
