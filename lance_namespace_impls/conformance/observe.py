@@ -78,6 +78,12 @@ observed(
     "rest.yaml, ErrorResponse",
     http=True,
 )
+observed(
+    "LN-ERROR-009",
+    "A failure's message is for people: it holds no stack trace.",
+    "rest.yaml, ErrorResponse: a short message for people, safe to show in a log",
+    level=Level.SHOULD,
+)
 for _number, _operation in enumerate(OPERATIONS.values(), start=1):
     if _operation.answer is Body.JSON:
         observed(
@@ -100,6 +106,10 @@ class Violation(NamedTuple):
 def says_unsupported(reply: Reply) -> bool:
     """Return whether a server error of another code says in words that it is not supported."""
     return reply.code == 18 and _UNSUPPORTED.search(reply.message) is not None
+
+
+_TRACE = re.compile(r"Traceback \(most recent call last\)|^\s+at [\w.$]+\(.*\)$", re.MULTILINE)
+"""A stack trace of Python, or of a JVM."""
 
 
 def violations(reply: Reply) -> Iterator[Violation]:
@@ -168,3 +178,5 @@ def _of_failure(reply: Reply) -> Iterator[Violation]:
         yield Violation("LN-ERROR-003", f"one of {allowed} from {operation.name}", reply.outcome())
     if not reply.message.strip():
         yield Violation("LN-ERROR-004", "a message", "none")
+    if _TRACE.search(reply.message):
+        yield Violation("LN-ERROR-009", "a message without a stack trace", reply.message[:200])

@@ -23,6 +23,7 @@ from .wrong import (  # noqa: F401 - each adds its own
     batch_5,
     batch_6,
     batch_7,
+    batch_8,
     fresh_answers,
 )
 from .wrong.fresh import FRESH, FRESH_WIRE

@@ -243,3 +243,90 @@ def missing(lab: Lab) -> None:
     lab.refused("CountTableRows", codes, id=table, branch="none")
     lab.refused("InsertIntoTable", codes, stream(people(12)), id=table, branch="none")
     lab.same(lab.count(table), len(ALL), "the rows of the main line")
+
+
+@check("LN-BRANCH-024", "version and branch hold together: it is the branch's version.", _BRANCH,
+       "CreateTableBranch", "CountTableRows", "ListTableVersions", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def branch_and_version(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    lab.given("CreateTableBranch", id=table, name=SIDE)
+    lab.given("InsertIntoTable", stream(people(3, 4)), id=table)
+    lab.maybe("InsertIntoTable", stream(people(5)), id=table, branch=SIDE)
+    latest = (
+        lab.ok("ListTableVersions", id=table, branch=SIDE, descending=True).get("versions") or ()
+    )
+    numbers = [entry["version"] for entry in latest]
+    lab.same(numbers, sorted(numbers, reverse=True), "the branch's versions, newest first")
+    newest = numbers[0]
+    lab.same(lab.count(table, branch=SIDE, version=newest), 3, "the rows of the branch's version")
+    lab.same(
+        lab.count(table, branch=SIDE, version=newest, predicate="id > 4"), 1, "rows of a predicate"
+    )
+    found = lab.query(table, branch=SIDE, version=newest).column("id").to_pylist()
+    lab.same(sorted(found), [1, 2, 5], "the ids of the branch's version")
+    told = (
+        lab.maybe("DescribeTableVersion", id=table, branch=SIDE, version=newest).get("version")
+        or {}
+    )
+    main = lab.maybe("DescribeTableVersion", id=table, version=newest).get("version") or {}
+    lab.that(told.get("manifest_path") != main.get("manifest_path"), "a manifest of its own", told)
+    for limit in (1, 2):
+        page = lab.ok("ListTableVersions", id=table, branch=SIDE, descending=True, limit=limit)
+        given = [entry["version"] for entry in page.get("versions") or ()]
+        lab.same(given, numbers[:limit], "a page of the branch's versions, newest first")
+
+
+@check("LN-BRANCH-025", "DescribeTable of a branch tells the branch's version, stats and metadata.", _BRANCH,
+       "CreateTableBranch", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def described(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    lab.given("CreateTableBranch", id=table, name=SIDE)
+    for number in (3, 4, 5):
+        lab.given("InsertIntoTable", stream(people(number)), id=table)
+    lab.maybe("DeleteFromTable", id=table, branch=SIDE, predicate="id = 1")
+    lab.maybe("UpdateTableSchemaMetadata", id=table, branch=SIDE, metadata={"side": "yes"})
+    answer = lab.maybe("DescribeTable", id=table, branch=SIDE, load_detailed_metadata=True)
+    versions = lab.ok("ListTableVersions", id=table, branch=SIDE).get("versions") or ()
+    if answer.get("version") is not None and versions:
+        lab.same(answer["version"], max(v["version"] for v in versions), "the branch's version")
+    if answer.get("stats"):
+        found = {k: answer["stats"][k] for k in ("num_fragments", "num_deleted_rows")}
+        lab.same(found, {"num_fragments": 1, "num_deleted_rows": 1}, "the branch's stats")
+    held = (answer.get("schema") or {}).get("metadata")
+    lab.has(held, {"side": "yes"}, "the metadata of the branch's schema")
+
+
+@check("LN-BRANCH-026", "Versions are deleted from the branch that is named, and from no other.", _BRANCH,
+       "CreateTableBranch", "BatchDeleteTableVersions", "ListTableVersions", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def deleted(lab: Lab) -> None:
+    table = lab.new_table(1)
+    for number in (2, 3):
+        lab.given("InsertIntoTable", stream(people(number)), id=table)
+    lab.given("CreateTableBranch", id=table, name=SIDE)
+    for number in (4, 5, 6):
+        lab.maybe("InsertIntoTable", stream(people(number)), id=table, branch=SIDE)
+
+    def left(**more: Any) -> list[int]:
+        found = lab.ok("ListTableVersions", id=table, **more).get("versions") or ()
+        return sorted(entry["version"] for entry in found)
+
+    main, side = left(), left(branch=SIDE)
+    goes = side[-2]
+    spans = [{"start_version": goes, "end_version": goes + 1}]
+    lab.maybe("BatchDeleteTableVersions", id=table, branch=SIDE, ranges=spans)
+    lab.same(left(), main, "the versions of the main line")
+    lab.same(left(branch=SIDE), [v for v in side if v != goes], "the versions of the branch")
+    lab.same(branch_ids(lab, table), [1, 2, 3, 4, 5, 6], "the ids of the branch")
+
+
+@check("LN-BRANCH-027", "A plan of a branch is made of that branch.", _BRANCH, "CreateTableBranch",
+       "AnalyzeTableQueryPlan", "AlterTableAddColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def analyzed(lab: Lab) -> None:
+    table = branched(lab)
+    lab.maybe("AlterTableAddColumns", id=table, branch=SIDE,
+              new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
+    query = {"id": table, "vector": lab.no_vector(), "k": 3, "filter": "twice > 2"}
+    lab.maybe("AnalyzeTableQueryPlan", **query, branch=SIDE)
+    lab.refused("AnalyzeTableQueryPlan", [12, 13], **query)

@@ -24,10 +24,11 @@ def entries(answer: Any, key: str) -> list[Any]:
 
 
 def crowded(lab: Lab) -> list[str]:
-    """Return a table with two versions, tags, branches and indices, as far as the target has them."""
+    """Return a table with a few versions, tags, branches and indices, as far as the target has them."""
     table = lab.new_table(1)
-    lab.given("InsertIntoTable", stream(people(2)), id=table)
-    for name, column in (("a", "id"), ("b", "name")):
+    for number in range(2, 6):
+        lab.given("InsertIntoTable", stream(people(number)), id=table)
+    for name, column in (("a", "id"), ("b", "name"), ("c", "score"), ("d", "id"), ("e", "id")):
         lab.call("CreateTableTag", id=table, tag=name, version=1)
         lab.call("CreateTableBranch", id=table, name=name)
         lab.call("CreateTableScalarIndex", id=table, column=column, index_type="BTREE", name=name)
@@ -87,7 +88,7 @@ def joined(lab: Lab) -> None:
     table = crowded(lab)
     for operation, key in paged(lab, table):
         whole = entries(lab.ok(operation, id=table), key)
-        for limit in (1, 2, len(whole), len(whole) + 1):
+        for limit in range(1, len(whole) + 2):
             found: list[Any] = []
             request: dict[str, Any] = {"id": table, "limit": limit}
             for _ in range(len(whole) + 2):
@@ -129,6 +130,45 @@ def hints(lab: Lab) -> None:
         if reply.code != 0:
             lab.must_succeed(reply)
     lab.same(lab.ids(table), [1, 2], "the ids")
+
+
+@check("LN-QUERY-026", "The options of a vector search have no effect on a query without one.",
+       "rest.yaml, QueryTableRequest", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def without_search(lab: Lab) -> None:
+    table = lab.shared_table()
+    for more in (
+        {"upper_bound": 0.5}, {"lower_bound": 5.0}, {"distance_type": "cosine"}, {"nprobes": 1},
+        {"refine_factor": 2}, {"ef": 1}, {"prefilter": True}, {"prefilter": False},
+        {"bypass_vector_index": True}, {"fast_search": False},
+    ):  # fmt: skip
+        found = sorted(lab.query(table, filter="id > 6", **more).column("id").to_pylist())
+        lab.same(found, [7, 8, 9, 10], f"the ids with {more}")
+
+
+@check("LN-COLUMN-019", "A new column has one source of values: none or two are code 13 and add nothing.",
+       "rest.yaml, AddColumnsEntry", "AlterTableAddColumns", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def one_source(lab: Lab) -> None:
+    table = lab.new_table(1)
+    for entry in ({"expression": "id", "computed": "id"}, {}):
+        lab.refused("AlterTableAddColumns", [13], id=table, new_columns=[{"name": "more", **entry}])
+    lab.that("more" not in lab.query(table).column_names, "no new column", "one")
+
+
+@check("LN-INDEX-023", "A setting of an index that is below its least is code 13, and no index is made.",
+       "rest.yaml, CreateTableIndexRequest", "CreateTableIndex", "ListTableIndices", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def least(lab: Lab) -> None:
+    table = lab.new_table()
+    for key in ("num_partitions", "sample_rate", "max_iterations"):
+        lab.refused(
+            "CreateTableIndex", [13], id=table, column="vec", index_type="IVF_FLAT", **{key: 0}
+        )
+    for key in ("num_sub_vectors", "num_bits"):
+        lab.refused(
+            "CreateTableIndex", [13], id=table, column="vec", index_type="IVF_PQ", **{key: 0}
+        )
+    lab.same(list(lab.ok("ListTableIndices", id=table).get("indexes") or ()), [], "the indices")
 
 
 @check("LN-SEARCH-012", "Settings of a vector index change nothing where a search needs no index.",

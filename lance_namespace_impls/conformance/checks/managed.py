@@ -159,7 +159,7 @@ def at_the_same_time(lab: Lab) -> None:
         lab.same(newest(lab, table), latest + 1, "the latest version")
 
 
-@check("LN-MANAGED-006", "managed_versioning tells whether CreateTableVersion makes versions.",
+@check("LN-MANAGED-006", "managed_versioning tells whether CreateTableVersion makes versions or is refused.",
        "rest.yaml, DescribeTableResponse, DeclareTableResponse and CreateTableVersion", "CreateTableVersion",
        "CreateTable", "DescribeTable", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def told(lab: Lab) -> None:
@@ -169,6 +169,8 @@ def told(lab: Lab) -> None:
         lab.must_succeed(reply)
     elif reply.succeeded:
         raise Failed("managed_versioning, since versions are committed", str(described), reply)
+    else:
+        lab.must_fail(reply, [0, 19])  # 19 where other tables of the catalog take versions
     declared = lab.table_id()
     answer = lab.call("DeclareTable", id=declared).answer or {}
     if "managed_versioning" in answer:

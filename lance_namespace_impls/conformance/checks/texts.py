@@ -67,7 +67,7 @@ def fuzzy(lab: Lab) -> None:
         lab.same(words(lab, table, match("quarty", **more)), due, f"the ids with {more}")
 
 
-@check("LN-SEARCH-017", "boolean: must and must_not decide, should adds, and alone asks for one.",
+@check("LN-SEARCH-017", "boolean: must and must_not decide, should ranks, and alone asks for one.",
        _QUERIES, *_NEEDED, capabilities=_TABLES)  # fmt: skip
 def boolean(lab: Lab) -> None:
     table = indexed(lab, ["red fox", "green fox", "red hen", "blue whale"])
@@ -78,6 +78,12 @@ def boolean(lab: Lab) -> None:
     ):  # fmt: skip
         query = {"must": must, "must_not": must_not, "should": should}
         lab.same(words(lab, table, tree(boolean=query)), due, f"the ids for {query}")
+    for word, due in (("fox", [1, 3]), ("hen", [3, 1])):
+        ranked = tree(boolean={"must": [red], "must_not": [], "should": [term(word)]})
+        request = {"vector": lab.no_vector(), "k": 10, "full_text_query": ranked}
+        reply = lab.call("QueryTable", id=table, **request)
+        lab.must_succeed(reply)
+        lab.same(reply.rows.column("id").to_pylist(), due, f"the ids, those with {word} first")
 
 
 @check("LN-SEARCH-018", "A boost ranks what the negative query finds lower, and keeps it.", _QUERIES,

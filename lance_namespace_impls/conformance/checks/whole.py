@@ -155,6 +155,7 @@ _CHANGES: tuple[tuple[str, bytes | None, dict[str, Any], set[str]], ...] = (
     ("CreateTableTag", None, {"tag": "more", "version": 1}, {"tags"}),
     ("UpdateTableTag", None, {"tag": "last", "version": 1}, {"tags"}),
     ("DeleteTableTag", None, {"tag": "last"}, {"tags"}),
+    ("DeleteTableTag", None, {"tag": "first"}, {"tags"}),
     ("CreateTableBranch", None, {"name": "more"}, {"branches"}),
     ("DeleteTableBranch", None, {"name": "side"}, {"branches"}),
 )  # fmt: skip
@@ -296,6 +297,41 @@ def counted_once(lab: Lab) -> None:
         lab.that(within & set(before) <= set(gone), f"all versions of {ranges} to be gone", gone)
         if answer.get("deleted_count") is not None:
             lab.same(answer["deleted_count"], len(gone), f"deleted_count for {ranges}")
+
+
+@check("LN-VERSION-019", "A range that ends at -1 takes in all versions from its start on but the latest.",
+       "rest.yaml, VersionRange: what the server may delete", "BatchDeleteTableVersions",
+       "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def to_the_end(lab: Lab) -> None:
+    table = lab.new_table(1)
+    for number in range(2, 6):
+        lab.given("InsertIntoTable", stream(people(number)), id=table)
+    reply = lab.call("BatchDeleteTableVersions", id=table,
+                     ranges=[{"start_version": 2, "end_version": -1}])  # fmt: skip
+    if reply.code in (0, 13):  # a range that holds the latest version may be refused
+        raise Skipped(f"BatchDeleteTableVersions: {reply.outcome()}")
+    lab.must_succeed(reply)
+    found = lab.ok("ListTableVersions", id=table).get("versions") or ()
+    left = sorted(entry["version"] for entry in found)
+    lab.same(left, [1, 5], "the versions that are left")
+    lab.same(lab.ids(table), [1, 2, 3, 4, 5], "the ids")
+
+
+@check("LN-TAG-014", "A tag whose name is a number is a tag, and not a version.",
+       "rest.yaml, DescribeTableRequest.tag: the name of the tag", "CreateTableTag", "InsertIntoTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def digits(lab: Lab) -> None:
+    table = lab.new_table(1)
+    lab.given("InsertIntoTable", stream(people(2)), id=table)
+    reply = lab.call("CreateTableTag", id=table, tag="2", version=1)
+    if reply.code in (0, 13):
+        raise Skipped(f"CreateTableTag: {reply.outcome()}")
+    lab.must_succeed(reply)
+    lab.same(lab.ok("GetTableTagVersion", id=table, tag="2").get("version"), 1, "the tag's version")
+    answer = lab.maybe("DescribeTable", id=table, tag="2", load_detailed_metadata=True)
+    if answer.get("version") is not None:
+        lab.same(answer["version"], 1, "the version that the tag describes")
+    lab.refused("GetTableTagVersion", [8], id=table, tag="1")
 
 
 @check("LN-BRANCH-023", "A branch is listed with where it started, and when in seconds.",
