@@ -30,6 +30,7 @@ from lance_namespace_impls.conformance.runner import CannotRunError, Options
 from lance_namespace_impls.server import serving
 from tests.clients.backends import BACKENDS
 from tests.servers import real
+from tests.servers.hive import shared
 from tests.servers.pylance import pylance_server
 
 from .deviations import deviations_page
@@ -141,13 +142,25 @@ def _official(module: str, backend: str, keys: Mapping[str, str]) -> Make:
     return target
 
 
+def _official_on_hive(cls: str, release: str) -> Subject:
+    """Return the official package's namespace on a metastore whose release its client speaks."""
+
+    @contextmanager
+    def target(folder: Path) -> Iterator[Target]:
+        properties = {"uri": shared(release).uri, "root": str(folder)}
+        yield ProcessTarget(f"lance_namespace_impls.{cls}", properties, os.environ[OFFICIAL])
+
+    title = f"The package lance-namespace-impls of the index: {cls.partition(':')[2]}"
+    return Subject(make=target, title=title, there=_has_official)
+
+
 def _has_official() -> bool:
     return bool(os.environ.get(OFFICIAL))
 
 
 def _official_subject(name: str, cls: str, keys: Mapping[str, str], *under: str) -> Subject:
     return Subject(
-        make=_official(f"lance_namespace_impls.{name}:{cls}", name.rstrip("2"), keys),
+        make=_official(f"lance_namespace_impls.{name}:{cls}", name, keys),
         under=under,
         title=f"The package lance-namespace-impls of the index: {cls}",
         there=_has_official,
@@ -180,9 +193,15 @@ SUBJECTS: dict[str, Subject] = {
         title="Gravitino's Lance REST server",
         there=lambda: real.is_there("gravitino"),
     ),
-    "official-hive": _official_subject("hive2", "Hive2Namespace", {}),
+    "official-hive": _official_on_hive("hive2:Hive2Namespace", "2.3"),
+    "official-hive3": _official_on_hive("hive3:Hive3Namespace", "3.1"),
     "official-glue": _official_subject("glue", "GlueNamespace", {"default_namespace_type": ""}),
-    "official-unity": _official_subject("unity", "UnityNamespace", {}, "main"),
+    "official-unity": _official_subject(
+        "unity",
+        "UnityNamespace",
+        {key: f"unity.{key}" for key in ("endpoint", "catalog", "root")},
+        "main",
+    ),
     "official-iceberg": _official_subject("iceberg", "IcebergNamespace", {"prefix": ""}, "wh"),
 }
 
