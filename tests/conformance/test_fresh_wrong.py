@@ -24,6 +24,7 @@ from .wrong import (  # noqa: F401 - each adds its own
     batch_6,
     batch_7,
     batch_8,
+    batch_9,
     fresh_answers,
 )
 from .wrong.fresh import FRESH, FRESH_WIRE

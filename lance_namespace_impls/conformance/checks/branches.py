@@ -330,3 +330,36 @@ def analyzed(lab: Lab) -> None:
     query = {"id": table, "vector": lab.no_vector(), "k": 3, "filter": "twice > 2"}
     lab.maybe("AnalyzeTableQueryPlan", **query, branch=SIDE)
     lab.refused("AnalyzeTableQueryPlan", [12, 13], **query)
+
+
+@check("LN-BRANCH-028", "from_version is a version of from_branch.", "rest.yaml, CreateTableBranchRequest",
+       "CreateTableBranch", "ListTableVersions", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def from_both(lab: Lab) -> None:
+    table = lab.new_table(1)
+    lab.given("CreateTableBranch", id=table, name=SIDE)
+    for number in (2, 3):
+        lab.given("InsertIntoTable", stream(people(number)), id=table)
+        lab.maybe("InsertIntoTable", stream(people(number + 10)), id=table, branch=SIDE)
+    found = lab.ok("ListTableVersions", id=table, branch=SIDE).get("versions") or ()
+    at = sorted(entry["version"] for entry in found)[-2]
+    lab.maybe("CreateTableBranch", id=table, name="third", from_branch=SIDE, from_version=at)
+    lab.same(branch_ids(lab, table, "third"), [1, 12], "the ids of the new branch")
+
+
+@check("LN-BRANCH-029", "What belongs to the main line names no branch.",
+       "rest.yaml, GetTableTagVersionResponse, TagContents and BranchContents", "CreateTableTag",
+       "GetTableTagVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def no_branch(lab: Lab) -> None:
+    table = lab.new_table(1)
+    lab.given("CreateTableTag", id=table, tag="t", version=1)
+    lab.same(
+        lab.ok("GetTableTagVersion", id=table, tag="t").get("branch"), None, "the tag's branch"
+    )
+    tags = lab.maybe("ListTableTags", id=table).get("tags") or {}
+    lab.same((tags.get("t") or {}).get("branch"), None, "the branch of the listed tag")
+    lab.maybe("CreateTableBranch", id=table, name=SIDE)
+    held = lab.maybe("ListTableBranches", id=table).get("branches") or {}
+    lab.same(
+        (held.get(SIDE) or {}).get("parentBranch"), None, "the parent of a branch of the main line"
+    )
+    lab.that("main" not in held, "the main line left out", list(held))

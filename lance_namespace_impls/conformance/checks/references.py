@@ -41,6 +41,7 @@ _ON_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
     "ExplainTableQueryPlan": (None, {"query": _QUERY}),
     "BatchDeleteTableVersions": (None, {"ranges": [{"start_version": 1, "end_version": 2}]}),
     "CreateTableIndex": (None, {"column": "vec", "index_type": "IVF_FLAT"}),
+    "DropTableIndex": (None, {"index_name": "by_id"}),
 }
 
 
@@ -48,6 +49,8 @@ _ON_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
        _FIELDS, "CreateTable", "CountTableRows", capabilities=_TABLES)  # fmt: skip
 def missing_branches(lab: Lab) -> None:
     table = lab.new_table()
+    index = {"column": "id", "index_type": "BTREE", "name": "by_id"}
+    has_index = lab.call("CreateTableScalarIndex", id=table, **index).succeeded
     versions = lab.call("ListTableVersions", id=table)
     for operation, (data, request) in _ON_BRANCH.items():
         if lab.claimed is not None and operation not in lab.claimed:
@@ -59,8 +62,17 @@ def missing_branches(lab: Lab) -> None:
         found = reply.answer if operation == "ListTableVersions" and reply.succeeded else None
         if found is not None and not found.get("versions"):
             continue
-        lab.must_fail(reply, [4, 11, 13, 22])
+        lab.must_fail(
+            reply, [4, 6, 11, 13, 22] if operation == "DropTableIndex" else [4, 11, 13, 22]
+        )
     lab.same(lab.count(table), 10, "the number of rows")
+    if has_index:
+        stats = lab.call("DescribeTableIndexStats", id=table, index_name="by_id")
+        lab.that(
+            stats.succeeded or stats.code == 0,
+            "the index of the main line to stay",
+            stats.outcome(),
+        )
     if versions.succeeded:
         again = lab.ok("ListTableVersions", id=table).get("versions") or ()
         before = (versions.answer or {}).get("versions") or ()

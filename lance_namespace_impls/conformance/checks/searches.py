@@ -243,3 +243,6 @@ def analysis(lab: Lab) -> None:
     lab.that("score" in other and "1.25" in other, "the filter in the analysis", other[:300])
     lab.that("1.25" not in plain, "no filter in the analysis of none", plain[:300])
     lab.refused("AnalyzeTableQueryPlan", [12, 13], **request, filter="nothing = 1")
+    lab.refused("AnalyzeTableQueryPlan", [12, 13], **request, columns={"column_names": ["nothing"]})
+    query = {**request, "columns": {"column_names": ["nothing"]}}
+    lab.refused("ExplainTableQueryPlan", [12, 13], id=query.pop("id"), query=query)

@@ -72,6 +72,10 @@ def fuzzy(lab: Lab) -> None:
 def boolean(lab: Lab) -> None:
     table = indexed(lab, ["red fox", "green fox", "red hen", "blue whale"])
     red, fox, whale = (term(word) for word in ("red", "fox", "whale"))
+    for more, due in (({}, [1, 2, 3]), ({"operator": "Or"}, [1, 2, 3]), ({"operator": "And"}, [1])):
+        lab.same(
+            words(lab, table, match("red fox", **more)), due, f"the ids of any or all words, {more}"
+        )
     for must, must_not, should, due in (
         ([red], [], [fox], [1, 3]), ([red, fox], [], [], [1]), ([fox], [red], [], [2]),
         ([], [], [red, whale], [1, 3, 4]), ([], [red], [fox, whale], [2, 4]),
