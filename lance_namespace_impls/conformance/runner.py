@@ -31,6 +31,8 @@ __all__ = [
 SHORTENING_SECONDS = 15.0
 """How long a failure's script is cut down, and the least where time is up."""
 LEAST_SHORTENING_SECONDS = 3.0
+CLEANED_AT_ONCE = 16
+"""How many objects are left lying before they are removed, several at a time."""
 _NOT_HERE = (0, 1, 4, 13, 15, 16)
 """Codes that say that an object cannot be made in this place or by this caller."""
 BYSTANDER = "LN-SAFE-001"
@@ -306,7 +308,8 @@ class _Runner:
         seconds = time.monotonic() - started
         if check.changes:
             self._look_at_bystanders(script)
-            clean_up(self.lab, everything=False, deadline=time.monotonic() + CLEANING_SECONDS)
+            if len(self.lab.ledger.to_remove(everything=False)) >= CLEANED_AT_ONCE:
+                clean_up(self.lab, everything=False, deadline=time.monotonic() + CLEANING_SECONDS)
         return evolve(finding, script=script, seconds=seconds)
 
     def _shorten(self) -> None:
