@@ -14,6 +14,8 @@ _QUERY = "rest.yaml, QueryTableRequest"
 _INDEX = "rest.yaml, CreateTableIndexRequest"
 _TABLES = ["tables"]
 _MANY = tuple(range(1, 41))
+_LIMIT = "731.0625"
+"""A number that no figure of an analysis is by chance."""
 
 
 def search(lab: Lab, table: list[str], *, at: float = 7.2, **more: Any) -> list[int]:
@@ -239,9 +241,11 @@ def analysis(lab: Lab) -> None:
     table = lab.new_table()
     request = {"id": table, "vector": lab.no_vector(), "k": 3}
     plain = str(lab.ok("AnalyzeTableQueryPlan", **request).get("analysis"))
-    other = str(lab.ok("AnalyzeTableQueryPlan", **request, filter="score > 1.25").get("analysis"))
-    lab.that("score" in other and "1.25" in other, "the filter in the analysis", other[:300])
-    lab.that("1.25" not in plain, "no filter in the analysis of none", plain[:300])
+    other = str(
+        lab.ok("AnalyzeTableQueryPlan", **request, filter=f"score > {_LIMIT}").get("analysis")
+    )
+    lab.that("score" in other and _LIMIT in other, "the filter in the analysis", other[:300])
+    lab.that(_LIMIT not in plain, "no filter in the analysis of none", plain[:300])
     lab.refused("AnalyzeTableQueryPlan", [12, 13], **request, filter="nothing = 1")
     lab.refused("AnalyzeTableQueryPlan", [12, 13], **request, columns={"column_names": ["nothing"]})
     query = {**request, "columns": {"column_names": ["nothing"]}}

@@ -407,3 +407,19 @@ def fragments(lab: Lab) -> None:
     lab.has(found.get("lengths"), {"min": 1, "max": 10, "mean": 4, "p50": 3}, "the lengths")
     for key, least, most in (("p25", 1, 3), ("p75", 3, 10), ("p99", 4, 10)):
         lab.that(least <= found["lengths"][key] <= most, f"{key} from {least} to {most}", found)
+
+
+@check("LN-WHOLE-010", "A table operation on a namespace is refused, and leaves the namespace.",
+       'protocol semantics, "Errors"; general specification, "Object Name"', "CreateNamespace",
+       "DescribeTable", capabilities=["namespaces", "tables"])  # fmt: skip
+def on_a_namespace(lab: Lab) -> None:
+    namespace = lab.new_namespace()
+    calls = [("DropTable", None, {}), ("DeregisterTable", None, {}), ("DescribeTable", None, {}),
+             ("RenameTable", None, {"new_table_name": lab.ledger.fresh()})]  # fmt: skip
+    for operation, data, request in (*calls, *((c[0], c[1], c[2]) for c in _CHANGES)):
+        reply = lab.call(operation, data, id=namespace, **request)
+        if reply.code != 0:
+            lab.that(not reply.succeeded, f"{operation} of a namespace to fail", reply.outcome())
+        lab.that(
+            lab.exists("NamespaceExists", namespace), f"the namespace after {operation}", "none"
+        )
