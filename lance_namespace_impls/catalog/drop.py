@@ -14,6 +14,7 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 
+from ..core.concurrent import ordered_map
 from ..core.identifiers import (
     Identifier,
     format_identifier,
@@ -27,6 +28,8 @@ from .operation import operation
 from .storage import TableStorages
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lance_namespace_client.models import (
         DropTableRequest,
         DropTableResponse,
@@ -133,15 +136,18 @@ class TableDrops(TableStorages, abstract=True):
     def _is_used_by_other(self, entry: TableEntry) -> bool:
         """Return whether another table of the namespace has the location: someone rescued the data."""
         parent = entry.id[:-1]
-        for name, look_up in self.load_tables(parent, self.table_names(parent, None)):
-            if name == entry.id[-1]:
-                continue
+
+        def has_location(found: tuple[str, Callable[[], TableEntry]]) -> bool:
+            name, look_up = found
             try:
-                if look_up().location == entry.location:
-                    return True
+                return name != entry.id[-1] and look_up().location == entry.location
             except TableNotFoundError:
-                continue  # it went between listing and loading
-        return False
+                return False  # it went between listing and loading
+
+        tables = self.load_tables(parent, self.table_names(parent, None))
+        return any(
+            ordered_map(tables, has_location, max_concurrency=self.max_concurrency, wanted=None)
+        )
 
     def _drop(self, identifier: Identifier) -> TableEntry:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -229,3 +230,21 @@ def test_data_that_was_rescued_stays(
     assert code_of(ns.drop_table, T) == 4
     assert ns.create_table(T, ROWS).location != location
     assert ns.count_table_rows({"id": ["ns", "rescued"]}).count == 10
+
+
+def test_who_has_the_data_by_now_is_asked_of_many_tables_at_once(
+    ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed(monkeypatch, ns, TableFolder, "delete")
+    for number in range(4):
+        ns.declare_table({"id": ["ns", f"other{number}"]})
+    load_table, together = Mixed.load_table, threading.Barrier(4)
+
+    def load(self: Mixed, identifier: tuple[str, ...]) -> TableEntry:
+        if identifier[-1].startswith("other"):
+            together.wait(30)
+        return load_table(self, identifier)
+
+    monkeypatch.setattr(Mixed, "load_table", load)
+    ns.drop_table(T)
+    assert not together.broken
