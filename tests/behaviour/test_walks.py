@@ -14,16 +14,18 @@ from ..hive.subject import hive_subject
 from .subjects import SUBJECTS, parameters
 from .walks import check_walks
 
-RUNS = 6
+many = pytest.mark.parametrize("runs", [6, pytest.param(60, marks=pytest.mark.slow)])
 
 
+@many
 @pytest.mark.parametrize("name", parameters())
-def test_pages_while_tables_come_and_go(name: str, tmp_path: Path) -> None:
+def test_pages_while_tables_come_and_go(name: str, runs: int, tmp_path: Path) -> None:
     with SUBJECTS[name].start(tmp_path) as subject:
-        check_walks(subject, RUNS)
+        check_walks(subject, runs)
 
 
+@many
 @pytest.mark.parametrize("where", forms(FORMS))
-def test_pages_of_a_metastore(where: tuple[str, str], tmp_path: Path) -> None:
+def test_pages_of_a_metastore(where: tuple[str, str], runs: int, tmp_path: Path) -> None:
     release, impl = where
-    check_walks(hive_subject(shared(release), impl, tmp_path / "lake"), RUNS)
+    check_walks(hive_subject(shared(release), impl, tmp_path / "lake"), runs)
