@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import InvalidInputError
@@ -52,7 +53,8 @@ def read_table(
     """Return a table as a DataFrame, with the rows and types that the data source has.
 
     Workers read Lance and hand Arrow to Spark. Only `columns` and the rows of `filter` are read;
-    what `select` and `where` leave out has been moved to Spark before.
+    what `select` and `where` leave out has been moved to Spark before. Without a filter `count` of
+    the DataFrame itself is answered by the table's metadata.
 
     Args:
         spark: the session.
@@ -99,8 +101,26 @@ def read_table(
     numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
     reads = _reads(pinned, tasks, spark_arrow_schema(schema), batch_rows)
     if len(schema) == 1 and isinstance(schema[0].dataType, _plain_numbers()):
-        return _one_column(numbers, reads, schema[0])
-    return map_in_arrow(numbers, reads, schema)
+        frame = _one_column(numbers, reads, schema[0])
+    else:
+        frame = map_in_arrow(numbers, reads, schema)
+    return frame if filter is not None else _counting_by_metadata(frame, pinned)
+
+
+def _counting_by_metadata(frame: DataFrame, pinned: Pinned) -> DataFrame:
+    """Let `count` of this frame, not of those made of it, ask the table and not read it.
+
+    Where the frame is to be cached Spark counts, since a count is what fills the cache.
+    """
+    by_spark = frame.count
+
+    @wraps(by_spark)
+    def count() -> int:
+        level = frame.storageLevel
+        return by_spark() if level.useMemory or level.useDisk else _count(pinned)
+
+    frame.count = count  # type: ignore[method-assign]
+    return frame
 
 
 def _plain_numbers() -> tuple[type, ...]:
@@ -197,8 +217,12 @@ def count_rows(
         branch=branch,
         timestamp=timestamp,
     )
+    return _count(pinned)
+
+
+def _count(pinned: Pinned) -> int:
     try:
-        return int(pinned.open().count_rows(filter))
+        return int(pinned.open().count_rows(pinned.filter))
     except Exception as error:
         raise pinned.target.failure(error, "counting") from error
 

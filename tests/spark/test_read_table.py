@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -159,7 +160,9 @@ def test_a_version_that_is_cleaned_up_meanwhile(lake: Lake, spark: Any) -> None:
     lake.put("t", ROWS)
     frame = read_table(spark, connect("dir", lake.properties), "t")
     lake.put("t", ROWS, mode="overwrite").cleanup_old_versions(older_than=timedelta(0))
-    assert isinstance_of(frame.count, TableVersionNotFoundError)
+    assert isinstance_of(frame.collect, TableVersionNotFoundError)
+    with pytest.raises(TableVersionNotFoundError):
+        frame.count()
 
 
 def isinstance_of(act: Callable[[], object], kind: type[LanceNamespaceError]) -> bool:
@@ -214,3 +217,24 @@ def test_a_copy_of_blobs_has_blobs(lake: Lake, spark: Any) -> None:
         assert copy.checkout_version((None, None)).count_rows() == 5
     lake.save(lake.load("t").selectExpr("id", "upper(cast(b as string)) AS b"), "text")
     assert lake.dataset("text").schema.field("b").type == pa.string()
+
+
+def test_count_of_all_rows_reads_none_unless_it_fills_a_cache(lake: Lake, spark: Any) -> None:
+    lake.put("t", ROWS, max_rows_per_file=30)
+    lake.dataset("t").delete("n < 10")
+    frame = read_table(spark, connect("dir", lake.properties), "t")
+    lake.put("t", ROWS, mode="append")
+
+    def jobs_of(count: Callable[[], int], expected: int) -> int:
+        group = f"count-{time.monotonic_ns()}"
+        spark.sparkContext.setJobGroup(group, "count")
+        assert count() == expected
+        spark.sparkContext.setJobGroup("", "")
+        return len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+
+    assert jobs_of(frame.count, 90) == 0
+    assert jobs_of(frame.where("n < 20").count, 10) > 0
+    frame.cache()
+    assert jobs_of(frame.count, 90) > 0
+    frame.unpersist()
+    assert jobs_of(frame.count, 90) == 0
