@@ -32,6 +32,8 @@ _SETTINGS = {
     # What goes to Python is cheaper in few batches; of wide rows one has fewer.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
+    # The workers are on this machine, where a socket file costs less than the network.
+    "spark.python.unix.domain.socket.enabled": "true",
     # One machine has few cores: Spark's 200 shuffle partitions would be all overhead.
     "spark.sql.shuffle.partitions": "8",
 }
