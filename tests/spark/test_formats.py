@@ -7,6 +7,7 @@ import datetime as dt
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +295,21 @@ def test_parquet_is_divided_between_row_groups(tmp_path: Path) -> None:
     pieces = info.pieces(2 * info.row_groups[0])
     assert [list(piece.row_groups) for piece in pieces] == [[i, i + 1] for i in range(0, 10, 2)]
     assert read_whole(reader, file, 4) == pa.table({"a": pa.array(range(100), pa.int16())})
+
+
+@pytest.mark.parametrize(("bytes_a_row", "is_whole"), [(8, True), (16 << 10, False)])
+def test_wide_rows_of_parquet_come_in_small_batches(
+    tmp_path: Path, bytes_a_row: int, is_whole: bool
+) -> None:
+    # What is measured is the file's plain size, so equal values must not make it small.
+    table = pa.table({"v": pa.array(os.urandom(bytes_a_row) for _ in range(2000))})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=1000)
+    reader = format_of("parquet")
+    info = reader.inspect(find_files([str(tmp_path / "a.parquet")], None)[1][0])
+    found = [batch for each in info.pieces(1 << 30) for batch in reader.read(each, table.schema)]
+    assert (len(found) == 1) is is_whole
+    assert max(batch.nbytes for batch in found) < 9 << 20
+    assert pa.Table.from_batches(found) == table
 
 
 def test_a_file_that_is_no_parquet(tmp_path: Path) -> None:

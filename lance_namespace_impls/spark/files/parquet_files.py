@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +20,8 @@ from .sources import SourceFile
 __all__ = ["ParquetFormat", "rows_of"]
 
 BATCH_ROWS = 64 << 10
+# What is larger comes from the system and goes back to it for each batch, page by page.
+BATCH_BYTES = 8 << 20
 WRITTEN_BY_SPARK = b"org.apache.spark.version"
 # Microseconds of the first and the last moment that 64 bits of nanoseconds hold.
 MAX_MICROSECONDS = 2**63 // 1000
@@ -52,13 +54,21 @@ class ParquetFormat(Format):
             content = parquet.ParquetFile(
                 source, pre_buffer=True, coerce_int96_timestamp_unit=piece.int96_unit
             )
-            batches = content.iter_batches(BATCH_ROWS, row_groups=list(piece.row_groups))
+            groups = list(piece.row_groups)
+            batches = content.iter_batches(_batch_rows(content.metadata, groups), row_groups=groups)
             for batch in validated(batches):
                 yield cast_batch(batch, schema)
 
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
         """Parquet files say themselves what type their values are read in."""
         return kind
+
+
+def _batch_rows(metadata: parquet.FileMetaData, groups: Sequence[int]) -> int:
+    """Return how many rows of those row groups `BATCH_BYTES` hold, up to `BATCH_ROWS`."""
+    parts = [metadata.row_group(group) for group in groups]
+    rows, size = sum(each.num_rows for each in parts), sum(each.total_byte_size for each in parts)
+    return int(min(BATCH_ROWS, max(1, BATCH_BYTES * rows // max(1, size))))
 
 
 def rows_of(file: SourceFile) -> int:
