@@ -173,6 +173,7 @@ def model(name: str) -> Decoder[Any]:
             raise _invalid(where, f"an object with {_listed(cls)}", value)
         return cls.from_dict(value, where)
 
+    decode.__dict__["model"] = name
     return decode
 
 
@@ -290,10 +291,7 @@ class Model:
             if request.get("id") == "":
                 request = {key: value for key, value in request.items() if key != "id"}
             cls._refuse_unknown(request)
-            left_out = {
-                wire.key: wire.default for wire in cls._wire if wire.may_be_left_out
-            }
-            return cls.from_dict({**left_out, **request})
+            return cls.from_dict(cls._filled(request))
         if isinstance(request, Model):
             raise _invalid("the request", f"a {cls.__name__}", request)
         dump: Callable[..., Any] | None = getattr(request, "model_dump", None)
@@ -302,6 +300,21 @@ class Model:
         if hasattr(type(request), "model_fields"):
             return cls.from_dict(dump(by_alias=True, exclude_none=True))
         return cls.from_dict(dump())
+
+    @classmethod
+    def _filled(cls, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a caller's dict with what may be left out, in the dicts within it too."""
+        from . import models
+
+        filled: dict[str, Any] = {
+            w.key: w.default for w in cls._wire if w.may_be_left_out
+        }
+        filled.update(request)
+        for wire in cls._wire:
+            inner = vars(wire.decode).get("model")
+            if inner is not None and isinstance(value := filled.get(wire.key), Mapping):
+                filled[wire.key] = getattr(models, inner)._filled(value)
+        return filled
 
     @classmethod
     def _refuse_unknown(cls, request: Mapping[str, Any]) -> None:

@@ -215,8 +215,8 @@ MISSPELT: dict[str, dict[str, Any]] = {
     "create_table_index": {"column": "txt", "index_type": "IVF_FLAT"},
     "create_table_scalar_index": {"column": "txt", "index_type": "BTREE"},
     "update_field_metadata": {"updates": [{"path": "txt", "metadata": {"a": "b"}}]},
-    "explain_table_query_plan": {"query": {"vector": None, "k": 1, "filter": "txt = 'a'"}},
-    "analyze_table_query_plan": {"vector": None, "k": 1, "filter": "txt = 'a'"},
+    "explain_table_query_plan": {"query": {"filter": "txt = 'a'"}},
+    "analyze_table_query_plan": {"filter": "txt = 'a'"},
 }
 
 

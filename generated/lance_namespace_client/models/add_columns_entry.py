@@ -28,7 +28,7 @@ class AddColumnsEntry(Model):
     expression: str | None = None
     """SQL expression over the table's columns, worked out once for every row that
     is there; one that does not fit the schema is TableSchemaValidationError
-    (20).
+    (20), a column in it that is not there TableColumnNotFound (12).
     """
 
     computed: str | None = None

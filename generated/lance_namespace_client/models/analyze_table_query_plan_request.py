@@ -42,7 +42,7 @@ class AnalyzeTableQueryPlanRequest(Model):
 
     columns: QueryTableRequestColumns | None = None
     """Which columns to return; absent or null returns all of them. A column that
-    is not in the table is InvalidInput (13).
+    is not in the table is TableColumnNotFound (12).
     """
 
     distance_type: str | None = None

@@ -37,7 +37,8 @@ class CountTableRowsRequest(Model):
 
     predicate: str | None = None
     """SQL condition on the rows to count, such as `age > 30`; all rows by default.
-    One that cannot be parsed or names an unknown column is InvalidInput (13).
+    One that cannot be parsed is InvalidInput (13), a column that is not there
+    TableColumnNotFound (12).
     """
 
     identity: Identity | None = None

@@ -32,7 +32,8 @@ class DeleteFromTableRequest(Model):
 
     predicate: str
     """SQL condition on the rows to delete; `true` deletes all of them. One that is
-    empty or cannot be parsed is InvalidInput (13).
+    empty or cannot be parsed is InvalidInput (13), a column that is not there
+    TableColumnNotFound (12).
     """
 
     identity: Identity | None = None

@@ -33,7 +33,7 @@ class ExplainTableQueryPlanRequest(Model):
 
     query: QueryTableRequest
     """The query to explain, as QueryTable takes it; but a version that does not
-    exist is TableNotFound (4) here, and an unknown column InvalidInput (13).
+    exist is TableNotFound (4) here.
     """
 
     verbose: bool = False
