@@ -307,19 +307,24 @@ class _Messages:
 # --- as much of the FlatBuffers encoding as tells the sizes; pyarrow does not show them
 
 
+_read_u16 = struct.Struct("<H").unpack_from
+_read_i32 = struct.Struct("<i").unpack_from
+_read_u32 = struct.Struct("<I").unpack_from
+
+
 def _u32(data: bytes, at: int) -> int:
-    return int(struct.unpack_from("<I", data, at)[0])
+    return int(_read_u32(data, at)[0])
 
 
 def _field(data: bytes, table: int, index: int) -> int | None:
     """Return where a field of a table is; None where it is left out."""
-    vtable = table - int(struct.unpack_from("<i", data, table)[0])
+    vtable = table - int(_read_i32(data, table)[0])
     if vtable < 0:
         raise struct.error("an offset lies outside of it")
-    (size,) = struct.unpack_from("<H", data, vtable)
+    (size,) = _read_u16(data, vtable)
     if 4 + 2 * index >= size:
         return None
-    (offset,) = struct.unpack_from("<H", data, vtable + 4 + 2 * index)
+    (offset,) = _read_u16(data, vtable + 4 + 2 * index)
     return table + offset if offset else None
 
 

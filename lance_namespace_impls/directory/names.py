@@ -48,6 +48,7 @@ DELIMITER = "$"
 """What joins the names of an identifier in the manifest."""
 MAX_FOLDER_BYTES = 255
 MAX_NAME_BYTES = MAX_FOLDER_BYTES - len(SUFFIX)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 IS_BESIDE = re.compile(rf"(.+)-[0-9a-f]{{8}}{re.escape(SUFFIX)}")
 
 
@@ -60,7 +61,7 @@ def check_name(name: str) -> None:
     """Raise for a name that cannot be a table directory (code 13)."""
     if "/" in name or "\0" in name or name in (".", ".."):
         raise InvalidInputError(f"table name {name!r} would leave the directory")
-    if any(ord(character) < 32 or character == "\x7f" for character in name):
+    if _CONTROL.search(name):
         raise InvalidInputError(
             f"table name {name!r} has a control character, which Lance does not take in a path"
         )
