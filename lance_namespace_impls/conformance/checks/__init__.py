@@ -27,6 +27,7 @@ MODULES = (
     "searches",
     "history",
     "managed",
+    "owned",
     "structure",
     "branches",
     "references",

@@ -1,0 +1,87 @@
+"""What is answered belongs to the object that is asked for, and to its state now."""
+
+from __future__ import annotations
+
+from ..lab import Lab
+from ..requirement import check
+from ..rows import people, stream
+from .managed import managed_table, setting, staged, transaction
+
+_TABLES = ["tables"]
+
+
+@check("LN-FRESH-015", "GetTableStats follows new indices and fragments at once.",
+       "rest.yaml, GetTableStatsResponse: the latest version", "GetTableStats", "InsertIntoTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def stats(lab: Lab) -> None:
+    table = lab.new_table(1)
+
+    def told() -> tuple[int, int]:
+        found = lab.ok("GetTableStats", id=table)
+        return found["num_indices"], found["fragment_stats"]["lengths"]["max"]
+
+    lab.same(told(), (0, 1), "the indices, and the rows of the longest fragment")
+    lab.given("InsertIntoTable", stream(people(2, 3, 4)), id=table)
+    lab.same(told(), (0, 3), "the indices, and the rows of the longest fragment")
+    lab.maybe("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
+    lab.same(told(), (1, 3), "the indices, and the rows of the longest fragment")
+    lab.maybe("DropTableIndex", id=table, index_name="by_id")
+    lab.same(told()[0], 0, "the indices")
+
+
+@check("LN-TABLE-DESCRIBE-022", "What is answered on declaring or merging is of the table that is named.",
+       "rest.yaml, DeclareTableResponse and MergeInsertIntoTableResponse", "DeclareTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def of_the_table(lab: Lab) -> None:
+    for owner in ("ana", "bob", "ana"):
+        reply = lab.call("DeclareTable", id=lab.table_id(), properties={"owner": owner})
+        found = (reply.answer or {}).get("properties")
+        if found is not None and reply.succeeded:
+            lab.has(found, {"owner": owner}, "the properties that are answered")
+    gone = {"on": "id", "when_matched_update_all": True, "when_not_matched_by_source_delete": True}
+    for size in (2, 5, 3):
+        table = lab.new_table(*range(size))
+        answer = lab.maybe("MergeInsertIntoTable", stream(people(0)), id=table, **gone)
+        for key, due in (("num_deleted_rows", size - 1), ("num_updated_rows", 1)):
+            if answer.get(key) is not None:
+                lab.same(answer[key], due, key)
+
+
+@check("LN-MANAGED-012", "managed_versioning is told of each table as it is now.",
+       "rest.yaml, DescribeTableResponse", "DescribeTable", "CreateTable", "DropTable",
+       capabilities=_TABLES)  # fmt: skip
+def managed_each(lab: Lab) -> None:
+    table, plain = managed_table(lab), lab.new_table(1)
+    told = bool(lab.ok("DescribeTable", id=plain).get("managed_versioning"))
+    for _ in range(2):
+        lab.same(
+            lab.ok("DescribeTable", id=table).get("managed_versioning"), True, "managed_versioning"
+        )
+        found = bool(lab.ok("DescribeTable", id=plain).get("managed_versioning"))
+        lab.same(found, told, "managed_versioning of the other table")
+    lab.ok("DropTable", id=table)
+    lab.given("CreateTable", stream(people(1)), id=table)
+    found = bool(lab.ok("DescribeTable", id=table).get("managed_versioning"))
+    lab.same(found, told, "managed_versioning of a table that is made anew as the other was")
+
+
+@check("LN-MANAGED-013", "CreateTableVersion answers the version of the table that is named.",
+       "rest.yaml, CreateTableVersionResponse", "CreateTableVersion", "CreateTable", "DescribeTable",
+       "ListTableVersions", capabilities=_TABLES)  # fmt: skip
+def version_each(lab: Lab) -> None:
+    one, other = managed_table(lab), managed_table(lab)
+    for table in (one, one, other, one):
+        request = staged(lab, table, 20)
+        found = lab.ok("CreateTableVersion", **request).get("version")
+        if found is not None:
+            lab.same(found["version"], request["version"], "the version that is answered")
+
+
+@check("LN-TRANSACTION-005", "AlterTransaction answers the properties of the transaction that is named.",
+       "rest.yaml, AlterTransactionResponse", "AlterTransaction", capabilities=_TABLES)  # fmt: skip
+def transaction_each(lab: Lab) -> None:
+    one, other = transaction(lab), transaction(lab)
+    for identifier, value in ((one, "1"), (other, "2"), (one, "3")):
+        found = lab.ok("AlterTransaction", id=identifier, actions=[setting("a", value)])
+        if found.get("properties") is not None:
+            lab.same(found["properties"].get("a"), value, "the property that is answered")
