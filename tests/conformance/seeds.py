@@ -1,8 +1,7 @@
 """Runs the kit with many seeds on targets that are right: whatever fails is a false alarm.
 
 ``python -m tests.conformance.seeds [--seeds N] [--whole N] TARGET...`` runs all checks with the first
-seeds, and the checks that draw from the seed with all of them; the others do the same each time, as
-``test_seeds.py`` shows.
+seeds, and the checks that draw from the seed with all of them; the others do the same each time.
 """
 
 from __future__ import annotations
