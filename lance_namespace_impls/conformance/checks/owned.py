@@ -51,7 +51,14 @@ def of_the_table(lab: Lab) -> None:
        "rest.yaml, DescribeTableResponse", "DescribeTable", "CreateTable", "DropTable",
        capabilities=_TABLES)  # fmt: skip
 def managed_each(lab: Lab) -> None:
-    table, plain = managed_table(lab), lab.new_table(1)
+    plain, asked = lab.new_table(1), lab.table_id()
+    lab.ok("DescribeTable", id=plain)
+    reply = lab.call("DeclareTable", id=asked, properties={"managed_versioning": "true"})
+    if reply.succeeded and (reply.answer or {}).get("managed_versioning") is not None:
+        found = bool(lab.ok("DescribeTable", id=asked).get("managed_versioning"))
+        answered = (reply.answer or {})["managed_versioning"]
+        lab.same(found, answered, "managed_versioning, as DeclareTable answered")
+    table = managed_table(lab)
     told = bool(lab.ok("DescribeTable", id=plain).get("managed_versioning"))
     for _ in range(2):
         lab.same(

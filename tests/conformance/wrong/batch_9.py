@@ -218,15 +218,20 @@ add_managed("an unknown mode of a property is Overwrite", then("AlterTransaction
     t.correct.call(evolve(s, request={**s.request, "actions": [
         {k: {f: v for f, v in x.items() if f != "mode"} for k, x in each.items()}
         for each in s.request.get("actions") or ()]}))))  # fmt: skip
-add_managed(
-    "what fits of a batch of versions is recorded",
-    then(
-        "BatchCreateTableVersions",
-        14,
-        act=lambda t, s: (
-            [t.ask("CreateTableVersion", **entry) for entry in s.request["entries"]] and None
-        ),
-    ),
-)
+
+
+def one_after_the_other(target: WrongTarget, step: Step) -> Reply | None:
+    if step.operation != "BatchCreateTableVersions":
+        return None
+    made = []
+    for entry in step.request["entries"]:
+        reply = target.ask("CreateTableVersion", **entry)
+        if not reply.succeeded:
+            return evolve(reply, step=step)
+        made.append((reply.answer or {}).get("version"))
+    return Reply(step=step, answer={"versions": made})
+
+
+add_managed("what fits of a batch of versions is recorded", one_after_the_other)
 add_managed("what fits of a batch is done", then("BatchCommitTables", 4, 5, 13, 14, act=lambda t, s: [
     t.ask("BatchCommitTables", operations=[each]) for each in s.request["operations"]] and None))  # fmt: skip
