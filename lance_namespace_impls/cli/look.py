@@ -341,8 +341,11 @@ def _version(text: str) -> int | str:
 
 
 def _types(table: Table) -> Iterator[tuple[str, str]]:
-    for field in table.schema:
-        yield field.name, f"{field.type}{'' if field.nullable else ' not null'}"
+    from ..tables.schema import column_types
+
+    schema = table.schema
+    for name, kind in column_types(schema).items():
+        yield name, kind if schema.field(name).nullable else f"{kind} not null"
 
 
 def _moment(milliseconds: int | None) -> str:

@@ -155,14 +155,14 @@ def test_diff(notes: Lake) -> None:
         "rows  3 -> 2 (-1)\nthe columns are the same\n"
     )
     with connect("dir", {"path": notes.options[-1].removeprefix("path=")}) as namespace:
-        request = {"id": ["notes"], "new_columns": [{"name": "twice", "expression": "id * 2"}]}
+        request = {"id": ["notes"], "new_columns": [{"name": "twice", "expression": "text"}]}
         namespace.alter_table_add_columns(request)
         namespace.alter_table_drop_columns({"id": ["notes"], "columns": ["raw"]})
     assert notes.json("diff", "notes", "1") == {
         "rows": {"old": 3, "new": 2},
         "columns": [
             {"column": "raw", "old": "binary", "new": None},
-            {"column": "twice", "old": None, "new": "int64"},
+            {"column": "twice", "old": None, "new": "utf8"},
         ],
     }
     assert notes.run("diff", "notes", "1", "2").stdout.startswith("rows  3 -> 2")
