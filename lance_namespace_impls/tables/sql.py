@@ -40,6 +40,18 @@ _TOKEN = re.compile(
        |(?P<other>/\*|::|\|\||<>|[<>!]=|.)""",
     re.DOTALL | re.VERBOSE,
 )
+# How many times as long a value may become. A batch has thousands of them, all in memory.
+MAX_GROWTH = 1_000
+UNBOUNDED = 1 << 62
+_GROWING = frozenset(
+    {"ARRAY_REPEAT", "ARRAY_RESIZE", "LIST_REPEAT", "LIST_RESIZE", "LPAD", "REPEAT", "RPAD"}
+)
+_SERIES = frozenset({"GENERATE_SERIES", "RANGE"})
+_REPLACING = frozenset({"REGEXP_REPLACE", "REPLACE"})
+_GROWS = re.compile("|".join(sorted(_GROWING | _SERIES | _REPLACING)), re.IGNORECASE)
+_NUMBER_ALONE = re.compile(rf"-?{_NUMBER}")
+_VALUES = re.compile(_VALUE)
+
 # What the parser reads in more ways than one.
 _TRIED_TWICE = frozenset(
     {"ARRAY", "CASE", "CAST", "CEIL", "CONVERT", "EXISTS", "EXTRACT", "FLOOR", "INTERVAL", "MATCH",
@@ -105,6 +117,72 @@ def check_sql(text: str, what: str) -> None:
             kind of literal that Lance does not know.
     """
     _Measure(what).measure(text)
+    if _GROWS.search(text) and (times := _growth(text)) > MAX_GROWTH:
+        raise InvalidInputError(
+            f"{what} makes values {times} times as long, or as long as a column says; "
+            f"{MAX_GROWTH} times is the most, and REPEAT, LPAD and the like take a number for it"
+        )
+
+
+@define
+class _Call:
+    """A bracket, and the function before it if there is one."""
+
+    name: str
+    arguments: list[list[str]]
+    inner: int = 1
+    """How many times as long what is within makes a value."""
+
+    def growth(self) -> int:
+        """Return how many times as long as what it is given its value may be."""
+        if self.name in _GROWING:
+            own = max(map(_size, self.arguments[1:2]), default=1)
+        elif self.name in _SERIES:
+            own = max(map(_size, self.arguments))
+        elif self.name in _REPLACING:
+            own = max((sum(map(len, each)) for each in self.arguments[2:3]), default=1)
+        else:
+            own = 1
+        return min(UNBOUNDED, max(own, 1) * self.inner)
+
+
+def _size(argument: list[str]) -> int:
+    """Return a number that stands by itself; any other expression may be of any size."""
+    if len(argument) != 1 or _NUMBER_ALONE.fullmatch(argument[0]) is None:
+        return UNBOUNDED
+    try:
+        return int(min(abs(float(argument[0])), UNBOUNDED))
+    except ValueError:  # it has several points
+        return UNBOUNDED
+
+
+def _growth(text: str) -> int:
+    """Return how many times as long an expression may make a value by functions made for that."""
+    calls = [_Call("", [[]])]
+    before = ""
+    most = 1
+    for found in _TOKEN.finditer(text):
+        kind = found.lastgroup
+        if kind == "skipped":
+            continue
+        call = calls[-1]
+        if kind == "open":
+            calls.append(_Call(before, [[]]))
+        elif kind == "close" and len(calls) > 1:
+            growth = calls.pop().growth()
+            calls[-1].inner = max(calls[-1].inner, growth)
+            calls[-1].arguments[-1].append(found[0])
+            most = max(most, growth)
+        elif kind == "values":
+            first, *others = _VALUES.findall(found[0])
+            call.arguments[-1].append(first)
+            call.arguments += [[each] for each in others]
+        elif found[0] == ",":
+            call.arguments.append([])
+        else:
+            call.arguments[-1].append(found[0])
+        before = found[0].strip('"`').upper() if kind in ("word", "quoted") else ""
+    return most
 
 
 class _Measure:
