@@ -225,7 +225,7 @@ class HiveBase(CatalogNamespace, abstract=True):
                 if not self._database_exists(identifier):
                     raise namespace_not_found(identifier) from error
                 raise
-        return database_properties(self._database(identifier))
+            return database_properties(self._database(identifier))
 
     @contextmanager
     def _changing(

@@ -123,7 +123,7 @@ class Hive3Namespace(HiveBase):
             change_catalog(catalog, changed, removed)
             last()
             self._metastore.alter_catalog(catalog)
-        return catalog_properties(self._catalog(identifier))
+            return catalog_properties(self._catalog(identifier))
 
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
         if len(identifier) > 1:

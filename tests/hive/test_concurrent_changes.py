@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +199,32 @@ def test_a_lock_of_someone_else_is_waited_for(form: Form) -> None:
     waiting.join(120)
     assert "k" in properties_of(form, database, "table")
     assert held(form, database[-1]) == []
+
+
+@pytest.mark.parametrize("level", [1, -1], ids=["catalog", "database"])
+@pytest.mark.parametrize("form", parameters([("3.1", "hive3")]), indirect=True)
+def test_a_change_answers_what_it_made(
+    form: Form, level: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identifier = form.database()[: level if level > 0 else None]
+    key = "catalog.description" if level > 0 else "k"
+    bare: Any = form.namespace
+    changing = bare._changing
+
+    @contextmanager
+    def then_another(*where: Any) -> Iterator[Any]:
+        with changing(*where) as last:
+            yield last
+        monkeypatch.undo()
+        with form.connect() as other:
+            other.alter_namespace({"id": identifier, "set_properties": {key: "another's"}})
+
+    monkeypatch.setattr(bare, "_changing", then_another)
+    answer = form.namespace.alter_namespace({"id": identifier, "set_properties": {key: "mine"}})
+    assert (answer.properties or {})[key] == "mine"
+    assert (form.namespace.describe_namespace({"id": identifier}).properties or {})[
+        key
+    ] == "another's"
 
 
 @pytest.mark.parametrize("form", parameters(RELEASE_FORMS), indirect=True)
