@@ -60,7 +60,8 @@ def test_one_that_takes_long_lets_others_in():
             await asyncio.gather(*(asyncio.wrap_future(turns.submit(int, "8")) for _ in range(20)))
             == [8] * 20
         )
-        assert not turns._running
+        while turns._running:  # a turn ends a moment after its call
+            await asyncio.sleep(0.01)
 
     run(scenario, 2)
 
