@@ -29,6 +29,8 @@ ANY_HOST = "*"
 MAX_KNOWN = 100
 # What a page may send anywhere without asking; no client of the protocol does.
 FORM_TYPES = frozenset({"application/x-www-form-urlencoded", "multipart/form-data", "text/plain"})
+# Two of one, and it would be a matter of taste to whom a request goes, or whose it is.
+_SINGLE = frozenset({"authorization", "host", "origin", "x-api-key"})
 
 
 def _names(hosts: Iterable[str]) -> frozenset[str]:
@@ -69,8 +71,11 @@ class Access:
         Raises:
             PermissionDeniedError: code 15, it comes from another site, or was sent to a name that
                 is none of the server's.
-            InvalidInputError: code 13, its type is one of a form.
+            InvalidInputError: code 13, its type is one of a form, or a header that says where it goes
+                or who sends it came twice.
         """
+        for name in sorted(_SINGLE & headers.repeated):
+            raise InvalidInputError(f"the header {name!r} was sent more than once; send it once")
         host = headers.get("host")
         if host is not None and not self._is_own(host):
             raise PermissionDeniedError(

@@ -116,13 +116,13 @@ class Explorer:
 
     def _check(self, request: Request) -> None:
         """Refuse what other sites' pages send; following a link from one of them is no such thing."""
-        given = dict(request.scope["headers"])
+        headers = Headers(request.scope["headers"])
         if (
-            given.get(b"sec-fetch-mode") == b"navigate"
-            and given.get(b"sec-fetch-dest") == b"document"
+            headers.get("sec-fetch-mode") == "navigate"
+            and headers.get("sec-fetch-dest") == "document"
         ):
-            given.pop(b"sec-fetch-site", None)
-        self._access.check(Headers(list(given.items())))
+            headers.pop("sec-fetch-site", None)
+        self._access.check(headers)
 
     # --- pages
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote, unquote_plus
 
@@ -60,10 +61,15 @@ OWN_HEADERS = frozenset(
 class Headers(dict[str, str]):
     """Request headers by lower-case name; of a repeated one the last counts."""
 
-    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+    def __init__(self, raw: Sequence[tuple[bytes, bytes]]) -> None:
         super().__init__(
             (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw
         )
+        self.repeated: frozenset[str] = frozenset()
+        """Names that came more than once."""
+        if len(self) != len(raw):
+            names = Counter(name.decode("latin-1").lower() for name, _ in raw)
+            self.repeated = frozenset(name for name, count in names.items() if count > 1)
 
     def identity(self, other: Any) -> Any:
         """Return the caller's credentials; those in the headers win over `other` from the body."""

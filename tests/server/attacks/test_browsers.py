@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import socket
 
 import httpx
 import pyarrow as pa
@@ -163,3 +164,20 @@ def test_what_names_its_type_goes_on_working(served):
     assert ask(uri, "/v1/table/u/create", {"Content-Type": STREAM}, body)[0] == 200
     assert ask(uri, "/v1/table/u/drop", {"Content-Type": "application/json"}, b"{}")[0] == 200
     assert list(namespace.iter_tables()) == ["t"]
+
+
+@pytest.mark.parametrize("hosts", [["evil.example", "localhost"], ["localhost", "evil.example"]])
+@pytest.mark.parametrize("path", ["/v1/table/t/drop", "/ui", "/metrics"])
+def test_two_names_are_none(served, hosts, path):
+    _, uri = served
+    lines = [b"Host: " + host.encode() for host in hosts]
+    head = b"\r\n".join([b"POST %s HTTP/1.1" % path.encode(), *lines, b"Content-Length: 0"])
+    if path != "/v1/table/t/drop":
+        head = head.replace(b"POST", b"GET")
+    address, _, port = uri.removeprefix("http://").partition(":")
+    with socket.create_connection((address, int(port)), timeout=30) as connection:
+        connection.sendall(head + b"\r\nConnection: close\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
+    assert answer.startswith(b"HTTP/1.1 400"), answer[:300]
+    assert b"host" in answer and b"more than once" in answer
+    assert list(served[0].iter_tables()) == ["t"]
