@@ -18,7 +18,8 @@ import subprocess, sys, time
 from tests.servers.process import bound_to_us
 command = [*bound_to_us(), sys.executable, "-c", "import time; time.sleep(600)"]
 server = subprocess.Popen(command)
-while b"setpriv" in open(f"/proc/{server.pid}/cmdline", "rb").read():
+# While one program takes another's place, there is no command line at all.
+while not (line := open(f"/proc/{server.pid}/cmdline", "rb").read()) or b"setpriv" in line:
     time.sleep(0.01)
 print(server.pid, flush=True)
 time.sleep(600)

@@ -356,7 +356,8 @@ def page() -> str:
         script = "\n".join(send.as_curl() for send in row.script)
         parts.append(
             f"## {number}. {CHECKS[row.check].requirement}\n\n"
-            f"{row.check}. Source: {row.source}.\n\n```bash\n{script}\n```\n\n"
+            f"{row.check}. Source: {row.source}.\n\n<!-- not run: a test of its own sends it to pylance -->\n"
+            f"```sh\n{script}\n```\n\n"
             f"Due: {row.due}. Found: {row.got}.\n"
         )
     return "\n".join(parts)
