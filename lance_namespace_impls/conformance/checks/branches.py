@@ -8,7 +8,7 @@ from ..exchange import Reply
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
-from .history import two_versions
+from .history import two_versions, version_numbers
 
 _BRANCH = "rest.yaml, the field branch of the operations; lance format, branches"
 _TABLES = ["tables"]
@@ -135,8 +135,7 @@ def versions(lab: Lab) -> None:
     lab.maybe("RestoreTable", id=table, branch=SIDE, version=numbers[-1])
     lab.same(branch_ids(lab, table), [*ALL, 11], "the ids of the branch")
     lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
-    main = [v["version"] for v in lab.ok("ListTableVersions", id=table).get("versions") or ()]
-    lab.same(main, [1], "the versions of the main line")
+    lab.same(version_numbers(lab, table), [1], "the versions of the main line")
 
 
 @check("LN-BRANCH-014", "An index of a branch is on that branch alone.", _BRANCH,
@@ -287,9 +286,9 @@ def described(lab: Lab) -> None:
     lab.maybe("DeleteFromTable", id=table, branch=SIDE, predicate="id = 1")
     lab.maybe("UpdateTableSchemaMetadata", id=table, branch=SIDE, metadata={"side": "yes"})
     answer = lab.maybe("DescribeTable", id=table, branch=SIDE, load_detailed_metadata=True)
-    versions = lab.ok("ListTableVersions", id=table, branch=SIDE).get("versions") or ()
-    if answer.get("version") is not None and versions:
-        lab.same(answer["version"], max(v["version"] for v in versions), "the branch's version")
+    numbers = version_numbers(lab, table, branch=SIDE)
+    if answer.get("version") is not None and numbers:
+        lab.same(answer["version"], max(numbers), "the branch's version")
     if answer.get("stats"):
         found = {k: answer["stats"][k] for k in ("num_fragments", "num_deleted_rows")}
         lab.same(found, {"num_fragments": 1, "num_deleted_rows": 1}, "the branch's stats")
@@ -309,8 +308,7 @@ def deleted(lab: Lab) -> None:
         lab.maybe("InsertIntoTable", stream(people(number)), id=table, branch=SIDE)
 
     def left(**more: Any) -> list[int]:
-        found = lab.ok("ListTableVersions", id=table, **more).get("versions") or ()
-        return sorted(entry["version"] for entry in found)
+        return sorted(version_numbers(lab, table, **more))
 
     main, side = left(), left(branch=SIDE)
     goes = side[-2]
@@ -340,8 +338,7 @@ def from_both(lab: Lab) -> None:
     for number in (2, 3):
         lab.given("InsertIntoTable", stream(people(number)), id=table)
         lab.maybe("InsertIntoTable", stream(people(number + 10)), id=table, branch=SIDE)
-    found = lab.ok("ListTableVersions", id=table, branch=SIDE).get("versions") or ()
-    at = sorted(entry["version"] for entry in found)[-2]
+    at = sorted(version_numbers(lab, table, branch=SIDE))[-2]
     lab.maybe("CreateTableBranch", id=table, name="third", from_branch=SIDE, from_version=at)
     lab.same(branch_ids(lab, table, "third"), [1, 12], "the ids of the new branch")
 

@@ -22,8 +22,8 @@ def two_versions(lab: Lab) -> list[str]:
     return table
 
 
-def versions(lab: Lab, table: list[str], **more: object) -> list[int]:
-    """Return the versions that a table lists."""
+def version_numbers(lab: Lab, table: list[str], **more: object) -> list[int]:
+    """Return the numbers of the versions that a table lists, in its order."""
     found = lab.ok("ListTableVersions", id=table, **more).get("versions")
     return [entry["version"] for entry in found or ()]
 
@@ -31,15 +31,15 @@ def versions(lab: Lab, table: list[str], **more: object) -> list[int]:
 @check("LN-VERSION-001", "ListTableVersions gives every version once.", _VERSIONS,
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def listed(lab: Lab) -> None:
-    lab.same(sorted(versions(lab, two_versions(lab))), [1, 2], "the versions")
+    lab.same(sorted(version_numbers(lab, two_versions(lab))), [1, 2], "the versions")
 
 
 @check("LN-VERSION-002", "descending lists the newest version first.", _VERSIONS,
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def descending(lab: Lab) -> None:
     table = two_versions(lab)
-    lab.same(versions(lab, table, descending=True), [2, 1], "the versions")
-    lab.same(versions(lab, table, descending=True, limit=1), [2], "the newest version")
+    lab.same(version_numbers(lab, table, descending=True), [2, 1], "the versions")
+    lab.same(version_numbers(lab, table, descending=True, limit=1), [2], "the newest version")
 
 
 @check("LN-VERSION-003", "ListTableVersions of a missing table is code 4.", _CODES,
@@ -97,7 +97,7 @@ def restore(lab: Lab) -> None:
 def restore_history(lab: Lab) -> None:
     table = two_versions(lab)
     lab.ok("RestoreTable", id=table, version=1)
-    lab.same(sorted(versions(lab, table)), [1, 2, 3], "the versions")
+    lab.same(sorted(version_numbers(lab, table)), [1, 2, 3], "the versions")
 
 
 @check("LN-VERSION-009", "RestoreTable to a version that is missing is code 11.", _CODES,
@@ -269,7 +269,7 @@ def version_zero(lab: Lab) -> None:
 def restored(lab: Lab) -> None:
     table = two_versions(lab)
     lab.ok("RestoreTable", id=table, version=1)
-    listed = versions(lab, table, descending=True)
+    listed = version_numbers(lab, table, descending=True)
     lab.same(listed, [3, 2, 1], "the versions")
     lab.same(lab.ok("DescribeTableVersion", id=table)["version"]["version"], 3, "the newest")
     described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)

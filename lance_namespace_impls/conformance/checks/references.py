@@ -7,7 +7,7 @@ from typing import Any
 from ..lab import Lab
 from ..requirement import check
 from ..rows import people, stream
-from .history import two_versions
+from .history import two_versions, version_numbers
 
 _FIELDS = "rest.yaml, the fields branch and version of the requests; protocol semantics, Errors"
 _TABLES = ["tables"]
@@ -74,7 +74,7 @@ def missing_branches(lab: Lab) -> None:
             stats.outcome(),
         )
     if versions.succeeded:
-        again = lab.ok("ListTableVersions", id=table).get("versions") or ()
+        again = version_numbers(lab, table)
         before = (versions.answer or {}).get("versions") or ()
         lab.same(len(again), len(before), "the number of versions")
 
@@ -128,7 +128,7 @@ def index_stats(lab: Lab) -> None:
 
     lab.same((rows(), rows(branch="side")), (10, 12), "the rows of the main line and the branch")
     lab.given("InsertIntoTable", stream(people(11)), id=table)
-    newest = max(v["version"] for v in lab.ok("ListTableVersions", id=table)["versions"])
+    newest = max(version_numbers(lab, table))
     lab.same((rows(), rows(version=newest - 1)), (11, 10), "the rows of two versions")
 
 
@@ -211,8 +211,7 @@ def nothing_of_the_old(lab: Lab) -> None:
         if reply.succeeded:
             found = [name for name in (reply.answer or {}).get(key) or () if name != "main"]
             lab.same(found, [], key)
-    listed = lab.ok("ListTableVersions", id=table).get("versions") or ()
-    lab.same([entry["version"] for entry in listed], [1], "the versions")
+    lab.same(version_numbers(lab, table), [1], "the versions")
     described = lab.call("DescribeTable", id=table, load_detailed_metadata=True).answer or {}
     fields = (described.get("schema") or {}).get("fields") or ()
     told = [described.get("metadata") or {}, *(field.get("metadata") or {} for field in fields)]

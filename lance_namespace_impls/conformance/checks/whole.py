@@ -10,6 +10,7 @@ import pyarrow as pa
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import people, plain, stream
+from .history import version_numbers
 
 _SOURCE = "rest.yaml, the operation's description and the codes of its fields"
 _TABLES = ["tables"]
@@ -279,25 +280,27 @@ def all_metadata(lab: Lab) -> None:
         lab.same(answer["fields"]["id"], due, f"the metadata after {given}")
 
 
+def _versioned(lab: Lab, count: int) -> list[str]:
+    """Return a table of so many versions, each with one row more than the last."""
+    table = lab.new_table(1)
+    for number in range(2, count + 1):
+        lab.given("InsertIntoTable", stream(people(number)), id=table)
+    return table
+
+
 @check("LN-VERSION-018", "deleted_count is the number of versions that were there and are gone.",
        "rest.yaml, BatchDeleteTableVersionsRequest and Response", "BatchDeleteTableVersions",
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def counted_once(lab: Lab) -> None:
-    table = lab.new_table(1)
-    for number in range(2, 7):
-        lab.given("InsertIntoTable", stream(people(number)), id=table)
-
-    def left() -> list[int]:
-        found = lab.ok("ListTableVersions", id=table).get("versions") or ()
-        return sorted(entry["version"] for entry in found)
-
+    table = _versioned(lab, 6)
     for ranges in (
         [{"start_version": 2, "end_version": 3}], [{"start_version": 0, "end_version": 4}],
         [{"start_version": 1, "end_version": 4}, {"start_version": 4, "end_version": 5}],
     ):  # fmt: skip
-        before = left()
+        before = sorted(version_numbers(lab, table))
         answer = lab.maybe("BatchDeleteTableVersions", id=table, ranges=ranges)
-        gone = [version for version in before if version not in left()]
+        left = version_numbers(lab, table)
+        gone = [version for version in before if version not in left]
         within = {v for r in ranges for v in range(r["start_version"], r["end_version"])}
         lab.that(within & set(before) <= set(gone), f"all versions of {ranges} to be gone", gone)
         if answer.get("deleted_count") is not None:
@@ -308,17 +311,13 @@ def counted_once(lab: Lab) -> None:
        "rest.yaml, VersionRange: what the server may delete", "BatchDeleteTableVersions",
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def to_the_end(lab: Lab) -> None:
-    table = lab.new_table(1)
-    for number in range(2, 6):
-        lab.given("InsertIntoTable", stream(people(number)), id=table)
+    table = _versioned(lab, 5)
     reply = lab.call("BatchDeleteTableVersions", id=table,
                      ranges=[{"start_version": 2, "end_version": -1}])  # fmt: skip
     if reply.code in (0, 13):  # a range that holds the latest version may be refused
         raise Skipped(f"BatchDeleteTableVersions: {reply.outcome()}")
     lab.must_succeed(reply)
-    found = lab.ok("ListTableVersions", id=table).get("versions") or ()
-    left = sorted(entry["version"] for entry in found)
-    lab.same(left, [1, 5], "the versions that are left")
+    lab.same(sorted(version_numbers(lab, table)), [1, 5], "the versions that are left")
     lab.same(lab.ids(table), [1, 2, 3, 4, 5], "the ids")
 
 
