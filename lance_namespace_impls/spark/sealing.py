@@ -157,21 +157,25 @@ def _keys() -> list[str]:
     context = TaskContext.get()
     task = context.getLocalProperty(SETTING) if context is not None else None
     found = [key for key in (os.environ.get(ENVIRONMENT), task) if key and key != _HIDDEN]
-    own = _own_key()
+    # A process without another key may have sealed what comes here.
+    own = _own_key(make=not found)
     return found if own is None else [*found, own]
 
 
-def _own_key() -> str | None:
-    """Return the key that this user's processes on this machine share, made where there is none.
+def _own_key(*, make: bool) -> str | None:
+    """Return the key that this user's processes on this machine share.
 
     It is None where it cannot be kept, and where others could have read or made it.
+
+    Args:
+        make: whether to make it where there is none.
     """
     folder = cache_folder()
     if folder is None:
         return None
     path = folder / "spark.key"
     with suppress(OSError):
-        if not path.exists():
+        if make and not path.exists():
             _publish(path)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
