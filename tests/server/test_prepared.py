@@ -8,15 +8,16 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.core import stamps
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
 from lance_namespace_impls.server import PolicyFile, ServerOptions, TokenFile, new_token, serving
-from lance_namespace_impls.server import shortcut as shortcut_module
 from tests.servers.http_client import http_client
 
-pytestmark = pytest.mark.skipif(
-    not os.path.exists("/proc/self/mounts"), reason="only Linux tells where a file system is"
-)
+pytestmark = [
+    pytest.mark.usefixtures("at_once"),
+    pytest.mark.skipif(
+        not os.path.exists("/proc/self/mounts"), reason="only Linux tells where a file system is"
+    ),
+]
 QUERY = "/v1/table/t/query"
 VECTORS = pa.FixedSizeListArray.from_arrays(pa.array([float(n) for n in range(600)]), 2)
 ROWS = pa.table(
@@ -50,13 +51,6 @@ QUERIES = {
     "no such branch": {"branch": "none"},
     "a long body": {"filter": "id > 7" + " " * 20_000},
 }
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    """Take the clock of the disk for exact, and no machine for too busy."""
-    monkeypatch.setattr(stamps, "RECENT_NANOSECONDS", 0)
-    monkeypatch.setattr(shortcut_module, "LONGEST_SECONDS", 3600.0)
 
 
 @pytest.fixture

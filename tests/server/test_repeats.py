@@ -18,7 +18,6 @@ from starlette.middleware import Middleware
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.core import stamps
 from lance_namespace_impls.server import (
     Access,
     Limits,
@@ -28,25 +27,20 @@ from lance_namespace_impls.server import (
     new_token,
     serving,
 )
-from lance_namespace_impls.server import shortcut as shortcut_module
 from lance_namespace_impls.server import watched as watched_module
 from lance_namespace_impls.server.observer import REQUESTS
 from lance_namespace_impls.server.repeats import MAX_BYTES, MAX_SEEN, Repeats
 
-pytestmark = pytest.mark.skipif(
-    not os.path.exists("/proc/self/mounts"), reason="only Linux tells where a file system is"
-)
+pytestmark = [
+    pytest.mark.usefixtures("at_once"),
+    pytest.mark.skipif(
+        not os.path.exists("/proc/self/mounts"), reason="only Linux tells where a file system is"
+    ),
+]
 DESCRIBE, COUNT, EXISTS, QUERY = (
     f"/v1/table/t/{name}" for name in ("describe", "count_rows", "exists", "query")
 )
 ROWS = b'{"k": 9, "vector": {}, "filter": "id in (1, 2, 4) and (id < 9)"}'
-
-
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch):
-    """Take the clock of the disk for exact, and no machine for too busy."""
-    monkeypatch.setattr(stamps, "RECENT_NANOSECONDS", 0)
-    monkeypatch.setattr(shortcut_module, "LONGEST_SECONDS", 3600.0)
 
 
 @pytest.fixture
