@@ -76,7 +76,7 @@ def full(session: nox.Session) -> None:
 
 @nox.session
 def unit(session: nox.Session) -> None:
-    """Run the unit and property tests alone; under two minutes."""
+    """Run the tests that need no catalog's server, and the property tests."""
     install(session)
     run_pytest(session, *PARALLEL, *UNIT, *session.posargs)
 
