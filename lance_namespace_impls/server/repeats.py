@@ -103,12 +103,16 @@ class Repeats:
         return data in self._heads
 
     def put(self, request: bytes, repeat: Repeat) -> None:
-        """Keep the answer to a request, unless one of them is too long for that."""
+        """Keep the answer to a request, unless one of them is too long, or has line ends behind it."""
         if len(request) > MAX_REQUEST_BYTES or len(repeat.raw) > MAX_ANSWER_BYTES:
             return
+        head = _head(request)
+        body = request[len(head) :]
+        if body and not body.strip(b"\r\n"):
+            return  # line ends behind a request without a body: its head is whole by itself
         self.forget(request)
         self._kept[request] = repeat
-        self._heads[_head(request)] += 1
+        self._heads[head] += 1
         self._bytes += _size(request, repeat)
         while self._bytes > MAX_BYTES:
             self.forget(next(iter(self._kept)))

@@ -397,6 +397,21 @@ def test_a_head_without_a_body_is_not_waited_for_for_long(namespace):
         assert raw.answer()[0] == 408
 
 
+def test_a_whole_request_is_not_waited_on_for_the_line_ends_of_another(namespace):
+    """Some clients send a line end behind a request, where the protocol has the server skip it."""
+    bare = HEAD % COUNT.encode() + b"Content-Length: 0\r\n\r\n"
+    with served(namespace, limits=Limits(header_seconds=0.5)) as client:
+        for ends in (b"\r\n", b"\r\n\r\n"):
+            raw = Raw(client)
+            for _ in range(3):
+                raw.send(bare + ends)
+                assert raw.answer() == (200, b"3")
+            raw = Raw(client)
+            for _ in range(3):
+                raw.send(bare)
+                assert raw.answer() == (200, b"3")
+
+
 def test_a_request_that_closes_its_connection_closes_it(namespace):
     closing = HEAD % DESCRIBE.encode() + b"Connection: close\r\nContent-Length: 2\r\n\r\n{}"
     old = REQUEST.replace(b"HTTP/1.1", b"HTTP/1.0")
