@@ -5,10 +5,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import time
 import uuid
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -23,19 +21,13 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
 )
 
-from ..core.errors import first_line
 from ..core.location import absolute
 from ..core.stamps import Stamp
 from ..core.stores import open_store
-from . import local
+from . import local, sweep
 
 __all__ = ["Directory", "directory_path"]
 
-TRASH = ".dropped-"
-STAGED = ".adding-"
-SWEEP_SECONDS = 600.0
-_TRASH = re.compile(rf"{re.escape(TRASH)}[0-9a-f]{{32}}")
-_STAGED = re.compile(rf"{re.escape(STAGED)}[0-9a-f]{{32}}")
 POLL_SECONDS = 0.02
 MANY = 16
 """Paths that are looked at together from an opened root."""
@@ -285,18 +277,21 @@ class Directory:
     def staged(self) -> Iterator[str]:
         """Return the name of a new directory, which goes again unless it is moved meanwhile.
 
-        For what takes a moment: an old one is taken for one that was left behind.
+        As long as it is held nobody takes it for one that was left behind.
         """
-        name = f"{STAGED}{os.urandom(16).hex()}"
+        name = f"{sweep.STAGED}{os.urandom(16).hex()}"
         path = self._path(name)
         try:
             local.make_directory(path)
         except NotADirectoryError:
             self.require_directory()
             raise
+        held = local.try_to_hold(path, local.AS_DIRECTORY)
         try:
             yield name
         finally:
+            if held is not None:
+                local.release(held)
             if os.path.lexists(path):
                 local.delete_tree(path)
 
@@ -341,7 +336,7 @@ class Directory:
             if self.kinds(folder)[0] == "missing":
                 raise FileNotFoundError(folder)
             return folder
-        trash = f"{TRASH}{os.urandom(16).hex()}"
+        trash = f"{sweep.TRASH}{os.urandom(16).hex()}"
         os.rename(self._path(folder), self._path(trash))
         return trash
 
@@ -385,25 +380,9 @@ class Directory:
             return
         local.delete_tree(self._path(folder), opened)
         now = time.monotonic()
-        if self._swept is not None and now - self._swept < SWEEP_SECONDS:
-            return
-        self._swept = now
-        try:
-            left = os.listdir(self._base)
-        except FileNotFoundError:
-            left = []
-        for name in left:
-            path = self._path(name)
-            if not _TRASH.fullmatch(name) and not (_STAGED.fullmatch(name) and _is_left(path)):
-                continue
-            try:
-                local.delete_tree(path)
-            except OSError as error:
-                warnings.warn(
-                    f"{self.location(name)}, left by an earlier process, could not be deleted: remove "
-                    f"it: {first_line(error)}",
-                    stacklevel=2,
-                )
+        if self._swept is None or now - self._swept >= sweep.SWEEP_SECONDS:
+            self._swept = now
+            sweep.sweep(self._base)
 
     @contextmanager
     def lock(self, folder: str) -> Iterator[None]:
@@ -422,7 +401,7 @@ class Directory:
                 raise FileNotFoundError(folder)
             yield
         finally:
-            os.close(handle)
+            local.release(handle)
 
     def hold(
         self, name: str, *, timeout: float, marker: str | None = None
@@ -460,14 +439,6 @@ class Directory:
         path = self._path(name)
         handle = local.try_to_hold(path)
         return None if handle is None else local.Held(handle, path)
-
-
-def _is_left(staged: str) -> bool:
-    """Return whether a directory was staged so long ago that its process must have ended."""
-    try:
-        return time.time() - os.lstat(staged).st_mtime > SWEEP_SECONDS
-    except FileNotFoundError:
-        return False
 
 
 _KIND = {fs.FileType.Directory: "directory", fs.FileType.File: "file"}

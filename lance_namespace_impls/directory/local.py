@@ -16,6 +16,7 @@ from lance_namespace_client.errors import InvalidTableStateError
 from ..core.concurrent import later
 
 __all__ = [
+    "AS_DIRECTORY",
     "Held",
     "OpenTree",
     "delete_tree",
@@ -24,12 +25,14 @@ __all__ = [
     "make_directory",
     "move_new",
     "read_plain",
+    "release",
     "try_to_hold",
 ]
 
 MAX_SMALL_BYTES = 16 << 20
 _HERE, _NO_REPLACE = -100, 1
 """``AT_FDCWD`` and ``RENAME_NOREPLACE`` of Linux."""
+AS_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 MOST_OPEN = 16
 """Directories of a tree that are held open together: a process may have about a thousand files."""
 
@@ -73,7 +76,14 @@ class Held(AbstractContextManager[None]):
         except FileNotFoundError:
             pass
         finally:
-            os.close(self._handle)
+            release(self._handle)
+
+
+def release(handle: int) -> None:
+    """Close a file that was locked, and let others have it: a forked process may have it open too."""
+    with suppress(OSError):  # on some systems there are no locks
+        fcntl.flock(handle, fcntl.LOCK_UN)
+    os.close(handle)
 
 
 def try_to_hold(path: str, flags: int = os.O_CREAT | os.O_RDWR) -> int | None:
@@ -157,7 +167,8 @@ def _renameat2() -> Callable[..., int] | None:
 class OpenTree(AbstractContextManager["OpenTree"]):
     """A directory with those in it, held open: what was looked at is what is deleted.
 
-    No link is followed, not one either that takes the place of a directory meanwhile.
+    Nobody takes it meanwhile for one that a drop left behind. No link is followed, not one either
+    that takes the place of a directory.
 
     Args:
         path: the directory.
@@ -189,12 +200,15 @@ class OpenTree(AbstractContextManager["OpenTree"]):
             self.is_whole = False
             return
         try:
-            handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+            handle = os.open(name, AS_DIRECTORY, dir_fd=parent)
         except (FileNotFoundError, NotADirectoryError):
             if parent is None:
                 raise
             self.is_whole = False  # it has gone meanwhile
             return
+        if parent is None:
+            with suppress(OSError):  # on some systems there are no locks
+                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
         names: list[str] = []
         files: list[str] = []
         folders: list[str] = []
@@ -234,8 +248,8 @@ class OpenTree(AbstractContextManager["OpenTree"]):
     def close(self) -> None:
         """Close the directories."""
         opened, self._opened = self._opened, []
-        for _, _, handle, _, _ in opened:
-            os.close(handle)
+        for _, parent, handle, _, _ in opened:
+            (release if parent is None else os.close)(handle)
 
     def __exit__(self, *raised: object) -> None:
         if self._is_empty:
@@ -266,7 +280,7 @@ def delete_tree(path: str, opened: OpenTree | None = None) -> None:
 
 def _delete_tree(name: str, parent: int | None) -> None:
     with suppress(FileNotFoundError):
-        handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+        handle = os.open(name, AS_DIRECTORY, dir_fd=parent)
         try:
             with os.scandir(handle) as found:
                 entries = [(each.name, each.is_dir(follow_symlinks=False)) for each in found]

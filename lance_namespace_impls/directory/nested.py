@@ -6,6 +6,7 @@ import math
 import re
 import secrets
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,6 +18,7 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     InvalidTableStateError,
     TableAlreadyExistsError,
+    TableNotFoundError,
 )
 
 from ..catalog.entry import MANAGED, ListedTables, TableEntry, managed_choice
@@ -29,7 +31,7 @@ from ..catalog.errors import (
 )
 from ..core.identifiers import Identifier, format_identifier
 from ..tables.drop import DROP_MARKER
-from . import filesystem, folders
+from . import folders, sweep
 from .filesystem import Directory
 from .folders import Owner, TableFolders
 from .manifest import NAMESPACE, TABLE, Change, Manifest, Row, Snapshot
@@ -363,21 +365,26 @@ class NestedTables(TableFolders):
                 self.directory.remove_marker(f"{folder}/{DROP_MARKER}")
                 raise
         if is_there:
-            self._discard(entry, folder)
+            self._discard(entry)
         self._sweep()
 
-    def _discard(self, entry: TableEntry, folder: str) -> None:
-        """Delete a directory that is in no row, unless another does the same."""
+    def _discard(self, entry: TableEntry) -> None:
+        """Delete a directory that is in no row, unless another does the same, or Lance did not write all."""
         try:
-            trash = self.directory.move_to_trash(folder)
-        except FileNotFoundError:
-            return
-        self.delete(entry, trash)
+            with self.opened(entry) as opened:
+                self.delete(entry, *self.move_to_trash(entry, opened))
+        except TableNotFoundError:
+            pass
+        except InvalidTableStateError as error:
+            warnings.warn(
+                f"{entry.location} is in no row of the manifest, but stays: {error.message}",
+                stacklevel=2,
+            )
 
     def _sweep(self) -> None:
         """Delete, now and then, the directories whose drops were interrupted."""
         now = time.monotonic()
-        if self._swept is not None and now - self._swept < filesystem.SWEEP_SECONDS:
+        if self._swept is not None and now - self._swept < sweep.SWEEP_SECONDS:
             return
         self._swept = now
         hashed = self.directory.starting_with("", lambda error: None)
@@ -393,7 +400,7 @@ class NestedTables(TableFolders):
         for folder in marked - known:
             name = tuple(folder.partition("_")[2].split(DELIMITER))
             location = self.directory.location(folder)
-            self._discard(TableEntry(id=name, location=location, properties={}), folder)
+            self._discard(TableEntry(id=name, location=location, properties={}))
 
     @contextmanager
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -244,3 +245,58 @@ def test_only_what_a_drop_put_aside_is_swept(tmp_path: Path) -> None:
         namespace.create_table(T, ROWS)
         namespace.drop_table(T)
     assert [path.name for path in tmp_path.iterdir()] == [".dropped-photos"]
+
+
+def test_a_file_of_somebody_is_not_swept(tmp_path: Path) -> None:
+    """A drop that is killed as it looks again leaves a directory whose foreign file it has not seen."""
+    left = tmp_path / f".dropped-{'0' * 32}"
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        for name in ("t", "of_others"):
+            namespace.create_table({"id": [name]}, ROWS)
+        (tmp_path / "of_others.lance").rename(left)
+        (left / "photos").mkdir()
+        (left / "photos" / "cat.jpg").write_text("keep me")
+        before = sorted(left.rglob("*"))
+        with pytest.warns(UserWarning, match=f"Lance did not write .*{left.name}/photos/"):
+            namespace.drop_table(T)
+    assert list(tmp_path.iterdir()) == [left]
+    assert sorted(left.rglob("*")) == before
+
+
+def test_a_file_of_somebody_is_not_swept_below_a_manifest(tmp_path: Path) -> None:
+    with connect("dir", {"path": str(tmp_path), "manifest": "true"}) as namespace:
+        namespace.create_namespace({"id": ["n"]})
+        for name in ("t", "u"):
+            namespace.create_table({"id": ["n", name]}, ROWS)
+        (left,) = tmp_path.glob("*_n$u")
+        namespace.deregister_table({"id": ["n", "u"]})
+        (left / ".lance-dropped").touch()  # as a drop leaves it that is killed behind that
+        (left / "cat.jpg").write_text("keep me")
+        before = sorted(left.rglob("*"))
+        with pytest.warns(UserWarning, match=r"in no row .* Lance did not write .*cat\.jpg"):
+            namespace.drop_table({"id": ["n", "t"]})
+    assert sorted(left.rglob("*")) == before
+
+
+def test_what_another_process_works_on_is_not_swept(tmp_path: Path) -> None:
+    """One that is dropped may be moved back; one that is added may take long on a machine that sleeps."""
+    directory = Directory(str(tmp_path), {})
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        for name in ("t", "u"):
+            namespace.create_table({"id": [name]}, ROWS)
+        with directory.staged() as staged, directory.opened("u.lance"):
+            os.utime(tmp_path / staged, (0, 0))
+            dropped = directory.move_to_trash("u.lance")
+            namespace.drop_table(T)
+            assert {path.name for path in tmp_path.iterdir()} == {staged, dropped}
+            assert (tmp_path / dropped / "data").exists()
+
+
+def test_what_a_killed_process_added_is_swept(tmp_path: Path) -> None:
+    left = tmp_path / f".adding-{'0' * 32}"
+    (left / "data").mkdir(parents=True)
+    os.utime(left, (0, 0))
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        namespace.create_table(T, ROWS)
+        namespace.drop_table(T)
+    assert list(tmp_path.iterdir()) == []

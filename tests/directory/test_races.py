@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import multiprocessing
+import subprocess
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,7 +25,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.directory import filesystem, folders, local
+from lance_namespace_impls.directory import folders, local, sweep
 from lance_namespace_impls.directory.filesystem import Directory
 
 RACERS = 8
@@ -477,7 +479,7 @@ def test_what_cannot_be_deleted_is_of_its_own_table(
     for name in ("t", "u", "v"):
         namespace.create_table({"id": [name]}, ROWS)
     monkeypatch.setattr(local, "delete_tree", refuse)
-    monkeypatch.setattr(filesystem, "SWEEP_SECONDS", 0.0)
+    monkeypatch.setattr(sweep, "SWEEP_SECONDS", 0.0)
     with pytest.raises(InternalError, match="table t is out of the directory") as caught:
         namespace.drop_table({"id": ["t"]})
     (left,) = stuck
@@ -489,3 +491,26 @@ def test_what_cannot_be_deleted_is_of_its_own_table(
     stuck.discard(left)
     namespace.drop_table({"id": ["v"]})
     assert list(tmp_path.iterdir()) == []
+
+
+FORKED = """
+import os, sys
+from lance_namespace_impls.directory import local
+from lance_namespace_impls.directory.filesystem import Directory
+
+directory = Directory(sys.argv[1], {})
+end, hold = os.pipe()
+with directory.lock("t.lance"), directory.hold(".filling-t", timeout=0, marker="t.lance/marker"):
+    if not (child := os.fork()):
+        os.close(hold)
+        os.read(end, 1)
+        os._exit(0)
+for name in ("t.lance", "t.lance/marker"):
+    assert local.try_to_hold(f"{sys.argv[1]}/{name}", os.O_RDONLY) is not None, name
+"""
+
+
+def test_a_process_forked_under_a_lock_does_not_keep_it(tmp_path: Path) -> None:
+    (tmp_path / "t.lance").mkdir()
+    (tmp_path / "t.lance" / "marker").touch()
+    subprocess.run([sys.executable, "-c", FORKED, str(tmp_path)], check=True, timeout=60)

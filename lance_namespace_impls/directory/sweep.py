@@ -1,0 +1,74 @@
+"""What processes that were killed left in a directory on local storage."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import warnings
+from contextlib import suppress
+
+from lance_namespace_client.errors import InvalidTableStateError
+
+from ..core.errors import first_line
+from ..core.storage import TableStorage
+from ..tables.drop import TableFolder, is_lances_alone
+from . import local
+
+__all__ = ["STAGED", "SWEEP_SECONDS", "TRASH", "sweep"]
+
+TRASH = ".dropped-"
+STAGED = ".adding-"
+SWEEP_SECONDS = 600.0
+_TRASH = re.compile(rf"{re.escape(TRASH)}[0-9a-f]{{32}}")
+_STAGED = re.compile(rf"{re.escape(STAGED)}[0-9a-f]{{32}}")
+
+
+def sweep(root: str) -> None:
+    """Delete what was left there, as far as it can be deleted and is Lance's; warn of the rest."""
+    try:
+        names = os.listdir(root)
+    except FileNotFoundError:
+        names = []
+    for name in names:
+        path = f"{root}/{name}"
+        if not _TRASH.fullmatch(name) and not (_STAGED.fullmatch(name) and _is_left(path)):
+            continue
+        try:
+            _delete_left(path)
+        except (OSError, InvalidTableStateError) as error:
+            warnings.warn(
+                f"{path}, left by an earlier process, could not be deleted: remove it: "
+                f"{first_line(error)}",
+                stacklevel=2,
+            )
+
+
+def _delete_left(path: str) -> None:
+    """Delete a directory, unless a process has it.
+
+    Raises:
+        InvalidTableStateError: code 19, Lance did not write all that is in it; it stays whole.
+        OSError: it could not be deleted, and stays in part.
+    """
+    with suppress(FileNotFoundError):
+        held = local.try_to_hold(path, local.AS_DIRECTORY)
+        if held is None:
+            return
+        with local.Held(held), local.OpenTree(path) as opened:
+            whole = opened if opened.is_whole else None
+            if whole is None or not is_lances_alone(whole.folders, whole.files, whole.below):
+                foreign = TableFolder(TableStorage(location=path, options={})).first_foreign()
+                if foreign is not None:
+                    raise InvalidTableStateError(
+                        f"Lance did not write {path}/{foreign}; move that elsewhere first"
+                    )
+            local.delete_tree(path, whole)
+
+
+def _is_left(staged: str) -> bool:
+    """Return whether a directory was staged so long ago that its process must have ended."""
+    try:
+        return time.time() - os.lstat(staged).st_mtime > SWEEP_SECONDS
+    except FileNotFoundError:
+        return False
