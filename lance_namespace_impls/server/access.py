@@ -100,6 +100,8 @@ class Access:
         # Others' names are not kept: they are as many as someone likes to send.
         if host in self._known:
             return True
+        if "@" in host:  # the name of a user, who has no place there
+            return False
         try:
             name = _plain(urlsplit(f"//{host}").hostname or "")
         except ValueError:

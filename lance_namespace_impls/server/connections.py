@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from functools import partial
 from http import HTTPStatus
@@ -18,6 +19,9 @@ from .limits import RETRY_SECONDS, HeadersTooLargeError, Limits
 from .repeats import END_OF_HEAD, KEEP, MAX_REQUEST_BYTES, Repeat, Repeats, may_repeat
 
 __all__ = ["bounded_protocol"]
+
+
+_END_OF_HOST = re.compile(rb"[/?#]")
 
 
 class _HeadersTooLateError(InvalidInputError):
@@ -84,6 +88,8 @@ class _Bounded(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._headers_came()
+        if not self.url.startswith(b"/"):
+            self._take_host_of_target()
         # In place before the application gets to see it.
         scope: Any = self.scope
         scope[ABORT] = self.transport.abort
@@ -91,6 +97,18 @@ class _Bounded(HttpToolsProtocol):
         if secured is not None:
             scope[CERTIFICATE] = secured.getpeercert()
         super().on_headers_complete()
+
+    def _take_host_of_target(self) -> None:
+        """Put the host of an absolute URI into the place of the header's, as RFC 9112 (3.2.2) has it."""
+        _, absolute, rest = self.url.partition(b"://")
+        if not absolute:
+            return
+        host = _END_OF_HOST.split(rest, 1)[0]
+        self.headers[:] = [
+            (name, host if name == b"host" else value) for name, value in self.headers
+        ]
+        if all(name != b"host" for name, _ in self.headers):
+            self.headers.append((b"host", host))
 
     def _expect_headers(self) -> None:
         self._late = self.loop.call_later(self.limits.header_seconds, self._too_late)

@@ -99,6 +99,7 @@ def test_another_site_is_denied(served, headers, body):
         "127.0.0.1.evil.example",
         "10.0.0.1",
         "localhost@evil.example",
+        "evil.example@localhost",
         "[::1",
         "",
     ],
@@ -166,18 +167,73 @@ def test_what_names_its_type_goes_on_working(served):
     assert list(namespace.iter_tables()) == ["t"]
 
 
-@pytest.mark.parametrize("hosts", [["evil.example", "localhost"], ["localhost", "evil.example"]])
-@pytest.mark.parametrize("path", ["/v1/table/t/drop", "/ui", "/metrics"])
-def test_two_names_are_none(served, hosts, path):
-    _, uri = served
-    lines = [b"Host: " + host.encode() for host in hosts]
-    head = b"\r\n".join([b"POST %s HTTP/1.1" % path.encode(), *lines, b"Content-Length: 0"])
-    if path != "/v1/table/t/drop":
-        head = head.replace(b"POST", b"GET")
+def ask_raw(uri, head):
+    """Send a head as it is, and return all that comes back."""
     address, _, port = uri.removeprefix("http://").partition(":")
     with socket.create_connection((address, int(port)), timeout=30) as connection:
-        connection.sendall(head + b"\r\nConnection: close\r\n\r\n")
-        answer = b"".join(iter(lambda: connection.recv(1 << 16), b""))
-    assert answer.startswith(b"HTTP/1.1 400"), answer[:300]
-    assert b"host" in answer and b"more than once" in answer
+        connection.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode())
+        return b"".join(iter(lambda: connection.recv(1 << 16), b"")).decode()
+
+
+@pytest.mark.parametrize("hosts", [["evil.example", "localhost"], ["localhost", "evil.example"]])
+@pytest.mark.parametrize("target", ["/v1/table/t/drop", "/ui", "/metrics", "http://localhost/ui"])
+def test_two_names_are_none(served, hosts, target):
+    _, uri = served
+    method = "POST" if target.endswith("drop") else "GET"
+    lines = [f"Host: {host}" for host in hosts]
+    answer = ask_raw(uri, "\r\n".join([f"{method} {target} HTTP/1.1", *lines, "Content-Length: 0"]))
+    assert answer.startswith("HTTP/1.1 400"), answer[:300]
+    assert "host" in answer and "more than once" in answer
     assert list(served[0].iter_tables()) == ["t"]
+
+
+@pytest.mark.parametrize(
+    "authority",
+    [
+        "http://evil.example",
+        "HTTP://EVIL.EXAMPLE:80",
+        "https://evil.example",
+        "http://localhost@evil.example",
+        "http://evil.example@localhost",
+        "http://localhost:80@evil.example",
+        "http://[2001:db8::1]:80",
+        "http://localhost.evil.example",
+    ],
+)
+def test_a_name_in_the_request_line_stands_for_the_header(served, authority):
+    """RFC 9112 lets a server take the host from there alone."""
+    namespace, uri = served
+    for host in ("Host: localhost\r\n", ""):
+        for line in ("POST {}/v1/table/t/drop", "GET {}/ui", "GET {}/metrics"):
+            answer = ask_raw(uri, f"{line.format(authority)} HTTP/1.1\r\n{host}Content-Length: 0")
+            assert answer.startswith("HTTP/1.1 403"), (line, answer[:300])
+            assert "--allow-host" in answer
+    assert list(namespace.iter_tables()) == ["t"]
+
+
+@pytest.mark.parametrize("host", ["Host: localhost\r\n", "Host: evil.example\r\n", ""])
+def test_a_name_of_this_machine_in_the_request_line(served, host):
+    _, uri = served
+    for authority in ("http://localhost", "HTTP://LOCALHOST:1", "http://[::1]:80"):
+        answer = ask_raw(uri, f"GET {authority}/v1/table HTTP/1.1\r\n{host}Accept: */*")
+        assert answer.startswith("HTTP/1.1 200"), (authority, answer[:300])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "CONNECT evil.example:80",
+        "CONNECT localhost:80",
+        "GET evil.example:80",
+        "OPTIONS *",
+        "GET *",
+        "GET http://",
+        "GET http:///v1/table",
+        "GET //evil.example/v1/table",
+    ],
+)
+def test_a_request_line_without_a_path_of_the_server_leads_nowhere(served, line):
+    _, uri = served
+    answer = ask_raw(uri, f"{line} HTTP/1.1\r\nHost: localhost")
+    assert answer[:12] in ("HTTP/1.1 400", "HTTP/1.1 404"), answer[:300]
+    assert '"tables"' not in answer
