@@ -118,9 +118,13 @@ def check_sql(text: str, what: str) -> None:
     """
     _Measure(what).measure(text)
     if _GROWS.search(text) and (times := _growth(text)) > MAX_GROWTH:
+        if times < UNBOUNDED:
+            raise InvalidInputError(
+                f"{what} makes values {times} times as long; {MAX_GROWTH} times is the most"
+            )
         raise InvalidInputError(
-            f"{what} makes values {times} times as long, or as long as a column says; "
-            f"{MAX_GROWTH} times is the most, and REPEAT, LPAD and the like take a number for it"
+            f"{what} may make values of any length: give REPEAT, LPAD and the like a plain number of at "
+            f"most {MAX_GROWTH}, and cut what is too long, as left(rpad(name, 100), size) does"
         )
 
 

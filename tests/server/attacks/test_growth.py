@@ -34,6 +34,7 @@ FITTING = [
     "rpad(text, 5)",
     "replace(replace(text, 'a', 'aa'), 'b', 'bb')",
     "concat(repeat(text, 500), repeat(text, 500))",
+    "left(rpad(text, 100, 'x'), id)",
 ]
 
 
@@ -71,3 +72,16 @@ def test_what_grows_a_little_is_not(http, expression):
     body = {"k": 1, "vector": {}, "filter": f"length({expression}) > 0"}
     body["columns"] = {"column_aliases": {"x": expression}}
     assert http.post("/v1/table/t/query", json=body).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "expression", ["repeat(text, id)", "lpad(text, id)", "rpad(text, id + 1, 'x')"]
+)
+def test_a_length_of_a_column_is_refused_with_what_to_write(http, expression):
+    """It may be any number up to 2**31."""
+    body = {"k": 1, "vector": {}, "filter": f"length({expression}) > 0"}
+    error = http.post("/v1/table/t/query", json=body).json()["error"]
+    assert "a plain number of at most 1000" in error and "left(rpad(name, 100), size)" in error
+    body["filter"] = "left(rpad(text, 100, 'x'), id) = 'bx'"
+    answer = http.post("/v1/table/t/query", json=body)
+    assert pa.ipc.open_file(answer.content).read_all()["id"].to_pylist() == [2]
