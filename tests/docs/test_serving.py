@@ -1,0 +1,29 @@
+"""Every promise of the threat model names tests, and those are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+PAGE = (TESTS.parent / "docs" / "serving.md").read_text("utf-8")
+ROW = re.compile(r"^\| (?P<attack>[^|]+) \| (?P<tests>`[^|]+`) \|$", re.MULTILINE)
+NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
+
+
+def test_every_test_of_an_attack_is_there() -> None:
+    _, _, table = PAGE.partition("**Where it is shown.**")
+    named = [[*NAMED.findall(row["tests"])] for row in ROW.finditer(table.partition("\n## ")[0])]
+    assert len(named) > 10 and all(named)
+    missing = [
+        f"{file}::{name}"
+        for tests in named
+        for file, name in tests
+        if f"\ndef {name}(" not in (TESTS / file).read_text("utf-8")
+    ]
+    assert missing == []
+
+
+def test_every_file_of_attacks_is_named() -> None:
+    files = {path.name for path in (TESTS / "server" / "attacks").glob("test_*.py")}
+    assert files <= {Path(file).name for file, _ in NAMED.findall(PAGE)}
