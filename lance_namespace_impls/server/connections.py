@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError, ThrottlingError
 
+from .accepting import Intake
 from .answers import Reply, error_reply
 from .call import ABORT, CERTIFICATE
 from .limits import RETRY_SECONDS, HeadersTooLargeError, Limits
@@ -28,13 +29,21 @@ class _HeadersTooLateError(InvalidInputError):
     http_status = 408
 
 
-def bounded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
-    """Return the HTTP protocol of a server with these limits."""
-    return type("Protocol", (_Protocol,), {"limits": limits, "repeats": Repeats()})
+def bounded_protocol(limits: Limits, intake: Intake | None = None) -> type[HttpToolsProtocol]:
+    """Return the HTTP protocol of a server with these limits.
+
+    Args:
+        limits: the limits.
+        intake: what connections come from, to be told when one ends; None where the server takes
+            them itself.
+    """
+    own = {"limits": limits, "repeats": Repeats(), "intake": intake}
+    return type("Protocol", (_Protocol,), own)
 
 
 class _Bounded(HttpToolsProtocol):
     limits: Limits
+    intake: Intake | None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -56,6 +65,8 @@ class _Bounded(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._headers_came()
+        if self.intake is not None:
+            self.intake.ended()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

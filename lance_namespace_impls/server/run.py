@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import signal
@@ -19,6 +20,7 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import first_line
+from .accepting import Intake
 from .access import Access, is_loopback, is_wildcard
 from .app import create_app
 from .connections import bounded_protocol
@@ -90,7 +92,7 @@ def serve(
 def _run(
     namespace: LanceNamespace,
     options: ServerOptions,
-    listener: socket.socket,
+    source: socket.socket | Intake,
     on_started: Callable[[], None],
 ) -> None:
     with _signals_stop_quietly():
@@ -103,7 +105,10 @@ def _run(
             gc.freeze()
             on_started()
 
-        _Server(namespace, options, started).run([listener])
+        if isinstance(source, Intake):
+            _Server(namespace, options, started, source).run([])
+        else:
+            _Server(namespace, options, started).run([source])
 
 
 @contextlib.contextmanager
@@ -141,16 +146,21 @@ def serving(namespace: LanceNamespace, options: ServerOptions | None = None) -> 
 
 class _Server(uvicorn.Server):
     def __init__(
-        self, namespace: LanceNamespace, options: ServerOptions, on_started: Callable[[], None]
+        self,
+        namespace: LanceNamespace,
+        options: ServerOptions,
+        on_started: Callable[[], None],
+        intake: Intake | None = None,
     ) -> None:
         self._on_started = on_started
+        self._intake = intake
         self._tls = options.tls
         self._context = options.tls.context() if options.tls is not None else None
         self._marks = options.tls.marks() if options.tls is not None else ()
         super().__init__(
             uvicorn.Config(
                 create_app(namespace, options),
-                http=bounded_protocol(options.limits),
+                http=bounded_protocol(options.limits, intake),
                 ws="none",
                 proxy_headers=False,
                 log_config=None,
@@ -164,8 +174,29 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         if self._context is not None:
             self.config.ssl = self._context
-        await super().startup(sockets)
+        if self._intake is None:
+            await super().startup(sockets)
+        else:
+            await super().startup([])
+            self._intake.start(self._connect)
         self._on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._intake is not None:
+            self._intake.stop()
+        await super().shutdown(sockets)
+
+    async def _connect(self, connection: socket.socket) -> None:
+        """Serve a connection that somebody else has taken."""
+        await asyncio.get_running_loop().connect_accepted_socket(
+            lambda: self.config.http_protocol_class(  # type: ignore[call-arg]
+                config=self.config,
+                server_state=self.server_state,
+                app_state=self.lifespan.state,
+            ),
+            connection,
+            ssl=self.config.ssl,
+        )
 
     async def on_tick(self, counter: int) -> bool:
         """Look after what changes while it runs; uvicorn calls it ten times a second."""

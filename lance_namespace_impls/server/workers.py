@@ -1,8 +1,8 @@
 """Several processes that serve one namespace on one port.
 
-They take connections from one socket, which the first process opens and keeps: while a worker is
-away, connections wait for the others, and none is refused. Workers are started anew, not forked:
-neither Lance nor the threads of a client outlive a fork.
+The first process takes the connections and hands each to the worker with the fewest: while a worker is
+away the others get them, and while all are they wait; none is refused. Workers are started anew, not
+forked: neither Lance nor the threads of a client outlive a fork.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import first_line
+from .accepting import COUNTS, Dispatcher, Intake, Lane
 from .limits import LANCE_THREADS, cores
 from .metrics import MULTIPROCESS_FOLDER
 from .options import ServerOptions
@@ -49,7 +50,7 @@ SOON_SECONDS, PAUSES = 5.0, (0.0, 1.0, 2.0, 5.0, 10.0)
 
 _STOPS = (signal.SIGINT, signal.SIGTERM)
 
-Run = Callable[[LanceNamespace, ServerOptions, socket.socket, Callable[[], None]], None]
+Run = Callable[[LanceNamespace, ServerOptions, Intake, Callable[[], None]], None]
 
 
 @attrs.frozen
@@ -59,7 +60,7 @@ class Job:
     namespace: LanceNamespace
     options: ServerOptions
     run: Run
-    """Serves the namespace on a socket, and calls the last argument once it does."""
+    """Serves the namespace to connections, and calls the last argument once it does."""
     on_start: Callable[[], None] | None = None
     """Called first, to set up what is per process, such as logging."""
 
@@ -91,6 +92,8 @@ def check_workers(job: Job, workers: int) -> None:
 @attrs.define(eq=False)
 class _Worker:
     process: BaseProcess
+    lane: Lane
+    """Its connections come by it."""
     ready: Connection
     """Gets a word once the worker serves."""
     life: Connection
@@ -98,11 +101,13 @@ class _Worker:
     started: float = attrs.field(factory=time.monotonic)
     is_ready: bool = False
 
-    def look(self) -> None:
-        """Note whether it serves."""
+    def begins(self) -> bool:
+        """Return whether it serves, and did not when it was asked before."""
         with contextlib.suppress(EOFError, OSError):
             if not self.is_ready and self.ready.poll():
                 self.is_ready = bool(self.ready.recv())
+                return self.is_ready
+        return False
 
     def close(self) -> None:
         self.ready.close()
@@ -115,7 +120,7 @@ class Supervisor:
 
     Args:
         job: what each of them does.
-        listener: the socket that they take connections from.
+        listener: the socket that connections come to.
         workers: how many there are.
     """
 
@@ -139,6 +144,7 @@ class Supervisor:
             ServiceUnavailableError: code 17, they do not start.
         """
         with self._environment(), self._signals():
+            self._dispatcher = Dispatcher(self._listener)
             try:
                 self._start_all()
                 if not self._stop:
@@ -150,6 +156,7 @@ class Supervisor:
                         self._replace = False
                         self._replace_all()
             finally:
+                self._dispatcher.close()
                 self._stop_workers(self._workers)
 
     @contextlib.contextmanager
@@ -189,13 +196,16 @@ class Supervisor:
     def _start(self) -> _Worker:
         ready, tell = self._context.Pipe(duplex=False)
         watch, life = self._context.Pipe(duplex=False)
+        lane = Lane(self._context.RawArray("q", COUNTS))
         process = self._context.Process(
-            target=_work, args=(self._job, self._listener, tell, watch), name="lance-ns-worker"
+            target=_work,
+            args=(self._job, lane.intake, tell, watch),
+            name="lance-ns-worker",
         )
         process.start()
         tell.close()
         watch.close()
-        return _Worker(process, ready, life)
+        return _Worker(process, lane, ready, life)
 
     def _start_all(self) -> None:
         self._workers = [self._start() for _ in range(self._count)]
@@ -203,7 +213,7 @@ class Supervisor:
         while not self._stop and not all(worker.is_ready for worker in self._workers):
             wait([worker.ready for worker in self._workers if not worker.is_ready], LOOK_SECONDS)
             for worker in self._workers:
-                worker.look()
+                self._look(worker)
                 if not worker.is_ready and not worker.process.is_alive():
                     raise ServiceUnavailableError("a worker did not start; its output says why")
             if time.monotonic() > deadline:
@@ -213,13 +223,19 @@ class Supervisor:
 
     def _wait(self) -> None:
         """Wait until a worker ends, or for a moment: a signal does not break the wait off."""
-        ends = [worker.process.sentinel for worker in self._workers]
-        if ends:
-            wait(ends, LOOK_SECONDS)
+        signs: list[Any] = [worker.process.sentinel for worker in self._workers]
+        signs += [worker.ready for worker in self._workers if not worker.is_ready]
+        if signs:
+            wait(signs, LOOK_SECONDS)
         else:
             time.sleep(LOOK_SECONDS)
         for worker in self._workers:
-            worker.look()
+            self._look(worker)
+
+    def _look(self, worker: _Worker) -> None:
+        """Let a worker that has begun to serve have connections."""
+        if worker.begins():
+            self._dispatcher.add(worker.lane)
 
     def _restart_dead(self) -> None:
         if self._stop:
@@ -234,6 +250,7 @@ class Supervisor:
             self._deaths = self._deaths + 1 if soon else 0
             pause = PAUSES[min(self._deaths, len(PAUSES) - 1)]
             self._not_before = time.monotonic() + pause
+            self._dispatcher.remove(worker.lane)
             self._forget(worker)
         while len(self._workers) < self._count and time.monotonic() >= self._not_before:
             self._workers.append(self._start())
@@ -245,7 +262,7 @@ class Supervisor:
             deadline = time.monotonic() + START_SECONDS
             while not new.is_ready and new.process.is_alive() and time.monotonic() < deadline:
                 wait([new.ready, new.process.sentinel], LOOK_SECONDS)
-                new.look()
+                self._look(new)
                 if self._stop:
                     break
             if not new.is_ready:
@@ -260,6 +277,7 @@ class Supervisor:
         """Let workers answer what is under way, and end them; one that does not end is killed."""
         workers = list(workers)
         for worker in workers:
+            self._dispatcher.remove(worker.lane)
             worker.process.terminate()
         deadline = time.monotonic() + STOP_SECONDS
         for worker in workers:
@@ -277,13 +295,13 @@ class Supervisor:
             self._workers.remove(worker)
 
 
-def _work(job: Job, listener: socket.socket, ready: Connection, life: Connection) -> None:
+def _work(job: Job, intake: Intake, ready: Connection, life: Connection) -> None:
     """Serve, in a worker; it ends with the process that started it."""
     threading.Thread(target=_end_with, args=(life,), name="lance-ns-life", daemon=True).start()
     if job.on_start is not None:
         job.on_start()
     with contextlib.suppress(KeyboardInterrupt):
-        job.run(job.namespace, job.options, listener, lambda: ready.send(True))
+        job.run(job.namespace, job.options, intake, lambda: ready.send(True))
     sys.stdout.flush()
 
 

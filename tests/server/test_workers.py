@@ -100,6 +100,31 @@ def test_workers_share_the_port_and_count_together(tmp_path):
             wait_until(lambda: count() == 60)
 
 
+def open_connections(pid, port):
+    """Return how many connections to a port a process has open."""
+    found = set()
+    with open("/proc/net/tcp") as lines:
+        for line in lines:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if local.endswith(f":{port:04X}") and state == "01":
+                found.add(f"socket:[{inode}]")
+    count = 0
+    for each in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            count += os.readlink(f"/proc/{pid}/fd/{each}") in found
+    return count
+
+
+def test_workers_have_as_many_connections_each(tmp_path):
+    table(tmp_path)
+    with running(tmp_path) as (process, uri), contextlib.ExitStack() as clients:
+        for _ in range(8):
+            client = clients.enter_context(http_client(uri, timeout=PATIENCE))
+            assert client.post("/v1/table/t/describe", json={}).status_code == 200
+        port = int(uri.rpartition(":")[2])
+        assert [open_connections(pid, port) for pid in children(process)] == [4, 4]
+
+
 def counted(uri, calls):
     """Return whether so many calls of DescribeTable are counted, over all workers."""
     figure = f'lance_ns_requests_total{{code="ok",operation="DescribeTable"}} {calls}.0'

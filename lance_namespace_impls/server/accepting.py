@@ -1,0 +1,218 @@
+"""Shares connections out among workers: each goes to the one that has the fewest.
+
+Workers that all take connections from one socket get them as it happens: of four clients, all may
+be with one worker while the others have nothing to do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Coroutine, MutableSequence
+from typing import Any
+
+import attrs
+
+__all__ = ["Dispatcher", "Intake", "Lane"]
+
+logger = logging.getLogger("lance_namespace_impls.server")
+
+# What a worker counts: connections that it has taken, and those that have ended.
+_TAKEN, _ENDED = 0, 1
+COUNTS = 2
+# A worker that has taken none of its connections for so long gets others only if all are like that.
+STALLED_SECONDS = 0.1
+PAUSE_SECONDS, FAILED_SECONDS = 0.001, 1.0
+
+
+class Intake:
+    """What a worker gets its connections from; it is passed on to its process.
+
+    Args:
+        source: where they come from.
+        counts: `COUNTS` zeros, in memory that both processes share.
+    """
+
+    def __init__(self, source: socket.socket, counts: MutableSequence[int]) -> None:
+        self._source = source
+        self._counts = counts
+
+    def start(self, serve: Callable[[socket.socket], Coroutine[Any, Any, object]]) -> None:
+        """Take connections, on the event loop that runs.
+
+        Args:
+            serve: makes a connection of a socket; where it fails, there is none.
+        """
+        self._serve = serve
+        self._loop = asyncio.get_running_loop()
+        self._begun: set[asyncio.Task[None]] = set()
+        self._loop.add_reader(self._source, self._take)
+
+    def stop(self) -> None:
+        """Take no more connections."""
+        self._loop.remove_reader(self._source)
+
+    def ended(self) -> None:
+        """Note that a connection has ended."""
+        self._counts[_ENDED] += 1
+
+    def _take(self) -> None:
+        while True:
+            try:
+                message, handles, _, _ = socket.recv_fds(self._source, 1, 1)
+            except (BlockingIOError, InterruptedError):
+                return
+            if not message:  # nobody gives any more
+                self.stop()
+                return
+            self._counts[_TAKEN] += 1
+            if not handles:
+                logger.error("a connection was lost: this process has too many files open")
+                self.ended()
+                continue
+            os.set_inheritable(handles[0], False)
+            task = self._loop.create_task(self._begin(socket.socket(fileno=handles[0])))
+            self._begun.add(task)
+            task.add_done_callback(self._begun.discard)
+
+    async def _begin(self, connection: socket.socket) -> None:
+        try:
+            connection.setblocking(False)
+            await self._serve(connection)
+        except OSError as error:  # it was closed, or its TLS handshake failed
+            self.ended()
+            logger.debug("a connection came to nothing: %s", error)
+
+
+@attrs.define(eq=False)
+class Lane:
+    """The way of connections to one worker.
+
+    Args:
+        counts: `COUNTS` zeros, in memory that both processes share.
+    """
+
+    counts: MutableSequence[int]
+    _ends: tuple[socket.socket, socket.socket] = attrs.field(factory=socket.socketpair, init=False)
+    _given: int = attrs.field(default=0, init=False)
+    _taken: int = attrs.field(default=0, init=False)
+    _since: float = attrs.field(factory=time.monotonic, init=False)
+    """When the worker was last seen to take one, or to have none to take."""
+
+    def __attrs_post_init__(self) -> None:
+        for end in self._ends:
+            end.setblocking(False)
+
+    @property
+    def intake(self) -> Intake:
+        """The worker's end."""
+        return Intake(self._ends[1], self.counts)
+
+    @property
+    def connections(self) -> int:
+        """How many the worker has."""
+        return self._given - self.counts[_ENDED]
+
+    def is_stalled(self) -> bool:
+        """Return whether the worker takes none of what there is for it."""
+        taken, now = self.counts[_TAKEN], time.monotonic()
+        if taken != self._taken or taken == self._given:
+            self._taken, self._since = taken, now
+        return now - self._since > STALLED_SECONDS
+
+    def give(self, connection: socket.socket) -> bool:
+        """Hand a connection to the worker; return whether there was room for it."""
+        try:
+            socket.send_fds(self._ends[0], [b"\0"], [connection.fileno()])
+        except (BlockingIOError, InterruptedError):
+            return False
+        self._given += 1
+        return True
+
+    def close(self) -> list[socket.socket]:
+        """Return the connections that the worker has not taken."""
+        left = []
+        with contextlib.suppress(BlockingIOError):
+            while handles := socket.recv_fds(self._ends[1], 1, 1)[1]:
+                left.append(socket.socket(fileno=handles[0]))
+        for end in self._ends:
+            end.close()
+        return left
+
+
+class Dispatcher:
+    """Takes connections from a socket, in a thread, and hands each to the worker with the fewest.
+
+    While there is no worker they wait in the socket's own queue.
+
+    Args:
+        listener: the socket.
+    """
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._lanes: list[Lane] = []
+        self._changed = threading.Condition()
+        """Held while a connection is handed over, so that none goes to a lane that is closed."""
+        self._wake, self._woken = socket.socketpair()
+        self._is_stopped = False
+        listener.setblocking(False)
+        self._thread = threading.Thread(target=self._run, name="lance-ns-accept", daemon=True)
+        self._thread.start()
+
+    def add(self, lane: Lane) -> None:
+        """Let a worker have connections."""
+        with self._changed:
+            self._lanes.append(lane)
+            self._changed.notify()
+
+    def remove(self, lane: Lane) -> None:
+        """Give a worker no more connections; those that it has not taken go to others."""
+        with self._changed:
+            if lane in self._lanes:
+                self._lanes.remove(lane)
+            for connection in lane.close():
+                self._hand_over(connection)
+
+    def close(self) -> None:
+        """Take no more connections."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify()
+        self._wake.send(b"\0")
+        self._thread.join()
+        self._wake.close()
+        self._woken.close()
+
+    def _run(self) -> None:
+        while True:
+            select.select([self._listener, self._woken], [], [])
+            with self._changed:
+                while not self._lanes and not self._is_stopped:
+                    self._changed.wait()
+                if self._is_stopped:
+                    return
+                try:
+                    connection, _ = self._listener.accept()
+                except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                    continue
+                except OSError as error:
+                    logger.error("no connection can be taken: %s", error)
+                    self._changed.wait(FAILED_SECONDS)
+                    continue
+                self._hand_over(connection)
+
+    def _hand_over(self, connection: socket.socket) -> None:
+        """Hand a connection to a worker, and close it here; without one it ends."""
+        with connection:
+            while self._lanes and not self._is_stopped:
+                lanes = sorted(self._lanes, key=lambda lane: (lane.is_stalled(), lane.connections))
+                if any(lane.give(connection) for lane in lanes):
+                    return
+                self._changed.wait(PAUSE_SECONDS)
