@@ -167,13 +167,13 @@ class Dispatcher:
         self._thread.start()
 
     def add(self, lane: Lane) -> None:
-        """Let a worker have connections."""
+        """Add a worker, to have connections."""
         with self._changed:
             self._lanes.append(lane)
             self._changed.notify()
 
     def remove(self, lane: Lane) -> None:
-        """Give a worker no more connections; those that it has not taken go to others."""
+        """Remove a worker; the connections that it has not taken go to others."""
         with self._changed:
             if lane in self._lanes:
                 self._lanes.remove(lane)

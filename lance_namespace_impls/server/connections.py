@@ -110,7 +110,7 @@ class _Bounded(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _take_host_of_target(self) -> None:
-        """Put the host of an absolute URI into the place of the header's, as RFC 9112 (3.2.2) has it."""
+        """Replace the header by the host of an absolute URI, as RFC 9112 (3.2.2) has it."""
         _, absolute, rest = self.url.partition(b"://")
         if not absolute:
             return
