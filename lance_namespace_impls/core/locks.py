@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Hashable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from hashlib import blake2b
 from weakref import WeakValueDictionary
@@ -28,6 +28,17 @@ __all__ = ["exclusive_lock", "machine_lock", "object_lock"]
 # A lock lives as long as somebody holds it or waits for it.
 _LOCKS: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
 _FINDING = threading.Lock()
+
+
+def _forget() -> None:
+    """Let a forked process begin without locks: who had them is not there to release them."""
+    global _FINDING
+    _FINDING = threading.Lock()
+    _LOCKS.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
 # Short, since who has just released a lock may want it again at once.
 POLL_SECONDS = 0.005
 
@@ -68,37 +79,42 @@ def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
     """
     last = math.inf if timeout is None else time.monotonic() + timeout
     with exclusive_lock(key, timeout):
-        file = _lock_file(tempfile.gettempdir(), os.getpid())
-        if file is None:
-            yield
-            return
         at = int.from_bytes(blake2b(repr(key).encode(), digest_size=7).digest(), "big")
+        path = os.path.join(tempfile.gettempdir(), f"lance-ns-locks-{os.getuid()}")
         # Tried again and again: the system would take two processes of many threads for a deadlock.
-        while not _try_to_hold(file, at):
+        while (file := _lock_file(path, os.getpid())) is not None and not _try_to_hold(
+            file, path, at
+        ):
             if time.monotonic() >= last:
                 raise TimeoutError
             time.sleep(POLL_SECONDS)
         try:
             yield
         finally:
-            fcntl.lockf(file, fcntl.LOCK_UN, 1, at)
+            if file is not None:
+                fcntl.lockf(file, fcntl.LOCK_UN, 1, at)
 
 
-def _try_to_hold(file: int, at: int) -> bool:
+def _try_to_hold(file: int, path: str, at: int) -> bool:
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, at)
     except (BlockingIOError, PermissionError):
         return False
-    return True
+    with suppress(FileNotFoundError):
+        os.utime(file)  # what is old is deleted among temporary files
+        if os.path.samestat(os.fstat(file), os.stat(path, follow_symlinks=False)):
+            return True
+    _lock_file.cache_clear()  # others have another file by now
+    fcntl.lockf(file, fcntl.LOCK_UN, 1, at)
+    return False
 
 
 @cache
-def _lock_file(folder: str, process: int) -> int | None:
+def _lock_file(path: str, process: int) -> int | None:
     """Open the file whose bytes are the locks; None where there can be none of this user's.
 
     It stays open: to close it would release all the locks that its process has.
     """
-    path = os.path.join(folder, f"lance-ns-locks-{os.getuid()}")
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -15,19 +18,60 @@ from lance_namespace_impls.core.locks import machine_lock, object_lock
 HOLDER = """
 import sys
 from lance_namespace_impls.core.locks import object_lock
+with object_lock("a server", ("ns", "V")):
+    print("ready", flush=True)
+sys.stdin.readline()
 with object_lock("a server", ("ns", "T")):
     print("held", flush=True)
     sys.stdin.read()
 """
 
 
+FORKED = """
+import os, threading
+from lance_namespace_impls.core.locks import machine_lock
+
+held, over = threading.Event(), threading.Event()
+
+def hold():
+    with machine_lock("key"):
+        held.set()
+        over.wait()
+
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()
+if child == 0:
+    with machine_lock("key", 60):
+        os._exit(0)
+over.set()
+thread.join()
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
 @pytest.fixture
-def holder() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that holds the lock of one object."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def holder(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that had a lock, and holds that of one object once temporary files were deleted."""
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline() == b"ready\n"
+        (file,) = folder.glob("lance-ns-locks-*")
+        file.unlink()
+        process.stdin.write(b"\n")
+        process.stdin.flush()
         assert process.stdout.readline() == b"held\n"
         yield process
         process.kill()
@@ -60,3 +104,16 @@ def test_another_thread_is_waited_for_no_longer_than_asked() -> None:
 
     with ThreadPoolExecutor(1) as thread, machine_lock("key"), pytest.raises(TimeoutError):
         thread.submit(take).result()
+
+
+def test_the_file_of_locks_that_are_taken_is_never_old(folder: Path) -> None:
+    with machine_lock("key"):
+        (file,) = folder.glob("lance-ns-locks-*")
+    os.utime(file, (0, 0))
+    with machine_lock("key"):
+        pass
+    assert file.stat().st_mtime > 0
+
+
+def test_a_forked_process_waits_for_no_thread_that_it_has_not(folder: Path) -> None:
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120)
