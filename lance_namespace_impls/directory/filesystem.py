@@ -21,6 +21,7 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
 )
 
+from ..core.disks import on_local_disk
 from ..core.location import absolute
 from ..core.stamps import Stamp
 from ..core.stores import open_store
@@ -121,8 +122,12 @@ class Directory:
         return os.path.lexists(self._path(name))
 
     def stamp(self, *paths: str) -> Stamp | None:
-        """Return how paths of local storage are now; None where it cannot be told (see `Stamp`)."""
-        return Stamp.take(*map(self._path, paths))
+        """Return how paths of local storage are now.
+
+        It is None where it cannot be told (see `Stamp`), or the disk is not of this machine.
+        """
+        taken = Stamp.take(*map(self._path, paths))
+        return taken if taken is not None and on_local_disk(self._base) else None
 
     def is_link(self, folder: str) -> bool:
         """Return whether a directory of local storage is a symbolic link."""

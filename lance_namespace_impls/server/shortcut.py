@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -13,8 +11,9 @@ from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Operation
 
 from ..catalog.namespace import Namespace
+from ..core.disks import on_local_disk
 
-__all__ = ["Shortcut", "on_local_disk"]
+__all__ = ["Shortcut"]
 
 # Handing a call to a thread and its answer back takes several times as long as reading a few
 # directory entries. Done on the event loop itself, one call may hold the others up for so long,
@@ -26,14 +25,6 @@ PAUSE_TIMES, LONGEST_PAUSE = 20.0, 3600.0
 STRIKES = 3
 # No machine is as busy as that: one such call is enough, unless it is the first.
 FAR_TOO_LONG_SECONDS = 1.0
-# File systems that keep a caller waiting for no other machine or program.
-_LOCAL = frozenset(
-    (
-        *("apfs", "bcachefs", "btrfs", "erofs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs"),
-        *("nilfs2", "ntfs3", "overlay", "ramfs", "reiserfs", "squashfs", "tmpfs", "ufs", "vfat"),
-        *("xfs", "zfs"),
-    )
-)
 # What looks at names, places and small files alone, and what has it open a table.
 _LOOKS = frozenset(
     (
@@ -43,7 +34,6 @@ _LOOKS = frozenset(
 )
 # It may be written in other ways, with backslashes, in JSON.
 _OPENS = re.compile(rb"version|tag|branch|detailed|declared|\\")
-_ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 class Shortcut:
@@ -96,21 +86,3 @@ class Shortcut:
         if slow >= STRIKES:
             pause = min(PAUSE_TIMES * seconds, LONGEST_PAUSE)
             self._not_before[name] = time.monotonic() + pause
-
-
-def on_local_disk(path: str) -> bool:
-    """Return whether a path, and all below it, is on disks of this machine as far as one can tell."""
-    try:
-        mounts = Path("/proc/self/mounts").read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:
-        return False  # only Linux tells
-    real = os.path.realpath(path)
-    found, kind = "", ""
-    for line in mounts.splitlines():
-        _, place, name, *_ = line.split(" ")
-        place = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), place).rstrip("/")
-        if len(place) >= len(found) and (real == place or real.startswith(f"{place}/")):
-            found, kind = place, name
-        elif place.startswith(f"{real.rstrip('/')}/") and name not in _LOCAL:
-            return False
-    return kind in _LOCAL

@@ -16,6 +16,7 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core import stamps
+from lance_namespace_impls.directory import filesystem
 from lance_namespace_impls.directory.kept import MAX_KEPT
 from lance_namespace_impls.tables import dataset as opening
 
@@ -113,6 +114,18 @@ def test_a_change_by_another_program_shows_at_once(
         else:
             assert ids(namespace) == expected != [1, 2, 3]
             assert namespace.count_table_rows(T).count == len(expected)
+
+
+def test_on_the_disk_of_another_machine_nothing_is_kept(
+    namespace: Namespace, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The directories of a mounted bucket look the same whatever is written to it."""
+    monkeypatch.setattr(filesystem, "on_local_disk", lambda path: path != str(root))
+    real = stamps._mark
+    monkeypatch.setattr(stamps, "_mark", lambda path: (*real(path)[:3], 0))
+    assert namespace.count_table_rows(T).count == 3
+    lance.write_dataset(pa.table({"id": [4]}), root / "t.lance", mode="append")
+    assert namespace.count_table_rows(T).count == 4
 
 
 def test_of_many_tables_some_are_kept(namespace: Namespace, opened: list[str]) -> None:

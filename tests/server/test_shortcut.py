@@ -14,7 +14,7 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.core.confinement import is_within
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.server import shortcut as shortcut_module
-from lance_namespace_impls.server.shortcut import Shortcut, on_local_disk
+from lance_namespace_impls.server.shortcut import Shortcut
 from tests.servers.http_client import http_client
 
 pytestmark = pytest.mark.skipif(
@@ -83,32 +83,6 @@ def test_a_call_that_held_everybody_up_is_the_last_for_long(tmp_path, monkeypatc
         clock[0] += 1.0
         shortcut.took(listing, 0.001)
     assert lost / (clock[0] - began) < 0.1
-
-
-def test_a_remote_file_system_is_none_of_this_machine(tmp_path, monkeypatch):
-    mounts = tmp_path / "mounts"
-    mounts.write_text(
-        "/dev/vda / ext4 rw 0 0\n"
-        "host:/x /mnt/with\\040blank nfs4 rw 0 0\n"
-        "tmpfs /mnt/with\\040blank/fast tmpfs rw 0 0\n"
-        "sshfs /home fuse.sshfs rw 0 0\n"
-        "host:/y /mnt/数据 nfs4 rw 0 0\n"
-        "beegfs_nodev /scratch beegfs rw 0 0\n"
-        "tmpfs /srv tmpfs rw 0 0\n"
-        "host:/z /srv/tables/big nfs4 rw 0 0\n",
-        encoding="utf-8",
-    )
-    monkeypatch.setattr(shortcut_module, "Path", lambda _: mounts)
-    assert on_local_disk("/data")
-    assert on_local_disk("/mnt/with blank/fast/x")
-    assert not on_local_disk("/mnt/with blank/x")
-    assert not on_local_disk("/home/ana")
-    assert not on_local_disk("/mnt/数据/x")
-    assert not on_local_disk("/scratch/x"), "what is not known may wait for others"
-    assert not on_local_disk("/srv/tables"), "another machine's disk is below it"
-    assert on_local_disk("/srv/tables/small")
-    mounts.unlink()
-    assert not on_local_disk("/data")
 
 
 def test_reads_at_once_see_what_other_processes_do(tmp_path, monkeypatch):
