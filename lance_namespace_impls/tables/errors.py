@@ -82,12 +82,15 @@ _NO_FIELD = re.compile(
     r"|(?:FTS field path|[Cc]olumn) (?P<column>\S{1,200}) (?:does not exist|is not in the dataset)"
 )
 _PREFIXES = re.compile(r"^(?:Invalid user input: )+")
+# How Lance wrote a small file stands before why that failed, and is long enough to hide it.
+_WRITTEN = re.compile(r"single PUT of .{1,500}? failed after \S{1,40} \([^()]{1,200}\): ")
 _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
 
 
 def plain_message(error: BaseException) -> str:
     """Return pylance's message on one line, without the place in its source and dumps of schemas."""
-    message = first_line(Exception(_DUMP.sub("", _SOURCE.sub("", _error_text(error)))))
+    text = _WRITTEN.sub("", _SOURCE.sub("", _error_text(error)))
+    message = first_line(Exception(_DUMP.sub("", text)))
     if (missing := _NO_FIELD.search(message)) is not None:
         hint = f"; did you mean {missing['near']}?" if missing["near"] else ""
         name = (missing["name"] or missing["column"]).strip("\"'")

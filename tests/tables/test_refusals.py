@@ -281,6 +281,18 @@ def test_no_source_and_no_dump_with_any_code() -> None:
     assert plain_message(RuntimeError(text)) == "it broke"
 
 
+def test_why_a_small_file_was_not_written_is_not_cut_off() -> None:
+    file = f"lake/{'d' * 120}/t.lance/data/1101.lance"
+    reason = f"Unable to open file /{file}: No space left on device (os error 28)"
+    text = (
+        f"LanceError(IO): single PUT of {file} failed after 39.168µs (146 bytes, "
+        "LANCE_INITIAL_UPLOAD_SIZE=5242880 bytes, LANCE_UPLOAD_CONCURRENCY=10): Generic "
+        f"LocalFileSystem error: {reason}, /home/x/rust/lance-io/src/object_writer.rs:689:9"
+    )
+    told = plain_message(OSError(text))
+    assert told == f"LanceError(IO): Generic LocalFileSystem error: {reason}"
+
+
 # --- schemas
 
 
