@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
@@ -49,18 +51,20 @@ def create(storage: TableStorage, rows: RowStream, *, overwrite: bool) -> int:
 
 
 def create_alone(storage: TableStorage, rows: RowStream) -> int:
-    """Write the first rows of a table where nobody else writes, and return the version.
+    """Write the first few rows of a table where nobody else writes, and return the version.
 
     Args:
-        storage: where the dataset goes, which no other writer knows.
+        storage: where the dataset goes on this machine's disk, which no other writer knows.
         rows: the rows.
     """
     import lance
 
+    # By this scheme Lance writes a small file at once; by a plain path it opens, fills, closes and
+    # renames it one after the other, each in another thread.
     return int(
         lance.write_dataset(
             rows.reader(aligned),
-            storage.location,
+            f"file-object-store://{quote(os.fsencode(storage.location))}",
             mode="create",
             storage_options=dict(storage.options) or None,
             session=storage.session(),

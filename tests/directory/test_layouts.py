@@ -200,6 +200,16 @@ def test_awkward_names_are_tables_of_their_own(namespace: Namespace, name: str) 
     assert list(namespace.iter_tables()) == ["a", "b"]
 
 
+@pytest.mark.parametrize("place", ["a b", "a%20b", "50%", "a+b", "a#b", "a?b", "a:b", "ü", "a\\b"])
+def test_few_rows_go_where_the_path_says(tmp_path: Path, place: str) -> None:
+    with connect("dir", {"path": str(tmp_path / place)}) as namespace:
+        made = namespace.create_table({"id": ["t"]}, ROWS)
+        assert made.location == str(tmp_path / place / "t.lance")
+        assert namespace.open_table(["t"]).to_table() == ROWS
+    assert [each.name for each in tmp_path.iterdir()] == [place]
+    assert [each.name for each in (tmp_path / place).iterdir()] == ["t.lance"]
+
+
 @pytest.mark.parametrize("code", [*range(1, 32), 127])
 def test_a_control_character_is_refused_before_anything_is_made(
     namespace: Namespace, tmp_path: Path, code: int
