@@ -200,8 +200,8 @@ class ManagedTables(TableStorages, abstract=True):
         """Commit all of a plan that the body makes, or nothing.
 
         Raises:
-            ConcurrentModificationError: code 14, another writer was faster; all that was staged is
-                deleted.
+            ConcurrentModificationError: code 14, another writer was faster; what was staged for a
+                version that there is by now is deleted, the rest can be committed again.
         """
         plan = CommitPlan()
         try:
@@ -210,7 +210,9 @@ class ManagedTables(TableStorages, abstract=True):
                 plan.transaction = self.version_store.commit(plan.changes)
         except ConcurrentModificationError:
             for each in plan.staged:
-                self._drop_staged(each)
+                latest = self.versions_of(each.table).latest(each.table, each.branch)
+                if latest is not None and latest.version >= each.version.version:
+                    self._drop_staged(each)
             raise
 
     def publish(self, staged: Staged) -> KeptVersion:
