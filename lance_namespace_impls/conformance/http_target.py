@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import httpx
 import pyarrow as pa
@@ -82,7 +82,7 @@ class HttpTarget:
         step: Step,
         method: str,
         path: str,
-        query: Mapping[str, str] | None = None,
+        query: Mapping[str, str | list[str]] | None = None,
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Reply:
@@ -97,9 +97,7 @@ class HttpTarget:
             headers: headers beside the target's own.
         """
         base = httpx.URL(self.uri)
-        text = "&".join(
-            f"{quote(k, safe='')}={quote(v, safe='')}" for k, v in (query or {}).items()
-        )
+        text = urlencode(query or {}, doseq=True, safe="", quote_via=quote)
         raw = (
             base.raw_path.rstrip(b"/")
             + path.encode("ascii")
@@ -131,7 +129,7 @@ class HttpTarget:
 
 def route(
     operation: Operation[Any, Any], request: Mapping[str, Any], data: bytes | None
-) -> tuple[str, dict[str, str], bytes | None, dict[str, str]]:
+) -> tuple[str, dict[str, str | list[str]], bytes | None, dict[str, str]]:
     """Return path, query, body and headers of a call, as rest.yaml lays them out."""
     rest = {key: value for key, value in request.items() if value is not None}
     context = rest.get("context") or {}
@@ -143,11 +141,14 @@ def route(
         if name == "id" and not text:
             text = delimiter
         path = path.replace("{" + name + "}", path_segment(text))
-    query = {"delimiter": delimiter} if delimiter != "$" else {}
+    query: dict[str, str | list[str]] = {"delimiter": delimiter} if delimiter != "$" else {}
     for parameter in operation.query:
         value = rest.get(parameter.field)
         if value is not None:
-            query[parameter.name] = value if isinstance(value, str) else json.dumps(value)
+            taken = isinstance(value, str) or (
+                parameter.type == "array" and isinstance(value, list)  # repeated
+            )
+            query[parameter.name] = value if taken else json.dumps(value)
     if operation.body is Body.ARROW:
         return path, query, data or b"", {"Content-Type": ARROW_STREAM}
     if operation.body is Body.FIELD:
@@ -159,7 +160,9 @@ def route(
     return path, query, body.encode(), {"Content-Type": "application/json"}
 
 
-def written(step: Step) -> tuple[str, str, Mapping[str, str], bytes | None, Mapping[str, str]]:
+def written(
+    step: Step,
+) -> tuple[str, str, Mapping[str, str | list[str]], bytes | None, Mapping[str, str]]:
     """Return method, path, query, body and headers of a call."""
     if step.raw is not None:
         raw = step.raw

@@ -15,6 +15,7 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import COMMON_CODES, OPERATIONS, Body
 
 from .exchange import Reply, shown_body
+from .invariants import broken_invariants
 from .requirement import Level, observed
 
 __all__ = ["STATUSES", "Violation", "says_unsupported", "violations"]
@@ -140,6 +141,9 @@ def violations(reply: Reply) -> Iterator[Violation]:
             yield Violation(
                 _SCHEMA_IDS[operation.name], f"a {operation.response}", f"{error.message}"
             )
+            return
+    for id, expected, got in broken_invariants(reply):
+        yield Violation(id, expected, got)
 
 
 def _of_failure(reply: Reply) -> Iterator[Violation]:

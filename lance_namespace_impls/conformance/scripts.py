@@ -62,7 +62,7 @@ def as_curl(steps: Sequence[Step], uri: str) -> str:
     lines = []
     for step in steps:
         method, path, query, content, headers = written(step)
-        text = urlencode(query, quote_via=quote)
+        text = urlencode(query, doseq=True, quote_via=quote)
         command = ["curl", "-sS", "-X", method, "--path-as-is"]
         for name, value in headers.items():
             command += ["-H", f"{name}: {value}"]

@@ -61,6 +61,7 @@ def find_shape(lab: Lab) -> None:
     made = lab.call("CreateNamespace", id=home)
     if not made.succeeded:
         shape.no_namespace = made
+        lab.turned_down.setdefault("CreateNamespace", made)
         shape.home = shape.base
         shape.table_parent = shape.base if _takes_tables(lab, shape.base) else None
         return

@@ -36,6 +36,8 @@ MODULES = (
     "living",
     "evolving",
     "whole",
+    "agreeing",
+    "stated",
     "continuing",
     "texts",
     "wire_all",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from lance_namespace_client.operations import OPERATIONS
@@ -35,7 +36,7 @@ def raw(
     body: Any = None,
     *,
     method: str | None = None,
-    query: dict[str, str] | None = None,
+    query: Mapping[str, str | list[str]] | None = None,
     headers: dict[str, str] | None = None,
     by_itself: bool = True,
 ) -> Reply:

@@ -141,7 +141,7 @@ def delimiters(lab: Lab) -> None:
             other = path.replace(joined(table), joined(table, delimiter))
             if operation.body is Body.JSON:
                 content = json.dumps(request).encode()
-            found = raw(lab, name, other, content, query={**query, "delimiter": delimiter},
+            found = raw(lab, name, other, content, query=query | {"delimiter": delimiter},
                         headers=dict(headers))  # fmt: skip
             lab.same((found.succeeded, found.code), (right.succeeded, right.code),
                      f"the outcome of {name} with the delimiter {delimiter}")  # fmt: skip

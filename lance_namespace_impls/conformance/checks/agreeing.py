@@ -1,0 +1,252 @@
+"""What two operations tell of one object is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ..lab import Failed, Lab, Skipped
+from ..requirement import check
+from ..rows import people, stream
+from .whole import furnished
+
+_TABLES = ["tables"]
+_GIVEN = {"owner": "ana", "note": "Two words"}
+_FIELDS = ("location", "properties", "managed_versioning")
+
+
+def _agree(
+    lab: Lab, answer: Mapping[str, Any], told: Mapping[str, Any], fields: Sequence[str], what: str
+) -> None:
+    """Compare what an answer holds with what a description tells; an absent field tells nothing."""
+    for key in fields:
+        found, due = answer.get(key), told.get(key)
+        if found is not None and (found or due):
+            lab.same(found, due, f"{key} that {what} answers, as it is described,")
+
+
+def _described(lab: Lab, table: list[str]) -> Mapping[str, Any]:
+    return lab.ok("DescribeTable", id=table)
+
+
+@check("LN-AGREE-001", "CreateNamespace and AlterNamespace answer the properties that are described.",
+       "rest.yaml, CreateNamespaceResponse and AlterNamespaceResponse: as the catalog holds them",
+       "CreateNamespace", "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+def namespaces(lab: Lab) -> None:
+    namespace = lab.namespace_id()
+    answer = lab.maybe("CreateNamespace", id=namespace, properties=_GIVEN)
+    for operation, request in (
+        ("CreateNamespace", {"mode": "ExistOk"}),
+        ("AlterNamespace", {"set_properties": {"owner": "bob"}, "unset_properties": ["note"]}),
+    ):
+        told = lab.ok("DescribeNamespace", id=namespace)
+        _agree(lab, answer, told, ["properties"], operation)
+        reply = lab.call(operation, id=namespace, **request)
+        if reply.code in (0, 13):
+            return
+        lab.must_succeed(reply)
+        answer = reply.answer or {}
+    _agree(lab, answer, lab.ok("DescribeNamespace", id=namespace), ["properties"], "AlterNamespace")
+
+
+@check("LN-AGREE-002", "What makes or alters a table answers of it what DescribeTable tells.",
+       "rest.yaml, the responses of CreateTable, DeclareTable, RegisterTable and AlterTable",
+       "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def tables(lab: Lab) -> None:
+    asked = False
+    for operation, data in (("DeclareTable", None), ("CreateTable", stream(people(1, 2)))):
+        for request in ({"properties": _GIVEN}, {}):
+            table = lab.table_id()
+            reply = lab.call(operation, data, id=table, **request)
+            if reply.code in (0, 13):
+                continue
+            lab.must_succeed(reply)
+            asked = True
+            _agree(lab, reply.answer or {}, _described(lab, table), _FIELDS, operation)
+            for again, more in (
+                ("AlterTable", {"set_properties": {"owner": "bob", "more": "1"}}),
+                ("AlterTable", {"unset_properties": ["more"]}),
+                ("CreateTable", {"mode": "ExistOk"}),
+            ):
+                if again == "CreateTable" and data is None:
+                    continue
+                reply = lab.call(again, data if again == "CreateTable" else None, id=table, **more)
+                if reply.code not in (0, 13):
+                    lab.must_succeed(reply)
+                    _agree(lab, reply.answer or {}, _described(lab, table), _FIELDS, again)
+    if not asked:
+        raise Skipped("no table with properties can be made")
+
+
+@check("LN-AGREE-003", "RegisterTable answers of a table what DescribeTable tells.",
+       "rest.yaml, RegisterTableResponse: as the catalog now holds them", "RegisterTable",
+       "DeregisterTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def registered(lab: Lab) -> None:
+    places = []
+    for number in (1, 2):
+        table = lab.new_table(number)
+        places.append(_described(lab, table).get("location"))
+        lab.given("DeregisterTable", id=table)
+    table = lab.table_id()
+    for place, mode, properties in zip(
+        places, ("Create", "Overwrite"), (_GIVEN, {"new": "1"}), strict=True
+    ):
+        answer = lab.maybe(
+            "RegisterTable", id=table, location=place, mode=mode, properties=properties
+        )
+        _agree(lab, answer, _described(lab, table), _FIELDS, "RegisterTable")
+
+
+def _gone(operation: str) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        for properties in (_GIVEN, {"only": "1"}, None):
+            table = lab.table_id()
+            request = {} if properties is None else {"properties": properties}
+            lab.maybe("CreateTable", stream(people(1)), id=table, **request)
+            told = {**_described(lab, table), "id": table}
+            answer = lab.ok(operation, id=table)
+            _agree(lab, answer, told, ("id", "location", "properties"), operation)
+
+    return run
+
+
+for _number, _operation in ((4, "DropTable"), (5, "DeregisterTable")):
+    check(
+        f"LN-AGREE-{_number:03}",
+        f"{_operation} answers what the table was, as it was described before.",
+        f"rest.yaml, {_operation}Response",
+        _operation,
+        "CreateTable",
+        "DescribeTable",
+        capabilities=_TABLES,
+    )(_gone(_operation))
+
+
+@check("LN-AGREE-006", "DropNamespace answers the properties that the namespace had.",
+       "rest.yaml, DropNamespaceResponse", "DropNamespace", "CreateNamespace", "DescribeNamespace",
+       capabilities=["namespaces"])  # fmt: skip
+def dropped(lab: Lab) -> None:
+    for properties in (_GIVEN, {"only": "1"}, None):
+        namespace = lab.namespace_id()
+        request = {} if properties is None else {"properties": properties}
+        lab.maybe("CreateNamespace", id=namespace, **request)
+        told = lab.ok("DescribeNamespace", id=namespace)
+        _agree(lab, lab.ok("DropNamespace", id=namespace), told, ["properties"], "DropNamespace")
+
+
+@check("LN-AGREE-007", "With detailed metadata DescribeTable fills version, schema and stats.",
+       "rest.yaml, DescribeTableResponse: filled when detailed metadata was asked for",
+       "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def filled(lab: Lab) -> None:
+    told = lab.ok("DescribeTable", id=lab.shared_table(), load_detailed_metadata=True)
+    missing = [key for key in ("version", "schema", "stats") if told.get(key) is None]
+    lab.same(missing, [], "the fields that are left out")
+
+
+_NESTED = pa.schema(
+    [
+        pa.field("Id", pa.int64(), nullable=False, metadata={"unit": "m", "by": "kit"}),
+        pa.field("place", pa.struct([pa.field("x", pa.int32()), pa.field("b", pa.string())])),
+        pa.field("a", pa.list_(pa.float32())),
+    ],
+    metadata={"origin": "kit", "first": "1"},
+)
+
+
+def _shape(fields: Any) -> list[Any]:
+    """Return names, nullability, metadata and children of the fields of a JSON schema."""
+    return [
+        (f["name"], bool(f["nullable"]), dict(f.get("metadata") or {}),
+         [n["name"] for n in f["type"].get("fields") or ()] if f["type"]["type"] == "struct" else [])
+        for f in fields
+    ]  # fmt: skip
+
+
+@check("LN-AGREE-008", "DescribeTable tells the columns as the rows of QueryTable have them.",
+       "rest.yaml, DescribeTableResponse: Arrow schema of the described version", "DescribeTable",
+       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def schema(lab: Lab) -> None:
+    table = lab.table_id()
+    rows = pa.Table.from_pylist([{"Id": 1, "place": {"x": 1, "b": "n"}, "a": [1.0]}], _NESTED)
+    lab.given("CreateTable", stream(rows), id=table)
+    found = lab.query(table).schema
+    due = [
+        (f.name, f.nullable, {k.decode(): v.decode() for k, v in (f.metadata or {}).items()},
+         [n.name for n in f.type] if pa.types.is_struct(f.type) else [])
+        for f in found
+    ]  # fmt: skip
+    told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True).get("schema") or {}
+    lab.same(_shape(told.get("fields") or ()), due, "the columns")
+    lab.same([f.name for f in found], _NESTED.names, "the columns of the rows")
+
+
+@check("LN-AGREE-009", "Each version is listed as DescribeTableVersion tells it.",
+       "rest.yaml, TableVersion", "ListTableVersions", "DescribeTableVersion", "CreateTable",
+       "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
+def versions(lab: Lab) -> None:
+    table = furnished(lab)
+    for request in ({}, {"branch": "side"}):
+        reply = lab.call("ListTableVersions", id=table, **request)
+        if request and not reply.succeeded:
+            return  # no branches here
+        lab.must_succeed(reply)
+        for entry in (reply.answer or {}).get("versions") or ():
+            answer = lab.ok("DescribeTableVersion", id=table, version=entry["version"], **request)
+            told = answer.get("version") or {}
+            for key in ("version", "manifest_path", "manifest_size"):
+                lab.same(told.get(key), entry.get(key), f"{key} of version {entry['version']}")
+
+
+@check("LN-AGREE-010", "A tag is listed with the version and branch that GetTableTagVersion tells.",
+       "rest.yaml, TagContents and GetTableTagVersionResponse", "ListTableTags",
+       "GetTableTagVersion", "CreateTableTag", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def tags(lab: Lab) -> None:
+    table = furnished(lab)
+    lab.call("CreateTableTag", id=table, tag="aside", version=2, branch="side")
+    for name, entry in (lab.ok("ListTableTags", id=table).get("tags") or {}).items():
+        told = lab.ok("GetTableTagVersion", id=table, tag=name)
+        for key in ("version", "branch"):
+            lab.same(entry.get(key), told.get(key), f"{key} of the tag {name}")
+        lab.that(entry["manifestSize"] > 0, "the size of a manifest", entry)
+
+
+@check("LN-AGREE-011", "An index is listed with the counts that DescribeTableIndexStats tells.",
+       "rest.yaml, IndexContent and DescribeTableIndexStatsResponse", "ListTableIndices",
+       "DescribeTableIndexStats", "CreateTableScalarIndex", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def indices(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3)
+    for name, column in (("by_id", "id"), ("by_name", "name")):
+        lab.given("CreateTableScalarIndex", id=table, column=column, index_type="BTREE", name=name)
+        lab.given("InsertIntoTable", stream(people(7, 8)), id=table)
+    listed = lab.ok("ListTableIndices", id=table).get("indexes") or ()
+    lab.same(len({entry["index_uuid"] for entry in listed}), 2, "the number of UUIDs")
+    for entry in listed:
+        told = lab.ok("DescribeTableIndexStats", id=table, index_name=entry["index_name"])
+        _agree(lab, entry, told, ("num_indexed_rows", "num_unindexed_rows"), "ListTableIndices")
+
+
+@check("LN-AGREE-012", "GetTableStats counts what the listings and CountTableRows tell.",
+       "rest.yaml, GetTableStatsResponse", "GetTableStats", "CountTableRows", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def stats(lab: Lab) -> None:
+    table = furnished(lab)
+    lab.call("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
+    lab.given("DeleteFromTable", id=table, predicate="id = 2")
+    told = lab.ok("GetTableStats", id=table)
+    lab.same(told.get("num_rows"), lab.count(table), "num_rows")
+    reply = lab.call("ListTableIndices", id=table)
+    if reply.succeeded:
+        lab.same(told.get("num_indices"), len((reply.answer or {})["indexes"]), "num_indices")
+    described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True).get("stats") or {}
+    fragments = (told.get("fragment_stats") or {}).get("num_fragments")
+    lab.same(described.get("num_fragments"), fragments, "num_fragments of DescribeTable")
+
+
+@check("LN-OPERATIONS-005", "A fresh name is not said to be taken.",
+       'protocol semantics, "Errors": codes 2 and 5 are for what exists', "CreateNamespace")  # fmt: skip
+def fresh(lab: Lab) -> None:
+    for reply in (lab.shape.no_namespace, lab.shape.no_table):
+        if reply is not None and reply.code in (2, 3, 5, 9, 14, 23):
+            raise Failed("a name that nothing has to be free", reply.outcome(), reply)

@@ -1,0 +1,226 @@
+"""What an answer must be given its request alone, checked on every answer of every check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from lance_namespace_client.operations import OPERATIONS
+
+from .exchange import Reply
+from .requirement import observed
+
+__all__ = ["broken_invariants"]
+
+Told = tuple[str, str]
+"""What was expected and what came."""
+Invariant = Callable[[Mapping[str, Any], Mapping[str, Any], Reply], Iterator[Told]]
+_INVARIANTS: dict[str, Invariant] = {}
+_LISTED = {
+    "ListNamespaces": "namespaces",
+    "ListTables": "tables",
+    "ListAllTables": "tables",
+    "ListTableVersions": "versions",
+    "ListTableIndices": "indexes",
+    "ListTableTags": "tags",
+    "ListTableBranches": "branches",
+}
+_PAGING = 'protocol semantics, "Paging"; rest.yaml, PageToken and PageLimit'
+_FIRST_MILLIS = 10**12
+"""2001, which no version is older than; read as seconds it is the year 33658."""
+
+
+def _invariant(id: str, requirement: str, source: str) -> Callable[[Invariant], Invariant]:
+    def add(invariant: Invariant) -> Invariant:
+        observed(id, requirement, source)
+        _INVARIANTS[id] = invariant
+        return invariant
+
+    return add
+
+
+def broken_invariants(reply: Reply) -> Iterator[tuple[str, str, str]]:
+    """Return the id of each invariant that a success breaks, what was expected and what came."""
+    request, answer = reply.step.request, reply.answer or {}
+    for id, invariant in _INVARIANTS.items():
+        for expected, got in invariant(request, answer, reply):
+            yield id, expected, got
+
+
+@_invariant("LN-EACH-001", "A page token is absent or null at the end, and never empty.", _PAGING)
+def _token(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    if answer.get("page_token") == "":
+        yield "a page token or none", "an empty one"
+
+
+@_invariant("LN-EACH-002", "A page holds no more than its limit, and less at the end.", _PAGING)
+def _full(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    key, limit = _LISTED.get(reply.step.operation), request.get("limit")
+    if key is None or not isinstance(limit, int) or limit < 1:
+        return
+    found = len(answer.get(key) or ())
+    if found > limit or (found < limit and answer.get("page_token")):
+        yield f"{limit} entries, or fewer on the last page", f"{found} entries"
+
+
+@_invariant("LN-EACH-003", "A page names nothing twice.", _PAGING)
+def _once(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    found = answer.get(_LISTED.get(reply.step.operation, "")) or ()
+    names = [
+        e.get("version", e.get("index_name")) if isinstance(e, dict) else e
+        for e in (found if isinstance(found, list) else ())
+    ]
+    twice = sorted({str(name) for name in names if names.count(name) > 1})
+    if twice:
+        yield "each entry once", f"{twice} more than once"
+
+
+@_invariant("LN-EACH-004", "An answer on a table is of the table that was named.",
+            "rest.yaml, DescribeTableResponse, DropTableResponse and DeregisterTableResponse")  # fmt: skip
+def _named(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    asked = request.get("id")
+    if not isinstance(asked, list) or not asked:
+        return
+    due = {"table": asked[-1], "namespace": asked[:-1], "id": asked}
+    if reply.step.operation not in ("DescribeTable", "DropTable", "DeregisterTable"):
+        return
+    for key, value in due.items():
+        if answer.get(key) is not None and answer[key] != value:
+            yield f"{key} to be {value!r}", repr(answer[key])
+
+
+@_invariant("LN-EACH-005", "The version in an answer is the one that was asked for.",
+            "rest.yaml, DescribeTableVersionResponse and the responses of CreateTableVersion")  # fmt: skip
+def _version(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    if reply.step.operation in ("DescribeTableVersion", "CreateTableVersion"):
+        asked = [request.get("version")]
+        told = [answer.get("version")]
+    elif reply.step.operation == "BatchCreateTableVersions":
+        asked = [entry.get("version") for entry in request.get("entries") or ()]
+        told = list(answer.get("versions") or ())
+    else:
+        return
+    numbers = [each.get("version") for each in told if isinstance(each, dict)]
+    if None not in asked and numbers and numbers != asked:
+        yield f"versions {asked}", str(numbers)
+
+
+@_invariant("LN-EACH-006", "Versions have numbers from 1 and times in milliseconds; descending, they fall.",
+            "rest.yaml, TableVersion and ListTableVersionsRequest")  # fmt: skip
+def _versions(
+    request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
+) -> Iterator[Told]:
+    found = answer.get("versions") if reply.step.operation == "ListTableVersions" else None
+    if reply.step.operation == "DescribeTableVersion":
+        found = [answer.get("version")]
+    entries = [entry for entry in found or () if isinstance(entry, dict)]
+    for entry in entries:
+        made = entry.get("timestamp_millis")
+        if not entry.get("manifest_path") or entry.get("version", 0) < 1:
+            yield "a version from 1 on with the path of its manifest", str(entry)
+        if made is not None and not _FIRST_MILLIS <= made < 10 * _FIRST_MILLIS:
+            yield "a time in milliseconds since 1970", str(entry)
+    numbers = [entry["version"] for entry in entries]
+    if request.get("descending") is True and numbers != sorted(numbers, reverse=True):
+        yield "the newest version first", str(numbers)
+
+
+@_invariant("LN-EACH-007", "An index that is listed has a name, columns, a state and a UUID.",
+            "rest.yaml, IndexContent")  # fmt: skip
+def _indices(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    if reply.step.operation != "ListTableIndices":
+        return
+    for entry in answer.get("indexes") or ():
+        try:
+            UUID(str(entry.get("index_uuid")))
+        except ValueError:
+            yield "index_uuid to be a UUID", str(entry)
+        if not (entry.get("index_name") and entry.get("columns") and entry.get("status")):
+            yield "a name, columns and a state", str(entry)
+    names = [entry.get("index_name") for entry in answer.get("indexes") or ()]
+    if names != sorted(names, key=str):
+        yield "the indices sorted by name", str(names)
+
+
+@_invariant("LN-EACH-008", "num_inserted_rows of InsertIntoTable is the number of rows sent.",
+            "rest.yaml, InsertIntoTableResponse")  # fmt: skip
+def _inserted(
+    request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
+) -> Iterator[Told]:
+    told, data = answer.get("num_inserted_rows"), reply.step.data
+    if reply.step.operation != "InsertIntoTable" or told is None or not data:
+        return
+    try:
+        sent = pa.ipc.open_stream(data).read_all().num_rows
+    except (pa.ArrowException, OSError):
+        return
+    if told != sent:
+        yield f"num_inserted_rows to be {sent}", repr(told)
+
+
+@_invariant("LN-EACH-009", "QueryTable gives no more rows than k, and the columns that were named in order.",
+            "rest.yaml, QueryTableRequest, k and columns")  # fmt: skip
+def _rows(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    if reply.rows is None:
+        return
+    most = request.get("k")
+    several = isinstance(request.get("vector"), dict) and request["vector"].get("multi_vector")
+    if isinstance(most, int) and most > 0 and not several and reply.rows.num_rows > most:
+        yield f"{most} rows at most", f"{reply.rows.num_rows} rows"
+    names = (request.get("columns") or {}).get("column_names")
+    found = [name for name in reply.rows.column_names if not name.startswith("_")]
+    if names and found[: len(names)] != [n for n in names if not n.startswith("_")]:
+        yield f"the columns {names}", str(found)
+
+
+def _holds(given: Mapping[str, Any], found: Any) -> bool:
+    return isinstance(found, dict) and all(
+        found.get(key) == value if value is not None else key not in found
+        for key, value in given.items()
+    )
+
+
+@_invariant("LN-EACH-010", "A change of properties or metadata answers them as they are afterwards.",
+            "rest.yaml, the responses of AlterNamespace, AlterTable and UpdateFieldMetadata")  # fmt: skip
+def _changed(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    operation = reply.step.operation
+    if operation in ("AlterNamespace", "AlterTable") and answer.get("properties") is not None:
+        given = {**(request.get("set_properties") or {})}
+        given |= dict.fromkeys(request.get("unset_properties") or (), None)
+        if not _holds(given, answer["properties"]):
+            yield f"properties with {given}", str(answer["properties"])
+    elif operation == "UpdateFieldMetadata" and answer.get("fields") is not None:
+        updates = {e["path"]: e["metadata"] for e in request.get("updates") or ()}
+        for path, given in updates.items():
+            if not _holds(given, answer["fields"].get(path)):
+                yield f"{path} with {given}", str(answer["fields"])
+
+
+@_invariant("LN-EACH-011", "A branch is listed with the second that it was made in, and a manifest.",
+            "rest.yaml, BranchContents and TagContents")  # fmt: skip
+def _branches(
+    request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
+) -> Iterator[Told]:
+    key = _LISTED.get(reply.step.operation)
+    if key not in ("branches", "tags"):
+        return
+    for name, entry in (answer.get(key) or {}).items():
+        made = entry.get("createAt")
+        if made is not None and not _FIRST_MILLIS // 1000 <= made < _FIRST_MILLIS // 100:
+            yield "createAt in seconds since 1970", f"{name}: {entry}"
+        if entry.get("manifestSize") == 0 or not name:
+            yield "a name and the size of a manifest", f"{name}: {entry}"
+
+
+@_invariant("LN-EACH-012", "ListOperations names operations of the protocol that there are.",
+            "general specification, Namespace Operations")  # fmt: skip
+def _operations(
+    request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
+) -> Iterator[Told]:
+    if reply.step.operation == "ListOperations":
+        told = answer.get("operations") or ()
+        if not set(told) & set(OPERATIONS):
+            yield "operations of the protocol", str(told)[:200]

@@ -1,0 +1,38 @@
+"""Every fault that the operation table allows is caught by a check that asks for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from .trace import Trace, record, touched, verdict
+from .wrong.sets import FAULTS, OPEN, left_open
+
+RUN = [name for name in FAULTS if not left_open(name)]
+SAMPLE = [name for name in RUN if " answer " in name or " request " in name][::70]
+
+
+@pytest.fixture(scope="module")
+def mixed() -> dict[str, Trace]:
+    return {"mixed": record("mixed")}
+
+
+@pytest.fixture(scope="module")
+def traces(mixed: dict[str, Trace]) -> dict[str, Trace]:
+    return {**mixed, "managed": record("managed")}
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_fault_of_a_sample_is_caught(name, mixed):
+    assert verdict(FAULTS[name], touched(FAULTS[name], mixed))[0] != "missed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUN)
+def test_a_fault_is_caught(name, traces):
+    assert verdict(FAULTS[name], touched(FAULTS[name], traces))[0] != "missed"
+
+
+def test_what_is_left_open_has_a_reason_and_is_there():
+    for pattern, reason in OPEN:
+        assert reason
+        assert any(left_open(name) == reason for name in FAULTS), pattern

@@ -1,0 +1,231 @@
+"""What each check asks of a correct target, so that a fault meets only the checks that it touches.
+
+``python -m tests.conformance.trace [--workers N] [--match TEXT] [--out FILE]`` runs every fault and
+prints those that no check finds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import pickle
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import define, field, frozen
+
+from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_impls import connect
+from lance_namespace_impls.conformance.checks import load_all
+from lance_namespace_impls.conformance.exchange import Reply, Step
+from lance_namespace_impls.conformance.lab import Target
+from lance_namespace_impls.conformance.python_target import PythonTarget
+from lance_namespace_impls.conformance.requirement import CHECKS, Result
+from lance_namespace_impls.conformance.runner import (
+    CannotRunError,
+    Finding,
+    Options,
+    Session,
+)
+
+from .targets import memory
+from .wrong.mechanical import Fault
+from .wrong.python import WrongTarget
+
+__all__ = ["Trace", "caught", "record", "target_of"]
+
+SEED = 3
+
+
+def target_of(kind: str, folder: Path) -> PythonTarget:
+    """Return a correct target: ``mixed``, or ``managed`` with versions that the catalog keeps."""
+    if kind == "managed":
+        return PythonTarget(connect("memory", {"root": str(folder), "managed": "true"}), "wrong")
+    return PythonTarget(memory(folder, "mixed"), "wrong")
+
+
+@define
+class Recorder:
+    """Keeps what goes to a target and comes back."""
+
+    target: Target
+    calls: list[tuple[Step, Reply]] = field(factory=list)
+
+    @property
+    def kind(self) -> str:
+        return self.target.kind
+
+    @property
+    def name(self) -> str:
+        return self.target.name
+
+    def call(self, step: Step) -> Reply:
+        reply = self.target.call(step)
+        self.calls.append((step, reply))
+        return reply
+
+    def close(self) -> None:
+        self.target.close()
+
+
+@frozen
+class Trace:
+    """The calls of each check on a correct target, and how long it took."""
+
+    calls: dict[str, list[tuple[Step, Reply]]]
+    seconds: dict[str, float]
+    operations: dict[str, set[str]]
+    """The operations that each check calls."""
+
+    def touched(self, fault: Fault) -> list[str]:
+        """Return the checks with a call that a fault changes, the quickest first."""
+        found = []
+        for id, calls in self.calls.items():
+            if fault.operation in OPERATIONS and fault.operation not in self.operations[id]:
+                continue
+            # All calls are looked at: what is stale depends on those before.
+            if sum(fault.touches(*call) for call in calls):
+                found.append(id)
+        return sorted(found, key=self.seconds.__getitem__)
+
+
+def record(kind: str) -> Trace:
+    """Return what every check asks of a correct target."""
+    load_all()
+    calls: dict[str, list[tuple[Step, Reply]]] = {}
+    seconds: dict[str, float] = {}
+    with tempfile.TemporaryDirectory(prefix="lns-") as folder:
+        recorder = Recorder(target_of(kind, Path(folder)))
+        session = Session(recorder, Options(seed=SEED, max_seconds=1200))
+        session.start()
+        calls["start"], seconds["start"] = recorder.calls, 0.0
+        for check in CHECKS.values():
+            if check.run is not None:
+                recorder.calls = []
+                finding = session.run_one(check)
+                assert finding.result is not Result.FAIL, (check.id, finding.expected, finding.got)
+                calls[check.id], seconds[check.id] = recorder.calls, finding.seconds
+        session.finish()
+    called = {id: {step.operation for step, _ in made} for id, made in calls.items()}
+    return Trace(calls, seconds, called)
+
+
+class Caught(Exception):
+    """A check failed."""
+
+
+def _stop(finding: Finding) -> None:
+    if finding.result is Result.FAIL:
+        raise Caught(finding.check.id)
+
+
+def caught(target: Target, ids: Iterable[str]) -> str | None:
+    """Return the first of some checks, or of those on all answers, that finds a target wrong."""
+    session = Session(target, Options(seed=SEED, max_seconds=120), _stop)
+    try:
+        session.start()
+        for id in ids:
+            if id != "start":
+                session.run_one(CHECKS[id])
+        for check in CHECKS.values():
+            if check.run is None:
+                session.run_one(check)
+    except Caught as error:
+        return str(error)
+    except CannotRunError as error:
+        return f"cannot run: {error}"
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        return f"start: {error!r}"
+    return None
+
+
+def touched(fault: Fault, traces: dict[str, Trace]) -> dict[str, list[str]]:
+    """Return the checks that a fault touches on each kind of target, where there are any."""
+    found = {kind: trace.touched(fault) for kind, trace in traces.items()}
+    return {kind: ids for kind, ids in found.items() if ids}
+
+
+def verdict(fault: Fault, checks: dict[str, list[str]]) -> tuple[str, str]:
+    """Return ``caught`` and by which check, ``missed`` and by how many, or ``not shown``."""
+    asked = 0
+    for kind, ids in checks.items():
+        with tempfile.TemporaryDirectory(prefix="lns-", dir="/dev/shm") as folder:
+            target = WrongTarget(target_of(kind, Path(folder)), fault.act)
+            found = caught(target, ids)
+        if found is not None:
+            return "caught", found
+        if not fault.tells or target.memory.get("wrong"):
+            asked += len(ids)
+    return ("missed", f"{asked} checks") if asked else ("not shown", "")
+
+
+_TRACES: dict[str, Trace] = {}
+"""Of this process: each has its own, since a fork of one in which Lance has run hangs."""
+
+
+def _one(name: str) -> tuple[str, str, str, float]:
+    from .wrong.sets import FAULTS
+
+    started = time.monotonic()
+    checks = touched(FAULTS[name], _TRACES)
+    result, by = verdict(FAULTS[name], {kind: ids[: _MOST[0]] for kind, ids in checks.items()})
+    return name, result, by, time.monotonic() - started
+
+
+_MOST: list[int | None] = [None]
+
+
+def _begin(path: str, most: int | None) -> None:
+    _MOST[0] = most
+    _TRACES.update(pickle.loads(Path(path).read_bytes()))
+    load_all()
+
+
+def main(arguments: list[str]) -> int:
+    """Print what is missed; return 1 where something is."""
+    from .wrong.sets import FAULTS, left_open
+
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.trace")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--match", action="append", default=[])
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--most", type=int, help="checks a fault at most")
+    parser.add_argument("--traces", type=Path, help="where traces are kept, read if they are there")
+    parser.add_argument("--known", type=Path, action="append", default=[])
+    given = parser.parse_args(arguments)
+    known = {line.split("\t")[1] for path in given.known for line in path.read_text().splitlines()}
+    names = [
+        n
+        for n in FAULTS
+        if n not in known
+        and not left_open(n)
+        and (not given.match or any(m in n for m in given.match))
+    ]
+    counts: dict[str, int] = {}
+    lines: list[str] = []
+    random.Random(SEED).shuffle(names)
+    kept = given.traces or Path(tempfile.mkdtemp(prefix="lns-")) / "traces"
+    if not kept.exists():
+        kept.write_bytes(pickle.dumps({kind: record(kind) for kind in ("mixed", "managed")}))
+    with (
+        multiprocessing.get_context("spawn").Pool(
+            given.workers, _begin, (str(kept), given.most), maxtasksperchild=400
+        ) as pool,
+    ):
+        for name, result, by, seconds in pool.imap_unordered(_one, names):
+            counts[result] = counts.get(result, 0) + 1
+            lines.append(f"{result}\t{name}\t{by}\t{seconds:.1f}")
+            if given.out:
+                given.out.write_text("\n".join(lines) + "\n")
+            if result != "caught":
+                print(f"{result}: {name} ({by})", flush=True)
+    print(f"{len(names)} faults: {counts}", flush=True)
+    return 1 if set(counts) - {"caught"} else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

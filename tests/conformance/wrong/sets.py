@@ -1,0 +1,75 @@
+"""All faults that are made by rule, and those of them that no client can tell from what is right."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from . import contents, effects, mechanical
+from .fields import ANSWER_FIELDS
+
+__all__ = ["FAULTS", "OPEN", "left_open"]
+
+FAULTS = {
+    **mechanical.REQUESTS,
+    **mechanical.ANSWERS,
+    **mechanical.CODES,
+    **effects.EFFECTS,
+    **contents.CONTENTS,
+}
+
+_FILLED = (
+    "DescribeTable answer version",
+    "DescribeTable answer schema",
+    "DescribeTable answer stats",
+)
+"""Optional fields that rest.yaml says are filled when they are asked for."""
+_OPTIONAL = {
+    f"{field.operation} answer {field.name}: left out" for field in ANSWER_FIELDS if not field.required
+} - {f"{name}: left out" for name in _FILLED}  # fmt: skip
+
+OPEN: tuple[tuple[str, str], ...] = (
+    (r"AlterTableBackfillColumns|RefreshMaterializedView|CreateMaterializedView",
+     "no namespace here carries it out"),
+    (r"virtual_column", "no namespace here runs functions, which are code 0"),
+    (r"computed", "servers that compute no columns refuse them"),
+    (r"transaction_id", "a catalog need not have transactions, and their names are its own"),
+    (r" answer .*page_token: (one|another|in the other|as text)", "a token is opaque"),
+    (r"request .*page_token: ", "a token is opaque: what a changed one means is the server's"),
+    (r"request .*([Mm]ode|behavior|status|index_type|distance_type|naming_scheme|kind): in the other case",
+     "these values are read in any letter case"),
+    (r"request .*(filter|predicate|_filt|expression|where): in the other case",
+     "the letter case of names in SQL is not laid down"),
+    (r"request .*(ranges|alterations|request updates|unset_properties|AlterTableDropColumns request columns"
+     r"|string_query.columns|multi_vector): reversed", "their order says nothing"),
+    (r"request (use_index|query.use_index|.*\.?ef|ef_construction|m|sample_rate|max_iterations"
+     r"|target_partition_size|num_bits|num_sub_vectors|timeout)(:| )",
+     "it changes how long a call takes, or how near an approximate search comes"),
+    (r"vend_credentials|storage_options", "storage on this machine has no options and no credentials"),
+    (r"UpdateTable (request|answer) properties", "an implementation that cannot keep them ignores them"),
+    (r"(Explain|Analyze)TableQueryPlan request query.*|AnalyzeTableQueryPlan request |verbose",
+     "the form of a plan is not fixed"),
+    (r"(Explain|Analyze)TableQueryPlan answer (plan|analysis): (another|in the other case|of the)",
+     "the form of a plan is not fixed"),
+    (r"manifest_size: (ignored|one|zero)|naming_scheme: (ignored|without)",
+     "a catalog may look itself, and the name of a manifest is its own"),
+    (r" code (14|15|16|17|18|19|21): ", "a client cannot bring it about, or either code is right"),
+    (r"DropNamespace code 1: success", "protocol semantics: a catalog's own specification may want it"),
+    (r"(status|index_details|type_url|index_version|index_type|num_segments|size_bytes|instance|detail)"
+     r": (another|in the other case|one more|one less|of the)", "in the server's own words"),
+    (r"created_at|createAt|timestamp_millis|manifestSize|total_bytes|e_tag: (ignored|another|in the)",
+     "no client knows the right value to a unit"),
+)  # fmt: skip
+"""Faults that are not run, and why."""
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], str]]:
+    return [(re.compile(pattern), reason) for pattern, reason in OPEN]
+
+
+def left_open(name: str) -> str | None:
+    """Return why a fault is not run, None where it is."""
+    if name in _OPTIONAL:
+        return "the field is optional"
+    return next((reason for pattern, reason in _patterns() if pattern.search(name)), None)
