@@ -199,21 +199,25 @@ class Guard:
     ) -> None:
         """Refuse to move a table to or from where the caller may not, or to where it may do more."""
         source = parse_identifier(request.id)
-        above = self._parent_after(request)
-        target = (*above, request.new_table_name or "")
         allows = self._policy.allows
-        gained = any(
-            allows(caller, action, target) and not allows(caller, action, source)
-            for action in Action
-        )
-        if gained or not allows(caller, operation.action, target):
-            raise _denied(operation, caller)
+        for above in self._parents_after(request):
+            target = (*above, request.new_table_name or "")
+            gained = any(
+                allows(caller, action, target) and not allows(caller, action, source)
+                for action in Action
+            )
+            if gained or not allows(caller, operation.action, target):
+                raise _denied(operation, caller)
 
-    def _parent_after(self, request: Any) -> Identifier:
+    def _parents_after(self, request: Any) -> tuple[Identifier, ...]:
+        """Return the namespaces of which one is the table's afterwards."""
         if isinstance(self._namespace, CatalogNamespace):
-            return parent_after(self._namespace.capabilities, request)
-        given = request.new_namespace_id
-        return parse_identifier(request.id)[:-1] if given is None else parse_identifier(given)
+            return (parent_after(self._namespace.capabilities, request),)
+        given, own = request.new_namespace_id, parse_identifier(request.id)[:-1]
+        if given is None:
+            return (own,)
+        # Whether an empty list is the root, or nothing that was given, is for others to tell.
+        return (parse_identifier(given),) if given else (ROOT, own)
 
     def _names_place(self, request: Model) -> bool:
         keys = (

@@ -13,7 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from lance_namespace_client.arrow import stream_chunks
-from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+)
 from lance_namespace_client.operations import OPERATIONS, Action, Body
 from lance_namespace_client.wire import STREAM_TYPE
 from lance_namespace_impls import connect
@@ -26,6 +30,7 @@ from lance_namespace_impls.server import (
     serving,
     watched,
 )
+from lance_namespace_impls.server.guard import Guard
 from tests.servers.http_client import http_client
 
 GRANTS = """
@@ -295,6 +300,25 @@ def test_a_rename_needs_both_ends_and_gives_nothing(served):
     assert is_denied(rename("mover", ["other", "t"], ["shared", "new"]))
     assert rename("mover", ["other", "t"], ["other", "new"]).status_code == 200
     assert rename("willy", ["prod", "t"], ["prod", "in", "new"]).status_code == 200
+
+
+def test_a_rename_to_the_root_of_another_server_may_stay_where_it_is(tmp_path):
+    """Where the root holds no tables, an empty list is no other namespace than the table's own."""
+    file = tmp_path / "policy.toml"
+    file.write_text(
+        "[[grant]]\nto = ['ann']\nactions = ['manage']\non = [['*'], ['n', 't'], ['n', 'mine']]"
+    )
+    rename = OPERATIONS["RenameTable"]
+    with connect("rest", {"uri": "http://127.0.0.1:9"}) as namespace:
+        guard = Guard(PolicyFile(file), namespace)
+
+        def check(new):
+            request = {"id": ["n", "t"], "new_namespace_id": [], "new_table_name": new}
+            guard.check(rename, rename.request_type.from_dict(request), Caller("ann"))
+
+        check("mine")
+        with pytest.raises(PermissionDeniedError):
+            check("others")
 
 
 def test_a_rename_goes_by_the_new_name(tmp_path):
