@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from attrs import evolve
 
 from lance_namespace_client.arrow import RowStream, to_reader
-from lance_namespace_client.errors import LanceNamespaceError, PermissionDeniedError
+from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Operation
 
@@ -154,13 +154,13 @@ class Performer:
         credentials: Credentials | None,
     ) -> bool:
         """Return whether who sent a request is still known by its credentials, and still may do it."""
-        if self._authentication is not None and (
-            credentials is None or self._authentication.known(credentials) != caller
-        ):
-            return False
         try:
+            if self._authentication is not None and (
+                credentials is None or self._authentication.known(credentials) != caller
+            ):
+                return False
             self._check(operation, request, caller)
-        except PermissionDeniedError:
+        except Exception:  # noqa: BLE001 - it is asked again, and what fails then is answered
             return False
         return True
 

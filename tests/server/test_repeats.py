@@ -236,6 +236,29 @@ def test_a_caller_that_is_known_no_more_gets_nothing(namespace, calls, tmp_path,
         assert client.post(DESCRIBE, body)[0] == 403
 
 
+class Failing:
+    """Lets everybody do everything, as long as it works."""
+
+    works = True
+
+    def allows(self, caller, action, identifier):
+        if not self.works:
+            raise RuntimeError("the service of grants does not answer")
+        return True
+
+    allows_some = allows_all = allows
+
+
+def test_a_policy_that_fails_is_an_answer_too(namespace):
+    policy = Failing()
+    with served(namespace, policy=policy) as client:
+        first = [client.post(DESCRIBE)[0] for _ in range(3)]
+        policy.works = False
+        failed = [client.post(DESCRIBE)[0] for _ in range(2)]
+        policy.works = True
+        assert [*first, *failed, client.post(DESCRIBE)[0]] == [200, 200, 200, 500, 500, 200]
+
+
 class Seen:
     """ASGI middleware that counts requests."""
 
