@@ -28,6 +28,7 @@ _TAKEN, _ENDED = 0, 1
 COUNTS = 2
 # A worker that has taken none of its connections for so long gets others only if all are like that.
 STALLED_SECONDS = 0.1
+MOST_AT_ONCE = 64
 PAUSE_SECONDS, FAILED_SECONDS = 0.001, 1.0
 
 
@@ -198,18 +199,25 @@ class Dispatcher:
                     self._changed.wait()
                 if self._is_stopped:
                     return
-                try:
-                    connection, _ = self._listener.accept()
-                except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                    continue
-                except OSError as error:
-                    logger.error("no connection can be taken: %s", error)
-                    self._changed.wait(FAILED_SECONDS)
-                    continue
-                self._hand_over(connection)
+                self._take_some()
+
+    def _take_some(self) -> None:
+        """Take connections, and leave others the lock then."""
+        for _ in range(MOST_AT_ONCE):
+            if not self._lanes:
+                return
+            try:
+                connection = self._listener.accept()[0]
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                logger.error("no connection can be taken: %s", error)
+                self._changed.wait(FAILED_SECONDS)
+                return
+            self._hand_over(connection)
 
     def _hand_over(self, connection: socket.socket) -> None:
-        """Hand a connection to a worker, and close it here; without one it ends."""
+        """Hand a connection to a worker and close it here; where nobody is left, it ends."""
         with connection:
             while self._lanes and not self._is_stopped:
                 lanes = sorted(self._lanes, key=lambda lane: (lane.is_stalled(), lane.connections))

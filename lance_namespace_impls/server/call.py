@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -35,6 +36,8 @@ CERTIFICATE = "lance_namespace.certificate"
 CALLER = "lance_namespace.caller"
 """Where middleware puts the `Caller` into a request's scope, if it has found out who calls."""
 MAX_REQUEST_ID_LENGTH = 128
+# Nothing depends on that they cannot be guessed, and asking the system takes several times as long.
+_ids = random.Random(os.urandom(32))
 
 
 class Call:
@@ -161,7 +164,7 @@ class Call:
 
 def new_id() -> str:
     """Return an id for a request that has none."""
-    return os.urandom(16).hex()
+    return f"{_ids.getrandbits(128):032x}"
 
 
 async def over(work: Future[Any], seconds: float) -> bool:

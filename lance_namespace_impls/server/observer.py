@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..core.identifiers import DEFAULT_DELIMITER
@@ -33,6 +34,7 @@ LONGEST_NAME = 500
 WRITE_SECONDS, MOST_LINES = 0.1, 10_000
 
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
+_quoted = lru_cache(1024)(_to_json)
 
 
 def log_requests() -> None:
@@ -220,7 +222,8 @@ class Observer:
         It takes the address that the request came from, and how many seconds that took.
         """
         name, sent = call.endpoint.operation.name, outcome.sent
-        given_id = call.given_id
+        given = call.given_id
+        given_id = _to_json(given) if given else None
         known = _to_json(
             {
                 "principal": None if call.caller is None else call.caller.name[:LONGEST_NAME],
@@ -232,14 +235,14 @@ class Observer:
                 "received_bytes": received,
                 "sent_bytes": sent,
             }
-        )
+        )[1:-1]
 
         def note(address: str, seconds: float) -> None:
             self._count(name, OK, received, sent, seconds)
             if requests.isEnabledFor(logging.INFO):
                 _write(
-                    f'{{"time":{time.time():.3f},"request_id":{_to_json(given_id or new_id())},'
-                    f'{known[1:-1]},"ms":{seconds * 1e3:.3f},"address":{_to_json(address)}}}'
+                    f'{{"time":{time.time():.3f},"request_id":{given_id or _to_json(new_id())},'
+                    f'{known},"ms":{seconds * 1e3:.3f},"address":{_quoted(address)}}}'
                 )
 
         return note
