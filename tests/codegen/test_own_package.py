@@ -113,6 +113,9 @@ def test_lance_ns_generates_too(spec: Path, out: Path) -> None:
     arguments = ["codegen", "--spec", str(spec), "--out", str(out), "--package", "paints"]
     refused = CliRunner().invoke(app, arguments)
     assert refused.exit_code == 1
+    as_json = CliRunner().invoke(app, [*arguments, "--json"])
+    assert (as_json.exit_code, as_json.stderr) == (1, "")
+    assert json.loads(as_json.stdout)["problems"] == refused.stderr.splitlines() != []
     done = CliRunner().invoke(app, [*arguments, "--allow-breaking", "*", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["status"] == 0
