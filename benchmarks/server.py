@@ -160,27 +160,32 @@ def check(uri: str, name: str) -> int:
 
 
 def script_of(name: str) -> str:
-    """Return what wrk runs: most requests are made beforehand, so that it has only to send them."""
+    """Return what wrk runs: most requests are made beforehand, so that it has only to send them.
+
+    Their headers are in one order, as a client's library sends them; wrk's own differs from run to run.
+    """
     method, path, body = CALLS[name]
     text = "" if body is None else text_of(body, "NUMBER")
     before, number, after = text.partition("NUMBER")
     if number:
         # The clock is where it begins, so that no other measurement has sent the same.
-        made = f"wrk.format(nil, {json.dumps(path)}, nil, before .. (100000 + at) .. after)"
+        made = f"made({json.dumps(path)}, before .. (100000 + at) .. after)"
         beginning = f"local before, after = {json.dumps(before)}, {json.dumps(after)}\n"
         beginning += f"local at, last = {time.time_ns() // 1_000_000 % 900_000}, 900000\n"
     else:
         made = "requests[at]"
-        beginning = f"wrk.body = {json.dumps(text)}\nlocal requests, at, last = {{}}, 0, 0\n"
+        beginning = "local requests, at, last = {}, 0, 0\n"
         beginning += "init = function(args)\n"
         beginning += "".join(
-            f"requests[#requests + 1] = wrk.format(nil, {json.dumps(each)})\n"
+            f"requests[#requests + 1] = made({json.dumps(each)}, {json.dumps(text)})\n"
             for each in paths(path)
         )
         beginning += "last = #requests\nend\n"
     return f"""
-wrk.method = "{method}"
-wrk.headers["content-type"] = "application/json"
+local function made(path, body)
+  return "{method} " .. path .. " HTTP/1.1\\r\\nHost: " .. wrk.headers["Host"] ..
+    "\\r\\nContent-Type: application/json\\r\\nContent-Length: " .. #body .. "\\r\\n\\r\\n" .. body
+end
 {beginning}
 request = function()
   at = at % last + 1
