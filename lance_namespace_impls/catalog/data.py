@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lance_namespace_client import models
 from lance_namespace_client.arrow import RowStream
-from lance_namespace_client.errors import InvalidTableStateError
+from lance_namespace_client.errors import InvalidTableStateError, TableTagNotFoundError
 
 from ..core.errors import about
 from ..core.identifiers import Identifier, parse_identifier, subject_of
@@ -416,11 +416,18 @@ class DataOperations(TableCreation, abstract=True):
         self, request: GetTableTagVersionRequest
     ) -> GetTableTagVersionResponse:
         """Return the version that a tag names."""
+        from ..tables.dataset import open_dataset
         from ..tables.refs import tag
 
-        with self._opened("GetTableTagVersion", request.id) as dataset:
-            found = tag(dataset, request.tag)
-            return models.GetTableTagVersionResponse(version=found.version, branch=found.branch)
+        identifier = parse_identifier(request.id)
+        storage = self.storage_of(self.find_table(identifier))
+        with about(subject_of("GetTableTagVersion", identifier)):
+            try:
+                found = tag(storage, request.tag)
+            except TableTagNotFoundError:
+                open_dataset(storage)  # which says so where there is no dataset
+                raise
+        return models.GetTableTagVersionResponse(version=found.version, branch=found.branch)
 
     @operation
     def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:

@@ -7,6 +7,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ..core.storage import TableStorage
+
 __all__ = ["delete_file", "is_missing", "local_path", "read_beside", "read_small"]
 
 
@@ -31,20 +33,23 @@ def read_small(session: Any, name: str) -> bytes | None:
         return local.read_bytes()
 
 
-def read_beside(dataset: Any, name: str) -> bytes | None:
+def read_beside(storage: TableStorage, name: str) -> bytes | None:
     """Return the content of a file of a dataset; None where it is not there.
 
     Args:
-        dataset: a ``lance.LanceDataset``.
-        name: its path in the dataset's folder.
+        storage: where the dataset is.
+        name: the file's path in the dataset's folder.
 
     Raises:
         OSError: it cannot be read.
     """
-    if "://" in dataset.uri:
-        return read_small(dataset.new_file_session(), name)
+    if "://" in storage.location:
+        from lance.file import LanceFileSession
+
+        options = dict(storage.options) or None
+        return read_small(LanceFileSession(storage.location, storage_options=options), name)
     try:
-        return Path(dataset.uri, name).read_bytes()
+        return Path(storage.location, name).read_bytes()
     except FileNotFoundError:
         return None
 

@@ -21,6 +21,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.models import BranchContents, TagContents
 
+from ..core.storage import TableStorage
 from .files import read_beside, read_small
 
 __all__ = [
@@ -94,15 +95,15 @@ def _readable_tags(dataset: Any) -> dict[str, dict[str, Any]]:
     return found
 
 
-def tag(dataset: Any, name: str) -> TagContents:
-    """Return one tag; no other is read.
+def tag(storage: TableStorage, name: str) -> TagContents:
+    """Return one tag of the dataset there; nothing else is read.
 
     Raises:
         TableTagNotFoundError: code 8.
     """
     content = None
     if _TAG.fullmatch(name):
-        content = read_beside(dataset, f"_refs/tags/{name}.json")
+        content = read_beside(storage, f"_refs/tags/{name}.json")
     if content is None:
         raise _no_tag(name)
     found = json.loads(content)

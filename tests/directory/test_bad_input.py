@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.directory import filesystem
 
 ROWS = pa.table({"id": [1, 2, 3]})
 
@@ -180,6 +182,24 @@ def test_a_half_written_directory_is_still_a_table(namespace: Namespace, tmp_pat
     assert "half" in list(namespace.iter_tables())
     assert "half" not in list(namespace.iter_tables(include_declared=False))
     namespace.table_exists({"id": ["half"]})
+
+
+def test_a_disk_that_is_full_leaves_no_half_of_a_table(
+    namespace: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    namespace.declare_table({"id": ["there"]})
+    before = snapshot(tmp_path)
+    monkeypatch.setattr(filesystem, "open", full, raising=False)
+    monkeypatch.setattr(filesystem.os, "replace", full)
+    for properties in ({}, {"k": "v"}):
+        with pytest.raises(LanceNamespaceError, match="No space left"):
+            namespace.declare_table({"id": ["new"], "properties": properties})
+    with pytest.raises(LanceNamespaceError, match="No space left"):
+        namespace.alter_table({"id": ["there"], "set_properties": {"k": "v"}})
+    assert snapshot(tmp_path) == before
 
 
 def test_a_token_of_another_listing_is_refused(tmp_path: Path) -> None:
