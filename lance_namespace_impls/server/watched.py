@@ -74,7 +74,8 @@ class Watched(Generic[T]):
             found = self._path.stat()
         except OSError as error:
             raise self._unreadable(error) from error
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        # The time of writing may be kept by what writes a file in its place.
+        return found.st_ctime_ns, found.st_size, found.st_ino
 
     def _load(self) -> T:
         try:

@@ -6,6 +6,7 @@ import base64
 import contextlib
 import itertools
 import json
+import os
 import re
 
 import pyarrow as pa
@@ -420,3 +421,17 @@ def test_a_policy_on_the_command_line_needs_callers(tmp_path):
     found = CliRunner().invoke(app, ["serve", "--impl", "memory", "--policy", str(file)])
     assert found.exit_code == 2
     assert "--tokens" in found.output
+
+
+def test_a_file_that_is_changed_under_its_old_time_is_read_again(tmp_path, monkeypatch):
+    """As tools leave it that copy a file in its place, or give each file the same time."""
+    monkeypatch.setattr(watched, "POLL_SECONDS", 0.0)
+    file = tmp_path / "policy.toml"
+    grant = "[[grant]]\nto = ['ann']\nactions = ['read']\non = [['%s']]"
+    file.write_text(grant % "a")
+    os.utime(file, (0, 0))
+    policy = PolicyFile(file)
+    assert policy.allows(Caller("ann"), Action.READ, ("a",))
+    file.write_text(grant % "b")
+    os.utime(file, (0, 0))
+    assert not policy.allows(Caller("ann"), Action.READ, ("a",))
