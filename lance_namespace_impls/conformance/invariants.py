@@ -197,6 +197,8 @@ def _changed(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
         for path, given in updates.items():
             if not _holds(given, answer["fields"].get(path)):
                 yield f"{path} with {given}", str(answer["fields"])
+        if set(answer["fields"]) != set(updates):
+            yield f"the columns {sorted(updates)}", str(answer["fields"])
 
 
 @_invariant("LN-EACH-011", "A branch is listed with the second that it was made in, and a manifest.",

@@ -29,6 +29,7 @@ from .wrong import (  # noqa: F401 - each adds its own
 )
 from .wrong.fresh import FRESH, FRESH_WIRE
 from .wrong.generated import OF_OBJECTS, STALE, of_another_object, stale
+from .wrong.habits import HABITS
 from .wrong.managed import MANAGED
 from .wrong.python import WrongTarget
 from .wrong.wire import WrongTransport
@@ -52,6 +53,12 @@ def assert_caught(target: Target) -> None:
 @pytest.mark.parametrize("name", FRESH)
 def test_a_wrong_namespace_is_caught(name, tmp_path):
     assert_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), FRESH[name]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HABITS)
+def test_a_namespace_of_a_wrong_habit_is_caught(name, tmp_path):
+    assert_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), HABITS[name]))
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ MODULES = (
     "whole",
     "agreeing",
     "stated",
+    "repeating",
     "continuing",
     "texts",
     "wire_all",

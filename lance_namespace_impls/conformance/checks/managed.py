@@ -222,7 +222,15 @@ def commit_tables(lab: Lab) -> None:
             "id": trimmed, "ranges": [{"start_version": 1, "end_version": 2}]}},
         {"deregister_table": {"id": gone}},
     ]  # fmt: skip
+    old = lab.ok("DescribeTable", id=gone)
     results = lab.ok("BatchCommitTables", operations=operations).get("results") or []
+    told = results[3]["deregister_table"]
+    for key, due in (("id", gone), ("location", old.get("location")),
+                     ("properties", old.get("properties"))):  # fmt: skip
+        if told.get(key):
+            lab.same(told[key], due, f"{key} of the table that was deregistered")
+    deleted = results[2]["delete_table_versions"].get("deleted_count")
+    lab.that(deleted in (None, 1), "one deleted version", deleted)
     lab.same([sorted(result) for result in results], [sorted(o) for o in operations], "the results")
     lab.same(results[0]["create_table_version"]["version"]["version"], 2, "the version")
     lab.same(newest(lab, written), 2, "the latest version")
@@ -230,7 +238,13 @@ def commit_tables(lab: Lab) -> None:
     lab.same(described.get("version"), 2, "the described version")
     where = lab.ok("DescribeTable", id=new)
     lab.has(where.get("properties"), {"owner": "ana"}, "the properties of the declared table")
-    lab.same(results[1]["declare_table"].get("location"), where.get("location"), "the location")
+    for key in ("location", "properties", "managed_versioning"):
+        lab.same(
+            results[1]["declare_table"].get(key), where.get(key), f"{key} of the declared table"
+        )
+    made = lab.ok("DescribeTableVersion", id=written, version=2).get("version") or {}
+    path = results[0]["create_table_version"]["version"]["manifest_path"]
+    lab.same(path, made.get("manifest_path"), "the manifest of the new version")
     lab.that(before.succeeded, "version 1 before", before.outcome())
     lab.refused("DescribeTableVersion", [11], id=trimmed, version=1)
     lab.that(not lab.exists("TableExists", gone), "the table to be gone", "it is there")

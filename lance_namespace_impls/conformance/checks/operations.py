@@ -46,8 +46,14 @@ _MORE: dict[str, dict[str, Any]] = {
 _UNASKED = ("BatchCreateTableVersions", "BatchCommitTables", "ListOperations")
 
 
-def missing_object_call(lab: Lab, operation: str) -> Any:
-    """Return the reply to a sensible call of an operation on an object that is not there."""
+def missing_object_call(lab: Lab, operation: str, *below: str) -> Any:
+    """Return the reply to a sensible call of an operation on an object that is not there.
+
+    Args:
+        lab: the bench.
+        operation: the operation.
+        below: names to add to that of the object.
+    """
     row = OPERATIONS[operation]
     request = dict(_MORE.get(operation, {}))
     if operation == "RegisterTable":
@@ -55,7 +61,7 @@ def missing_object_call(lab: Lab, operation: str) -> Any:
     if row.path_fields:
         in_namespace = row.path.startswith("/v1/namespace/")
         parent = lab.shape.namespace_parent if in_namespace else lab.shape.table_parent
-        request["id"] = [*(parent or lab.shape.home), lab.ledger.fresh()]
+        request["id"] = [*(parent or lab.shape.home), lab.ledger.fresh(), *below]
     return lab.call(operation, plain(1) if row.body is Body.ARROW else None, **request)
 
 
@@ -119,6 +125,12 @@ def _missing(operation: str) -> Run:
     def run(lab: Lab) -> None:
         reply = missing_object_call(lab, operation)
         lab.must_fail(reply, [4])
+        identifier = list(reply.step.request["id"])
+        there = lab.exists("TableExists", identifier)
+        lab.that(not there, f"no table after {operation} was refused", identifier)
+        if lab.shape.nested:
+            there = lab.exists("NamespaceExists", identifier)
+            lab.that(not there, f"no namespace after {operation} was refused", identifier)
 
     return run
 

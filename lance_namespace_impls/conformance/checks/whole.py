@@ -100,6 +100,8 @@ _REFUSED: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
     ("CreateTableBranch", None, {"name": "side", "from_version": 1}),
     ("DeleteTableBranch", None, {"name": "nothing"}),
     ("RenameTable", None, {"new_table_name": ""}),
+    ("BatchDeleteTableVersions", None, {"ranges": [{"start_version": "no", "end_version": 2}]}),
+    ("CreateTableVersion", None, {"version": 99, "manifest_path": "nowhere"}),
 )  # fmt: skip
 """Calls that every target refuses, with some part that it could carry out first."""
 
@@ -132,7 +134,8 @@ for _number, (_area, _operations) in enumerate(
         ("columns", {"AlterTableAddColumns", "AlterTableAlterColumns", "AlterTableDropColumns",
                      "UpdateFieldMetadata"}),
         ("indices", {"CreateTableScalarIndex", "CreateTableIndex", "DropTableIndex"}),
-        ("tags and versions", {"RestoreTable", "CreateTableTag", "UpdateTableTag", "DeleteTableTag"}),
+        ("tags and versions", {"RestoreTable", "CreateTableTag", "UpdateTableTag", "DeleteTableTag",
+                               "BatchDeleteTableVersions", "CreateTableVersion"}),
         ("branches", {"CreateTableBranch", "DeleteTableBranch"}),
     ),
     1,
@@ -413,12 +416,12 @@ def fragments(lab: Lab) -> None:
        "DescribeTable", capabilities=["namespaces", "tables"])  # fmt: skip
 def on_a_namespace(lab: Lab) -> None:
     namespace = lab.new_namespace()
+    told = lab.ok("DescribeNamespace", id=namespace)
     calls = [("DropTable", None, {}), ("DeregisterTable", None, {}), ("DescribeTable", None, {}),
              ("RenameTable", None, {"new_table_name": lab.ledger.fresh()})]  # fmt: skip
     for operation, data, request in (*calls, *((c[0], c[1], c[2]) for c in _CHANGES)):
         reply = lab.call(operation, data, id=namespace, **request)
         if reply.code != 0:
             lab.that(not reply.succeeded, f"{operation} of a namespace to fail", reply.outcome())
-        lab.that(
-            lab.exists("NamespaceExists", namespace), f"the namespace after {operation}", "none"
-        )
+        now = lab.ok("DescribeNamespace", id=namespace)
+        lab.same(now, told, f"the namespace after {operation}")

@@ -40,8 +40,23 @@ OPEN: tuple[tuple[str, str], ...] = (
      "these values are read in any letter case"),
     (r"request .*(filter|predicate|_filt|expression|where): in the other case",
      "the letter case of names in SQL is not laid down"),
-    (r"request .*(ranges|alterations|request updates|unset_properties|AlterTableDropColumns request columns"
-     r"|string_query.columns|multi_vector): reversed", "their order says nothing"),
+    (r"request .*(ranges|alterations|updates|unset_properties|string_query.columns|multi_vector): reversed"
+     r"|AlterTableDropColumns request columns: reversed|ListOperations answer operations: reversed",
+     "their order says nothing"),
+    (r"(AlterNamespace|AlterTable|UpdateTableTag|UpdateTableSchemaMetadata|UpdateFieldMetadata|DropNamespace"
+     r"|DropTable|DeregisterTable|BatchDeleteTableVersions|CreateNamespace|CreateTable|BatchCreateTableVersions"
+     r"|AlterTableAlterColumns|DeclareTable|AlterTransaction|RegisterTable) works twice",
+     "the second time changes nothing, or is an overwrite with the same"),
+    (r"works and fails with code 14", "a conflict with another writer may be answered at any time"),
+    (r"CreateNamespace code (1|3): code 13|CreateTable code 20: code 13|RestoreTable code 13: code 0"
+     r"|DescribeTransaction code 13|TableExists code 13: code 0|(Drop|Deregister|Declare)\w+ code 13: code 0",
+     "protocol semantics: either code says that this catalog cannot hold such an object"),
+    (r"request (nprobes|minimum_nprobes|maximum_nprobes|bypass_vector_index|refine_factor): ",
+     "an approximate search may find more than it has to"),
+    (r"MergeInsertIntoTable stores: (rows are reversed|columns come in the order)",
+     "the order of merged rows and of columns that are matched by name says nothing"),
+    (r"e_tag: empty|size_bytes: zero|index_version: zero|index_uuid: in the other case|lengths.p25"
+     r"|version.metadata: with a key more", "a catalog may keep none, or more"),
     (r"request (use_index|query.use_index|.*\.?ef|ef_construction|m|sample_rate|max_iterations"
      r"|target_partition_size|num_bits|num_sub_vectors|timeout)(:| )",
      "it changes how long a call takes, or how near an approximate search comes"),

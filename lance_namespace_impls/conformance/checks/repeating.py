@@ -1,0 +1,248 @@
+"""What an operation did once for an object, it does again; what has another name is another thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from lance_namespace_client.operations import OPERATIONS
+
+from ..lab import Lab, Skipped
+from ..requirement import check
+from ..rows import people, plain, stream
+from .operations import missing_object_call
+
+_TABLES = ["tables"]
+_EACH = "rest.yaml, the descriptions of the operations: a call does what it says, also the next one"
+_NAMES = 'protocol semantics, "Identifiers"; rest.yaml, the fields that hold a name'
+
+
+def _named(lab: Lab, operation: str, key: str, table: list[str]) -> set[str]:
+    found = lab.ok(operation, id=table).get(key) or ()
+    return {each["index_name"] if isinstance(each, dict) else str(each) for each in found}
+
+
+_THINGS: dict[str, tuple[str, str, str, str, Callable[[str], dict[str, Any]]]] = {
+    "tag": ("CreateTableTag", "DeleteTableTag", "ListTableTags", "tags",
+            lambda name: {"tag": name, "version": 1}),
+    "branch": ("CreateTableBranch", "DeleteTableBranch", "ListTableBranches", "branches",
+               lambda name: {"name": name}),
+    "index": ("CreateTableScalarIndex", "DropTableIndex", "ListTableIndices", "indexes",
+              lambda name: {"name": name, "column": "id", "index_type": "BTREE"}),
+}  # fmt: skip
+_ALIKE = (("v.1", "v.2"), ("v-1", "v_1"), ("Case", "case"), ("long" * 20 + "a", "long" * 20 + "b"),
+          ("e%41", "eA"), ("a/b", "a/c"), ("a b", "a+b"), ("sch\u00f6n", "scho\u0308n"))  # fmt: skip
+"""Names that differ in one place; either may be refused."""
+
+
+def _gone(create: str, remove: str, name: str) -> dict[str, Any]:
+    key = {"DeleteTableTag": "tag", "DeleteTableBranch": "name", "DropTableIndex": "index_name"}
+    return {key[remove]: name}
+
+
+def _again(create: str, remove: str, listing: str, key: str, request: Any) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        table = lab.new_table(1, 2)
+        for _ in range(2):
+            for name in ("first", "second"):
+                lab.ok(create, id=table, **request(name))
+            lab.same(_named(lab, listing, key, table), {"first", "second"}, f"the {key}")
+            for name, left in (("first", {"second"}), ("second", set[str]())):
+                lab.ok(remove, id=table, **_gone(create, remove, name))
+                lab.same(_named(lab, listing, key, table), left, f"the {key} that are left")
+
+    return run
+
+
+def _apart(create: str, remove: str, listing: str, key: str, request: Any) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        table = lab.new_table(1, 2)
+        made: set[str] = set()
+        for pair in _ALIKE:
+            for name in pair:
+                reply = lab.call(create, id=table, **request(name))
+                if reply.code in (0, 13):
+                    continue
+                lab.must_succeed(reply)
+                made.add(name)
+        if not made:
+            raise Skipped("none of the names is taken")
+        lab.same(_named(lab, listing, key, table), made, f"the {key}")
+        for name in sorted(made):
+            lab.ok(remove, id=table, **_gone(create, remove, name))
+            made.remove(name)
+            lab.same(_named(lab, listing, key, table), made, f"the {key} without {name!r}")
+
+    return run
+
+
+for _number, (_thing, _way) in enumerate(_THINGS.items()):
+    check(f"LN-AGAIN-{_number + 1:03}", f"A second {_thing} is made and removed as the first was.",
+          _EACH, *_way[:3], capabilities=_TABLES)(_again(*_way))  # fmt: skip
+    check(f"LN-APART-{_number + 1:03}", f"Each {_thing} has its own name, letter by letter.",
+          _NAMES, *_way[:3], capabilities=_TABLES)(_apart(*_way))  # fmt: skip
+
+
+@check("LN-AGAIN-004", "The same rows inserted twice are two versions, each told by its answer.",
+       "rest.yaml, InsertIntoTableResponse: version of the table that the write made",
+       "InsertIntoTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def inserted(lab: Lab) -> None:
+    table = lab.new_table(1)
+    for count in (2, 3, 4):
+        answer = lab.ok("InsertIntoTable", stream(people(5)), id=table)
+        told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True).get("version")
+        if answer.get("version") is not None:
+            lab.same(answer["version"], told, "the version that InsertIntoTable answers")
+        lab.same(lab.count(table), count, "the rows")
+
+
+@check("LN-AGAIN-005", "A name is made, dropped and made again with what is sent each time.",
+       "rest.yaml, CreateTableResponse and DescribeTableResponse", "CreateTable", "DropTable",
+       "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def made_again(lab: Lab) -> None:
+    table = lab.table_id()
+    for data in (stream(people(1)), stream(people(1)), plain(1, 2)):
+        answer = lab.ok("CreateTable", data, id=table)
+        told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
+        for key in ("location", "version"):
+            if answer.get(key) is not None:
+                lab.same(answer[key], told.get(key), f"{key} that CreateTable answers")
+        dropped = lab.ok("DropTable", id=table)
+        if dropped.get("location") is not None:
+            lab.same(dropped["location"], told.get("location"), "location that DropTable answers")
+        lab.that(not lab.exists("TableExists", table), "the table to be gone", "it is there")
+
+
+@check("LN-AGAIN-006", "The second change of a property, a name or metadata counts as the first did.",
+       _EACH, "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def altered_again(lab: Lab) -> None:
+    table = lab.new_table(1)
+    for number in ("1", "2", "2"):
+        reply = lab.call("AlterTable", id=table, set_properties={"round": number})
+        if reply.succeeded:
+            lab.has(
+                lab.ok("DescribeTable", id=table).get("properties"), {"round": number}, "properties"
+            )
+        reply = lab.call("UpdateTableSchemaMetadata", id=table, metadata={"round": number})
+        if reply.succeeded:
+            told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
+            kept = (told.get("schema") or {}).get("metadata") or {}
+            lab.same((reply.answer or {}).get("metadata"), kept, "the metadata that is answered")
+            lab.has(kept, {"round": number}, "the metadata")
+    for _ in range(2):
+        new = lab.ledger.fresh()
+        reply = lab.call("RenameTable", id=table, new_table_name=new)
+        if reply.code in (0, 13):
+            return
+        lab.must_succeed(reply)
+        lab.that(not lab.exists("TableExists", table), "the old name to be free", "it is not")
+        table = [*table[:-1], new]
+        lab.same(lab.ids(table), [1], "the ids under the new name")
+
+
+@check("LN-AGAIN-007", "A declared table counts as one with rows once it has some, and no sooner.",
+       "rest.yaml, ListTablesRequest, include_declared", "ListTables", "DeclareTable",
+       "InsertIntoTable", capabilities=_TABLES)  # fmt: skip
+def filled(lab: Lab) -> None:
+    merge = {"on": "id", "when_not_matched_insert_all": True}
+    for operation, request in (("InsertIntoTable", {}), ("MergeInsertIntoTable", merge),
+                               ("CreateTable", {"mode": "Overwrite"})):  # fmt: skip
+        table = lab.new_declared()
+        for due in (False, True):
+            names = lab.walk("ListTables", "tables", id=table[:-1], include_declared=False)
+            lab.same(table[-1] in names, due, f"whether it is listed before and after {operation}")
+            if not due:
+                reply = lab.call(operation, stream(people(1)), id=table, **request)
+                if not reply.succeeded:
+                    break
+
+
+@check("LN-NAME-016", "Every table operation refuses an identifier with an empty name.",
+       "general specification, Object Identifier", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def empty_names(lab: Lab) -> None:
+    for operation in OPERATIONS.values():
+        if operation.path.startswith("/v1/table/{id}"):
+            reply = missing_object_call(lab, operation.name, "")
+            lab.must_fail(reply, [0, 1, 4, 13])
+            lab.that(reply.code != 0 or operation.name not in lab.worked,
+                     f"{operation.name} to be code 13, 4 or 1", reply.outcome())  # fmt: skip
+
+
+_HALF = pa.schema(
+    [
+        pa.field("half", pa.float16()),
+        pa.field("three", pa.binary(3)),
+        pa.field("nanos", pa.timestamp("ns")),
+        pa.field("zone", pa.timestamp("us", tz="America/New_York")),
+        pa.field("small", pa.uint16()),
+        pa.field("clock", pa.time64("us")),
+        pa.field("span", pa.duration("us")),
+        pa.field("exact", pa.decimal128(38, 9)),
+        pa.field("maybe", pa.struct([pa.field("x", pa.int32())])),
+        pa.field("wide", pa.uint64()),
+        pa.field("words", pa.list_(pa.string())),
+        pa.field("nul", pa.string()),
+        pa.field("decomposed", pa.string()),
+    ]
+)
+_ODD: dict[str, list[Any]] = {
+    "half": [0.5, None, -2.0], "three": [b"a\0c", None, b"\xff\0\0"], "nanos": [1, -1, 10**18 + 1],
+    "zone": [1, None, 2**50 + 1], "small": [0, 65535, None], "clock": [1, None, 86399999999],
+    "span": [1, -1, None], "exact": [Decimal("12345678901234567890123456789.123456789"), None,
+                                     Decimal("-0.000000001")],
+    "maybe": [None, {"x": None}, {"x": 1}], "wide": [2**64 - 1, 2**53 + 1, None],
+    "words": [None, [], [None, ""]], "nul": ["a\0b", "", None], "decomposed": ["e\u0301", "\u00e9 ", None],
+}  # fmt: skip
+
+
+@check("LN-VALUE-013", "Values that other forms cannot hold come back with their type, written by each way.",
+       'protocol semantics, "Bodies that are not JSON objects"; Arrow columnar format', "CreateTable",
+       "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def odd_values(lab: Lab) -> None:
+    merge = {"on": "key", "when_not_matched_insert_all": True}
+    for field in _HALF:
+        given = pa.table(
+            [pa.array([1, 2, 3], pa.int64()), pa.array(_ODD[field.name], field.type)],
+            schema=pa.schema([pa.field("key", pa.int64()), field]),
+        )
+        table = lab.table_id()
+        reply = lab.call("CreateTable", stream(given), id=table)
+        if reply.code in (0, 13, 20):
+            continue
+        lab.must_succeed(reply)
+        lab.ok("InsertIntoTable", stream(given), id=table)
+        more = given.set_column(0, "key", [pa.array([7, 8, 9], pa.int64())])
+        merged = lab.call("MergeInsertIntoTable", stream(more), id=table, **merge)
+        found = lab.query(table).sort_by("key")
+        times = 3 if merged.succeeded else 2
+        due = [v for v in given.column(1) for _ in range(2)] + [*given.column(1)][: 3 * (times - 2)]
+        lab.same(
+            str(found.schema.field(field.name).type), str(field.type), f"the type of {field.name}"
+        )
+        lab.same([v.as_py() if field.name != "nanos" else v.value for v in found.column(field.name)],
+                 [v.as_py() if field.name != "nanos" else v.value for v in due], field.name)  # fmt: skip
+
+
+@check("LN-VALUE-014", "All rows of a large table come, in order, from one batch or several.",
+       'protocol semantics, "Bodies that are not JSON objects"', "CreateTable", "InsertIntoTable",
+       "MergeInsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def many_rows(lab: Lab) -> None:
+    count = 20_000
+    rows = pa.table({"id": pa.array(range(count), pa.int64())})
+    table, other = lab.table_id(), lab.table_id()
+    lab.ok("CreateTable", stream(rows, batch_rows=5_000), id=table)
+    lab.ok("InsertIntoTable", stream(rows, batch_rows=3_000), id=table)
+    found = lab.query(table, k=0).column("id").to_pylist()
+    lab.same(found == [*range(count), *range(count)], True, "whether each row comes once, in order")
+    found = lab.query(table, k=count + 10, offset=count - 5).column("id").to_pylist()
+    lab.same(found[:10], [*range(count - 5, count), *range(5)], "the ids where the writes meet")
+    lab.same(lab.count(table, predicate="id >= 8192"), 2 * (count - 8192), "the later rows")
+    lab.given("CreateTable", plain(column="id"), id=other)
+    reply = lab.call("MergeInsertIntoTable", stream(rows, batch_rows=5_000), id=other, on="id",
+                     when_not_matched_insert_all=True)  # fmt: skip
+    if reply.succeeded:
+        lab.same(sorted(lab.query(other, k=0).column("id").to_pylist()) == list(range(count)), True,
+                 "whether each merged row is there once")  # fmt: skip
