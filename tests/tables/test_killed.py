@@ -11,7 +11,7 @@ from attrs import frozen
 from lance_namespace_client.errors import TableAlreadyExistsError, TableNotFoundError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.directory import filesystem
+from lance_namespace_impls.directory import sweep
 from tests.behaviour.catalogs import CATALOGS
 from tests.behaviour.home import make_home
 from tests.behaviour.subject import Subject
@@ -55,7 +55,7 @@ DROP_STEPS = {
 def test_create_table_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str, step: Step
 ) -> None:
-    monkeypatch.setattr(filesystem, "SWEEP_SECONDS", 0.0)
+    monkeypatch.setattr(sweep, "SWEEP_SECONDS", 0.0)
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         run_and_die(namespace, ["t"], operation, step)
         ready = list(namespace.iter_tables(include_declared=False))
