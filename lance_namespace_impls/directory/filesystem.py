@@ -230,8 +230,12 @@ class Directory:
             return
         target = Path(self._path(path))
         temporary = target.with_name(f"{target.name}.{uuid.uuid4().hex}")
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
+        try:
+            temporary.write_bytes(content)
+            os.replace(temporary, target)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
 
     def create_marker(self, path: str) -> bool:
         """Create an empty file; False where it was there already.
@@ -305,12 +309,19 @@ class Directory:
         """Create a directory of local storage with one file, in place."""
         try:
             local.make_directory(folder)
+        except FileExistsError:
+            return False
+        try:
             with open(f"{folder}/{name}", "xb", buffering=0) as file:
                 file.write(content)
         except FileExistsError:
             return False
         except FileNotFoundError:
             pass  # it was dropped meanwhile, as it could have been after this
+        except OSError:
+            with suppress(OSError):  # by now it may be another's
+                os.rmdir(folder)
+            raise
         return True
 
     def move(self, folder: str, new: str) -> bool:
