@@ -64,6 +64,14 @@ def test_versions_of_a_branch(namespace: Any) -> None:
     assert all(Path(v.manifest_path).is_file() for v in versions)
 
 
+def test_one_tag_is_read_without_the_dataset(
+    namespace: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace.create_table_tag({**T, "tag": "a", "version": 2})
+    monkeypatch.delattr(lance, "LanceDataset")
+    assert namespace.get_table_tag_version({**T, "tag": "a"}).version == 2
+
+
 @pytest.mark.usefixtures("no_wide_reads")
 def test_a_call_about_one_tag_lists_none(namespace: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Unlisted:
