@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
-import select
 import socket
 import threading
 import time
 from collections.abc import Callable, Coroutine, MutableSequence
+from multiprocessing.connection import wait
 from typing import Any
 
 import attrs
@@ -29,6 +30,8 @@ COUNTS = 2
 # A worker that has taken none of its connections for so long gets others only if all are like that.
 STALLED_SECONDS = 0.1
 MOST_AT_ONCE = 64
+# What the system says where too many are on their way already.
+_NO_ROOM = (errno.ETOOMANYREFS, errno.ENOBUFS, errno.ENOMEM)
 PAUSE_SECONDS, FAILED_SECONDS = 0.001, 1.0
 
 
@@ -133,6 +136,10 @@ class Lane:
             socket.send_fds(self._ends[0], [b"\0"], [connection.fileno()])
         except (BlockingIOError, InterruptedError):
             return False
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            return False
         self._given += 1
         return True
 
@@ -167,6 +174,11 @@ class Dispatcher:
         self._thread = threading.Thread(target=self._run, name="lance-ns-accept", daemon=True)
         self._thread.start()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it takes connections."""
+        return self._thread.is_alive()
+
     def add(self, lane: Lane) -> None:
         """Add a worker, to have connections."""
         with self._changed:
@@ -193,7 +205,7 @@ class Dispatcher:
 
     def _run(self) -> None:
         while True:
-            select.select([self._listener, self._woken], [], [])
+            wait([self._listener, self._woken])
             with self._changed:
                 while not self._lanes and not self._is_stopped:
                     self._changed.wait()

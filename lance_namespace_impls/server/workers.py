@@ -141,7 +141,7 @@ class Supervisor:
             on_started: called once all of them serve.
 
         Raises:
-            ServiceUnavailableError: code 17, they do not start.
+            ServiceUnavailableError: code 17, they do not start, or no connection is taken any more.
         """
         with self._environment(), self._signals():
             self._dispatcher = Dispatcher(self._listener)
@@ -151,6 +151,10 @@ class Supervisor:
                     on_started()
                 while not self._stop:
                     self._wait()
+                    if not self._dispatcher.is_running:
+                        raise ServiceUnavailableError(
+                            "no connection is taken any more; the server's output says why"
+                        )
                     self._restart_dead()
                     if self._replace:
                         self._replace = False

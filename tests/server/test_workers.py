@@ -6,6 +6,8 @@ import contextlib
 import os
 import re
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -20,6 +22,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import OidcIssuer, ServerOptions, TokenFile, new_token, serve
+from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 
@@ -40,7 +43,7 @@ def running(path, *more, workers=2):
     )
     try:
         line = process.stdout.readline()
-        found = re.search(r"http://\S+", line)
+        found = re.search(r"https?://\S+", line)
         assert found, line
         yield process, found[0]
     finally:
@@ -209,6 +212,29 @@ def test_workers_end_with_the_process_that_started_them(tmp_path):
         process.wait()
     for pid in workers:
         wait_until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
+
+
+def test_workers_speak_tls_and_know_certificates(tmp_path):
+    table(tmp_path / "lake")
+    authority = Authority(tmp_path)
+    own, caller = authority.issue("server", "localhost"), authority.issue("ana", "ana")
+    given = ["--tls-cert", own.cert, "--tls-key", own.key, "--tls-client-ca", authority.file]
+    context = ssl.create_default_context(cafile=str(authority.file))
+    with running(tmp_path / "lake", *map(str, given)) as (_, uri):
+        port = int(uri.rpartition(":")[2])
+        for _ in range(4):
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as plain:
+                plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                plain.recv(1 << 16)
+            with (
+                http_client(uri, verify=context, timeout=PATIENCE) as client,
+                pytest.raises(httpx.HTTPError),
+            ):
+                client.post("/v1/table/t/describe", json={})
+        context.load_cert_chain(caller.cert, caller.key)
+        for _ in range(4):
+            with http_client(uri, verify=context, timeout=PATIENCE) as client:
+                assert client.post("/v1/table/t/describe", json={}).status_code == 200
 
 
 def test_callers_are_known_in_every_worker(tmp_path):
