@@ -104,6 +104,13 @@ def _version(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
     else:
         return
     numbers = [each.get("version") for each in told if isinstance(each, dict)]
+    for each in told:
+        if isinstance(each, dict) and not each.get("manifest_path"):
+            yield "a version with the path of its manifest", str(each)
+    given = request.get("metadata")
+    for each in told if given else ():
+        if isinstance(each, dict) and not _holds(given or {}, each.get("metadata") or given):
+            yield f"a version with the metadata {given}", str(each)
     if None not in asked and numbers and numbers != asked:
         yield f"versions {asked}", str(numbers)
 
@@ -215,6 +222,13 @@ def _branches(
             yield "createAt in seconds since 1970", f"{name}: {entry}"
         if entry.get("manifestSize") == 0 or not name:
             yield "a name and the size of a manifest", f"{name}: {entry}"
+
+
+@_invariant("LN-EACH-013", "A transaction has a status.", "rest.yaml, TransactionStatus")
+def _status(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) -> Iterator[Told]:
+    told = reply.step.operation in ("DescribeTransaction", "AlterTransaction")
+    if told and not answer.get("status"):
+        yield "a status", repr(answer.get("status"))
 
 
 @_invariant("LN-EACH-012", "ListOperations names operations of the protocol that there are.",

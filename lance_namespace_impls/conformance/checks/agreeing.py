@@ -180,6 +180,9 @@ def schema(lab: Lab) -> None:
     told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True).get("schema") or {}
     lab.same(_shape(told.get("fields") or ()), due, "the columns")
     lab.same([f.name for f in found], _NESTED.names, "the columns of the rows")
+    items = told["fields"][2]["type"].get("fields") or [{}]
+    lab.same((items[0].get("type") or {}).get("type"), "float32", "the type of a list's items")
+    lab.has(told.get("metadata"), {"origin": "kit", "first": "1"}, "the metadata of the schema")
 
 
 @check("LN-AGREE-009", "Each version is listed as DescribeTableVersion tells it.",

@@ -14,6 +14,7 @@ from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import people, plain, stream
 from .operations import missing_object_call
+from .whole import furnished, state, unchanged
 
 _TABLES = ["tables"]
 _EACH = "rest.yaml, the descriptions of the operations: a call does what it says, also the next one"
@@ -105,11 +106,15 @@ def inserted(lab: Lab) -> None:
 def made_again(lab: Lab) -> None:
     table = lab.table_id()
     for data in (stream(people(1)), stream(people(1)), plain(1, 2)):
-        answer = lab.ok("CreateTable", data, id=table)
-        told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
-        for key in ("location", "version"):
-            if answer.get(key) is not None:
-                lab.same(answer[key], told.get(key), f"{key} that CreateTable answers")
+        for request in ({}, {"mode": "Overwrite"}, {"mode": "Overwrite"}):
+            reply = lab.call("CreateTable", data, id=table, **request)
+            if request and reply.code in (0, 13):
+                break
+            lab.must_succeed(reply)
+            told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
+            for key in ("location", "version"):
+                found = (reply.answer or {}).get(key)
+                lab.that(found in (None, told.get(key)), f"{key} {told.get(key)!r}", found)
         dropped = lab.ok("DropTable", id=table)
         if dropped.get("location") is not None:
             lab.same(dropped["location"], told.get("location"), "location that DropTable answers")
@@ -132,6 +137,14 @@ def altered_again(lab: Lab) -> None:
             kept = (told.get("schema") or {}).get("metadata") or {}
             lab.same((reply.answer or {}).get("metadata"), kept, "the metadata that is answered")
             lab.has(kept, {"round": number}, "the metadata")
+    for name in ("first", "second"):
+        column = {"name": name, "expression": "id + 1"}
+        reply = lab.call("AlterTableAddColumns", id=table, new_columns=[column])
+        if reply.succeeded:
+            lab.that(name in lab.query(table).column_names, f"a column {name}", "none")
+            reply = lab.call("AlterTableDropColumns", id=table, columns=[name])
+            there = name in lab.query(table).column_names
+            lab.same(there, not reply.succeeded, f"whether the column {name} is there")
     for _ in range(2):
         new = lab.ledger.fresh()
         reply = lab.call("RenameTable", id=table, new_table_name=new)
@@ -194,7 +207,8 @@ _ODD: dict[str, list[Any]] = {
     "span": [1, -1, None], "exact": [Decimal("12345678901234567890123456789.123456789"), None,
                                      Decimal("-0.000000001")],
     "maybe": [None, {"x": None}, {"x": 1}], "wide": [2**64 - 1, 2**53 + 1, None],
-    "words": [None, [], [None, ""]], "nul": ["a\0b", "", None], "decomposed": ["e\u0301", "\u00e9 ", None],
+    "words": [None, [], [None, ""]], "nul": ["a\0b", "", "a\r\nb"],
+    "decomposed": ["e\u0301", "\u00e9 ", None],
 }  # fmt: skip
 
 
@@ -246,3 +260,66 @@ def many_rows(lab: Lab) -> None:
     if reply.succeeded:
         lab.same(sorted(lab.query(other, k=0).column("id").to_pylist()) == list(range(count)), True,
                  "whether each merged row is there once")  # fmt: skip
+
+
+@check("LN-VERSION-020", "Ten versions and more come by their numbers, newest first where asked.",
+       "rest.yaml, ListTableVersionsRequest, descending", "ListTableVersions", "InsertIntoTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
+def many_versions(lab: Lab) -> None:
+    table = lab.new_table(1)
+    for number in range(10):
+        lab.given("InsertIntoTable", stream(people(10 + number)), id=table)
+    due = list(range(11, 0, -1))
+    for request in ({}, {"limit": 4}):
+        found: list[int] = []
+        token: dict[str, Any] = {}
+        while len(found) < 20:
+            answer = lab.ok("ListTableVersions", id=table, descending=True, **request, **token)
+            found += [entry["version"] for entry in answer.get("versions") or ()]
+            if not answer.get("page_token"):
+                break
+            token = {"page_token": answer["page_token"]}
+        lab.same(found, due, "the versions")
+
+
+_NOTHING: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("BatchDeleteTableVersions", {"ranges": []}),
+    ("AlterTableAddColumns", {"new_columns": []}),
+    ("AlterTableAlterColumns", {"alterations": []}),
+    ("AlterTableDropColumns", {"columns": []}),
+    ("UpdateFieldMetadata", {"updates": []}),
+    ("UpdateTable", {"updates": []}),
+    ("AlterTable", {"set_properties": {}, "unset_properties": []}),
+)
+
+
+@check("LN-WHOLE-011", "An empty list of what to do does nothing, or is refused.",
+       "rest.yaml, the lists of the requests", "CreateTable", "InsertIntoTable", "QueryTable",
+       "DescribeTable", capabilities=_TABLES)  # fmt: skip
+def nothing_to_do(lab: Lab) -> None:
+    table = furnished(lab)
+    before = state(lab, table)
+    for operation, request in _NOTHING:
+        lab.call(operation, id=table, **request)
+        after = state(lab, table)
+        for key in ("rows", "location", "schema", "properties", "tags", "branches"):
+            lab.same(after[key], before[key], f"{key} after {operation} of nothing")
+        kept = {v["version"] for v in before["versions"] or ()}
+        found = {v["version"] for v in after["versions"] or ()}
+        lab.that(kept <= found, f"versions {sorted(kept)} after {operation} of nothing", found)
+
+
+@check("LN-WHOLE-012", "A namespace operation on a table is refused, and leaves the table.",
+       'protocol semantics, "Errors"; general specification, "Object Name"', "CreateTable",
+       "CreateNamespace", "QueryTable", capabilities=["tables", "nested"])  # fmt: skip
+def on_a_table(lab: Lab) -> None:
+    table = furnished(lab)
+    before = state(lab, table)
+    for operation, request in (
+        ("CreateNamespace", {}), ("CreateNamespace", {"mode": "Overwrite"}), ("DropNamespace", {}),
+        ("DropNamespace", {"behavior": "Cascade"}), ("AlterNamespace", {"set_properties": {"a": "1"}}),
+        ("DescribeNamespace", {}), ("NamespaceExists", {}),
+    ):  # fmt: skip
+        reply = lab.call(operation, id=table, **request)
+        lab.that(not reply.succeeded, f"{operation} of a table to fail", reply.outcome())
+        unchanged(lab, before, state(lab, table), f"{operation} was refused")

@@ -155,6 +155,7 @@ def distance_type(lab: Lab) -> None:
 def bounds(lab: Lab) -> None:
     table = _angles(lab)  # squared distances 81, 2 and 13
     lab.same(_nearest(lab, table, upper_bound=10.0), [2], "the ids nearer than 10")
+    lab.same(_nearest(lab, table, upper_bound=2.5), [2], "the ids nearer than 2.5")
     lab.same(_nearest(lab, table, lower_bound=10.0), [3, 1], "the ids not nearer than 10")
 
 

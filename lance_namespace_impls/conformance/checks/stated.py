@@ -36,6 +36,10 @@ STATED: dict[str, tuple[tuple[int, dict[str, Any]], ...]] = {
         (11, {"vector": None, "k": 1, "version": 99}),
         (13, {"vector": _VECTOR, "k": 1, "minimum_nprobes": 4, "maximum_nprobes": 2}),
         (13, {"vector": _VECTOR, "k": 0})),
+    "AnalyzeTableQueryPlan": (
+        (12, {"vector": None, "k": 1, "columns": {"column_names": ["nothing"]}}),
+        (13, {"vector": None, "k": 1, "filter": "id > > 1"}),
+        (13, {"vector": {"single_vector": [1.0]}, "k": 1})),
     "CreateTableScalarIndex": (
         (12, {"column": "nothing", "index_type": "BTREE"}), (13, {"column": "id", "index_type": "SOMETIMES"}),
         (13, {"column": "id", "index_type": "INVERTED"})),

@@ -365,9 +365,9 @@ def rounded(target: WrongTarget, step: Step) -> Reply | None:
 
 @habit("names of columns are looked up in any case")
 def any_case(target: WrongTarget, step: Step) -> Reply | None:
-    columns = (step.request.get("columns") or {}).get("column_names")
-    if step.operation != "QueryTable" or not columns:
+    if step.operation != "QueryTable" or not step.request.get("columns"):
         return None
+    columns = step.request["columns"].get("column_names") or []
     return asked(target, step, columns={"column_names": [c.lower() for c in columns]})
 
 
@@ -390,8 +390,8 @@ def bare_lists(target: WrongTarget, step: Step) -> Reply | None:
     return answer("DescribeTable", change)(target, step)
 
 
-@habit("deleting a branch leaves its tags")
-def leaves_tags(target: WrongTarget, step: Step) -> Reply | None:
+@habit("a branch of a branch starts at its first version")
+def from_the_first(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "CreateTableBranch":
         return None
     if step.request.get("from_version") is None and step.request.get("from_branch"):
@@ -411,8 +411,8 @@ def deletes(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-@habit("an index is made only for rows that are there twice")
-def index_later(target: WrongTarget, step: Step) -> Reply | None:
+@habit("a listing of indices has one at most")
+def one_index(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation == "ListTableIndices":
         reply = target.correct.call(step)
         if reply.succeeded and len((reply.answer or {}).get("indexes") or ()) > 1:

@@ -47,6 +47,16 @@ OPEN: tuple[tuple[str, str], ...] = (
      r"|DropTable|DeregisterTable|BatchDeleteTableVersions|CreateNamespace|CreateTable|BatchCreateTableVersions"
      r"|AlterTableAlterColumns|DeclareTable|AlterTransaction|RegisterTable) works twice",
      "the second time changes nothing, or is an overwrite with the same"),
+    (r"InsertIntoTable stores: columns come in the order", "columns are matched by name"),
+    (r"every tag is taken (quoted|up to)|every id is taken up to the first slash",
+     "Lance takes no tag of such a name, and catalogs no name with a slash"),
+    (r"DescribeTable answer metadata: ", "which entries a dataset has is Lance's"),
+    (r"ListTables remembered over|GetTableStats remembered over (Alter|Update)",
+     "it differs only where rows are written past the catalog, or in calls at once"),
+    (r"(num_segments|num_indices): (zero|one more)|type_url: empty|index_details: empty"
+     r"|distance_type: in the other case", "in the server's own words"),
+    (r"CreateTableScalarIndex request base_tokenizer|CreateTableIndex request branch",
+     "what it cannot build it may refuse"),
     (r"works and fails with code 14", "a conflict with another writer may be answered at any time"),
     (r"CreateNamespace code (1|3): code 13|CreateTable code 20: code 13|RestoreTable code 13: code 0"
      r"|DescribeTransaction code 13|TableExists code 13: code 0|(Drop|Deregister|Declare)\w+ code 13: code 0",
