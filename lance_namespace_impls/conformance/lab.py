@@ -323,11 +323,15 @@ class Lab:
 
     def shared_table(self) -> list[str]:
         """Return a table of ten people that checks only read."""
-        if "people" not in self._shared:
-            found = tuple(self.new_table())
-            self._shared["people"] = found
+        return self.kept("people", self.new_table)
+
+    def kept(self, name: str, make: Callable[[], list[str]]) -> list[str]:
+        """Return a table that is made once, and that checks leave as it is."""
+        if name not in self._shared:
+            found = tuple(make())
+            self._shared[name] = found
             self.ledger.keep("table", found)
-        return list(self._shared["people"])
+        return list(self._shared[name])
 
     def count(self, table: Sequence[str], **request: Any) -> int:
         """Return what CountTableRows gives."""

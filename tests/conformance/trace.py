@@ -155,7 +155,7 @@ def verdict(fault: Fault, checks: dict[str, list[str]]) -> tuple[str, str]:
     """Return ``caught`` and by which check, ``missed`` and by how many, or ``not shown``."""
     asked = 0
     for kind, ids in checks.items():
-        with tempfile.TemporaryDirectory(prefix="lns-", dir="/dev/shm") as folder:
+        with tempfile.TemporaryDirectory(prefix="lns-") as folder:
             target = WrongTarget(target_of(kind, Path(folder)), fault.act)
             found = caught(target, ids)
         if found is not None:

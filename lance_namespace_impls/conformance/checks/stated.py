@@ -77,7 +77,7 @@ _DATA = ("InsertIntoTable", "MergeInsertIntoTable", "CreateTable")
 
 def _stated(operation: str) -> Callable[[Lab], None]:
     def run(lab: Lab) -> None:
-        table = furnished(lab)
+        table = lab.kept("furnished", lambda: furnished(lab))
         asked = False
         for code, request in STATED[operation]:
             data = _ROWS if operation in _DATA else None
