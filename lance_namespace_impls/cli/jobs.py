@@ -159,7 +159,9 @@ def import_files(
 
 
 def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
-    columns = {column.name: str(column.type) for column in found.schema}
+    from ..tables.schema import column_types
+
+    columns = column_types(found.schema)
     if session.output.as_json:
         session.output.document(
             {

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
+from lance_namespace_impls.tables.schema import column_types
 
 CSV = (
     "zip,n,big,day,at,yes,none,text\n"
@@ -105,8 +106,8 @@ def test_a_dry_run_shows_what_would_be_and_changes_nothing(tmp_path: Path) -> No
     assert not (root / "t.lance").exists()
     lake(root, "import", "t", str(data), "--option", "nulls=NULL,NA")
     schema = rows(root, "t").schema
-    assert shown["columns"] == {column.name: str(column.type) for column in schema}
-    assert shown["columns"]["zip"] == "string"
+    assert shown["columns"] == column_types(schema)  # as describe shows them
+    assert shown["columns"]["zip"] == "utf8"
     assert (shown["files"], shown["bytes"], shown["format"]) == (1, data.stat().st_size, "csv")
     assert shown["read_with"]["delimiter"] == "','"
     assert shown["read_with"]["nulls"] == "'', 'NULL', 'NA'"

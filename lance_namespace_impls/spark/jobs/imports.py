@@ -17,6 +17,7 @@ from lance_namespace_client.errors import (
 )
 
 from ...core.identifiers import format_identifier
+from ...tables.schema import column_types
 from ..failures import decoded, protocol_error
 from ..ingest import SMALL_BYTES, import_into, preview_into
 from ..marks import marked
@@ -353,7 +354,7 @@ class _Job:
 
 
 def _columns(schema: pa.Schema) -> tuple[str, ...]:
-    return tuple(f"{field.name}: {field.type}" for field in schema)
+    return tuple(f"{name}: {kind}" for name, kind in column_types(schema).items())
 
 
 def _secrets(source: TableSource) -> set[str]:

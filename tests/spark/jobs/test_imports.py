@@ -97,7 +97,7 @@ def test_tables_are_imported_and_checked(lake: Lake, mapping: Path, tmp_path: Pa
     }
     assert lake.dataset("items").count_rows() == 6
     assert lake.dataset("events").schema.field("at").type == pa.timestamp("us", "UTC")
-    assert rows[0].columns == ("id: int64", "zip: string", "price: double")
+    assert rows[0].columns == ("id: int64", "zip: utf8", "price: float64")
     assert not state.exists()
     assert rows.to_arrow().num_rows == 3
 
@@ -256,7 +256,7 @@ def test_tables_queries_and_databases_are_read_by_spark(
     dry = import_tables(namespace, given, spark=start, dry_run=True)
     assert [row.columns for row in dry][:2] == [
         ("id: int64",),
-        ("v: fixed_size_list<item: float>[1]",),
+        ("v: fixed_size_list<float32>[1]",),
     ]
     rows = import_tables(namespace, given, spark=start)
     assert results(rows)[:3] == [
