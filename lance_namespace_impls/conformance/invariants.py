@@ -109,7 +109,7 @@ def _version(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply
             yield "a version with the path of its manifest", str(each)
     given = request.get("metadata")
     for each in told if given else ():
-        if isinstance(each, dict) and not _holds(given or {}, each.get("metadata") or given):
+        if isinstance(each, dict) and not _holds(given or {}, each.get("metadata", given)):
             yield f"a version with the metadata {given}", str(each)
     if None not in asked and numbers and numbers != asked:
         yield f"versions {asked}", str(numbers)
