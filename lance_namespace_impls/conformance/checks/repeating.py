@@ -309,7 +309,7 @@ def nothing_to_do(lab: Lab) -> None:
         lab.that(kept <= found, f"versions {sorted(kept)} after {operation} of nothing", found)
 
 
-@check("LN-WHOLE-012", "A namespace operation on a table is refused, and leaves the table.",
+@check("LN-WHOLE-012", "A namespace operation on a table leaves the table, and finds no namespace.",
        'protocol semantics, "Errors"; general specification, "Object Name"', "CreateTable",
        "CreateNamespace", "QueryTable", capabilities=["tables", "nested"])  # fmt: skip
 def on_a_table(lab: Lab) -> None:
@@ -321,5 +321,6 @@ def on_a_table(lab: Lab) -> None:
         ("DescribeNamespace", {}), ("NamespaceExists", {}),
     ):  # fmt: skip
         reply = lab.call(operation, id=table, **request)
-        lab.that(not reply.succeeded, f"{operation} of a table to fail", reply.outcome())
-        unchanged(lab, before, state(lab, table), f"{operation} was refused")
+        if operation != "DropNamespace":  # a catalog may take a missing one for dropped
+            lab.that(not reply.succeeded, f"{operation} of a table to fail", reply.outcome())
+    unchanged(lab, before, state(lab, table), "namespace operations on it")
