@@ -129,7 +129,7 @@ def _missing(operation: str) -> Run:
         there = lab.exists("TableExists", identifier)
         lab.that(not there, f"no table after {operation} was refused", identifier)
         if lab.shape.nested:
-            there = lab.exists("NamespaceExists", identifier)
+            there = lab.call("NamespaceExists", id=identifier).succeeded  # or it is too deep
             lab.that(not there, f"no namespace after {operation} was refused", identifier)
 
     return run
