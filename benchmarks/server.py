@@ -7,6 +7,9 @@ can be given again. Each round asks all servers one after the other; the
 median of the rounds counts. Our server runs as ``lance-ns serve`` does, once with one worker and once
 with as many as there are cores. Exit status 1 where a bound is missed.
 
+Where there are four cores or more, half of them are the load generator's alone: on cores of the servers it
+takes turns with as many workers as there are, and what is timed is how long a turn is.
+
 ``--ceiling`` asks a bare uvicorn that answers a few bytes as well: what one process of Python that
 speaks ASGI can reach under this load at all.
 
@@ -198,7 +201,7 @@ end
 """
 
 
-def load(wrk: str, folder: Path, uri: str, name: str, clients: int, seconds: float) -> tuple:
+def load(wrk: list[str], folder: Path, uri: str, name: str, clients: int, seconds: float) -> tuple:
     """Return calls a second and the 99th percentile in milliseconds."""
     script = folder / f"{name.replace(' ', '-')}.lua"
     script.write_text(script_of(name))
@@ -206,7 +209,7 @@ def load(wrk: str, folder: Path, uri: str, name: str, clients: int, seconds: flo
     seconds = max(1, round(seconds), clients // 100)
     run = subprocess.run(
         [
-            *(wrk, "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "20s"),
+            *(*wrk, "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "20s"),
             *("-s", str(script), uri),
         ],
         capture_output=True,
@@ -230,7 +233,13 @@ def main() -> int:
     parser.add_argument("--ceiling", action="store_true", help="ask a bare uvicorn too")
     parser.add_argument("--option", action="append", default=[], help="of lance-ns serve")
     options = parser.parse_args()
-    cores = len(os.sched_getaffinity(0))
+    available = sorted(os.sched_getaffinity(0))
+    shared = len(available) < 4
+    of_load = available if shared else available[: len(available) // 2]
+    of_servers = available if shared else available[len(available) // 2 :]
+    wrk = ["taskset", "-c", ",".join(map(str, of_load)), options.wrk]
+    os.sched_setaffinity(0, of_servers)
+    cores = len(of_servers)
     failed = False
     with tempfile.TemporaryDirectory() as home, contextlib.ExitStack() as stack:
         data, scripts = os.path.join(home, "data"), Path(home)
@@ -243,10 +252,11 @@ def main() -> int:
         if options.ceiling:
             bare = stack.enter_context(running([sys.executable, "-c", BARE]))
             for clients in options.clients:
-                speed, p99 = load(options.wrk, scripts, bare, "describe", clients, options.seconds)
+                speed, p99 = load(wrk, scripts, bare, "describe", clients, options.seconds)
                 print(f"bare uvicorn, {clients} clients: {speed:.0f} calls/s (p99 {p99:.1f} ms)")
+        beside = "" if shared else f", {len(of_load)} for the load"
         print(
-            f"{cores} cores, {options.rounds} rounds of {options.seconds:g} s, calls/s (p99 ms)\n"
+            f"{cores} cores{beside}, {options.rounds} rounds of {options.seconds:g} s, calls/s (p99 ms)\n"
         )
         print(f"{'call':12}{'clients':>8}" + "".join(f"{name:>28}" for name in servers))
         for clients in options.clients:
@@ -257,7 +267,7 @@ def main() -> int:
                 for _ in range(options.rounds):
                     for server, uri in servers.items():
                         found[server].append(
-                            load(options.wrk, scripts, uri, name, clients, options.seconds)
+                            load(wrk, scripts, uri, name, clients, options.seconds)
                         )
                 middle = {
                     server: tuple(map(statistics.median, zip(*rows, strict=True)))
