@@ -116,13 +116,25 @@ def test_spark_shows_and_logs_no_secret(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("master", [LOCAL_CLUSTER, "connect"])
-@pytest.mark.parametrize("key", ["by the session", "in the environment"])
+@pytest.mark.parametrize(
+    ("key", "master"),
+    [
+        ("by the session", LOCAL_CLUSTER),
+        ("by the session", "connect"),
+        ("in the environment", LOCAL_CLUSTER),
+        ("in the environment", "connect"),
+        ("of this user", LOCAL_CLUSTER),  # which the data source alone needs
+    ],
+)
 def test_what_runs_the_tasks_and_sparks_files_hold_no_secret(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str, key: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, master: str
 ) -> None:
     monkeypatch.delenv(ENVIRONMENT, raising=False)
+    cache = tmp_path / "cache"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     if key == "in the environment":
         monkeypatch.setenv(ENVIRONMENT, Fernet.generate_key().decode())
-    (line,) = run(master, tmp_path, "closures", [0])
-    assert line == {"seed": 0, "exact": True, "blind": [], "leaks": []}
+    if key != "of this user":
+        cache.write_text("no folder can be here")
+    (line,) = run(master, tmp_path / "lake", "closures", [0])
+    assert line == {"seed": 0, "wrong": [], "blind": [], "leaks": []}
