@@ -31,7 +31,7 @@ _SETTINGS = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     # A lower limit has Spark measure the whole batch anew for each row that goes to Python.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    # Vectors are read into new memory, which costs half as much in large pages.
+    # Vectors are read into new memory, which took less time in large pages.
     "spark.executorEnv.GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
     # The workers are on this machine, where a socket file costs less than the network.
     "spark.python.unix.domain.socket.enabled": "true",
