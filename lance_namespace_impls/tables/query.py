@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze", "explain", "is_lasting", "scan"]
 
-# pylance reads up to 2 GiB ahead by default; a server answers many clients at once.
+# pylance reads up to 2 GiB ahead by default; a server answers many clients at once. It reads the
+# whole page of a column at once however large that is, so large fragments are read in ranges.
 READ_AHEAD_BYTES = 16 << 20
+LEGACY = "0.1"
 BATCH_ROWS, LEAST_BATCH_ROWS = 8192, 64
 BATCH_BYTES = 4 << 20
 # In a table so small, going back for the other columns of the rows that fit costs more than reading
@@ -36,8 +38,13 @@ SMALL_BATCH_ROWS = 2048
 NARROW_BYTES = 32
 
 
-def scanner(dataset: Any, request: Query) -> Any:
+def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) -> Any:
     """Build the ``lance.LanceScanner`` of a query with at most one kind of search.
+
+    Args:
+        dataset: a ``lance.LanceDataset``.
+        request: the query.
+        fragments: those to read; all unless given.
 
     Raises:
         InvalidInputError: code 13, the parts of the request do not fit together, or Lance could not
@@ -52,6 +59,7 @@ def scanner(dataset: Any, request: Query) -> Any:
         "with_row_id": request.with_row_id,
         "io_buffer_size": READ_AHEAD_BYTES,
         "order_by": _ordering(request),
+        "fragments": fragments,
     }
     vector = _vector(request)
     score = "_score" if request.full_text_query is not None else None
@@ -117,15 +125,60 @@ def scan(
         return fused(request, lambda part: scanner(dataset, part).to_table()).to_reader()
     if (run := few_rows(dataset, request)) is not None:
         return run().to_reader()
-    reader = scanner(dataset, request).to_reader()
+    scans = _scans(dataset, request)
+    reader = next(scans).to_reader()
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             yield from reader
+            for following in scans:
+                yield from following.to_reader()
         except Exception as error:
             raise translate(error) from error
 
     return pa.RecordBatchReader.from_batches(reader.schema, batches())
+
+
+def _scans(dataset: Any, request: Query) -> Iterator[Any]:
+    """Build the scanners whose rows, one after the other, answer a query; there is at least one."""
+    whole = scanner(dataset, request)
+    is_search = request.full_text_query is not None or _vector(request) is not None
+    if is_search or request.filter or _ordering(request) or not _shape(dataset).range_rows:
+        yield whole
+        return
+    skipped, left = request.offset or 0, request.k or None
+    found = False
+    for fragments, start, rows in _ranges(dataset, _shape(dataset).range_rows):
+        offset = min(skipped, rows)
+        skipped -= offset
+        count = rows - offset if left is None else min(left, rows - offset)
+        if count:
+            part = attrs.evolve(request, offset=start + offset, k=count)
+            yield scanner(dataset, part, fragments)
+            found = True
+        if left is not None and not (left := left - count):
+            return
+    if not found:
+        yield whole
+
+
+def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
+    """Yield fragments with the first row to read of them together, and how many: at most so many."""
+    together: list[Any] = []
+    held = 0
+    for fragment in dataset.get_fragments():
+        rows = fragment.count_rows()
+        if held and held + rows > most:
+            yield together, 0, held
+            together, held = [], 0
+        if rows <= most:
+            together.append(fragment)
+            held += rows
+            continue
+        for start in range(0, rows, most):
+            yield [fragment], start, min(most, rows - start)
+    if held:
+        yield together, 0, held
 
 
 def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
@@ -162,19 +215,27 @@ class _Shape:
     """Columns of many bytes a row."""
     is_small: bool
     """Whether all of it can be read with little more work than a part of it."""
+    range_rows: int
+    """As many as may be read ahead; 0 where all may, or none can be read without those before."""
 
     @classmethod
     def of(cls, dataset: Any) -> Self:
         """Return the shape of a dataset."""
         widths = {field.name: _width(field.type) for field in dataset.schema}
         fragments = dataset.get_fragments()
-        rows = (fragment.metadata.physical_rows for fragment in fragments)
-        sizes = (file.file_size_bytes for fragment in fragments for file in fragment.data_files())
-        fitting = BATCH_BYTES // max(sum(widths.values()), 1)
+        rows = [fragment.metadata.physical_rows for fragment in fragments]
+        sizes = [file.file_size_bytes for fragment in fragments for file in fragment.data_files()]
+        width = max(sum(widths.values()), 1)
+        fitting = BATCH_BYTES // width
+        # What files say of rows whose width is a guess; those of before do not say it.
+        known = sum(size or 0 for size in sizes) // max(sum(row or 0 for row in rows), 1)
+        ahead = max(LEAST_BATCH_ROWS, READ_AHEAD_BYTES // max(width, known))
+        reads_all = _within(rows, ahead) or dataset.data_storage_version == LEGACY
         return cls(
             batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, fitting)),
             wide=[name for name, width in widths.items() if width > NARROW_BYTES],
             is_small=_within(rows, SMALL_ROWS) and _within(sizes, SMALL_BYTES),
+            range_rows=0 if reads_all else ahead,
         )
 
 
