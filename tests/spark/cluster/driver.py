@@ -30,6 +30,7 @@ from lance_namespace_impls.spark.cache import cache_folder
 from lance_namespace_impls.spark.java import use_java
 from lance_namespace_impls.spark.sealing import ENVIRONMENT, make_key
 from lance_namespace_impls.spark.session import _SETTINGS
+from tests.servers.ports import free_port
 
 ROWS = 400
 PARTS = 4
@@ -52,8 +53,14 @@ def session(master: str, more: dict[str, str]) -> Any:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     if master == "connect":
         # A server of Spark Connect in a process of its own, and this one its client.
+        from pyspark.sql.connect.client.core import DefaultChannelBuilder
+
         os.environ.pop("SPARK_HOME")
+        port = free_port()  # and not one that every server of Spark Connect takes
+        DefaultChannelBuilder.default_port = staticmethod(lambda: port)
         remote = SparkSession.builder.remote("local[2]").appName("cluster")
+        remote.config("spark.connect.grpc.binding.address", "127.0.0.1")
+        remote.config("spark.connect.grpc.binding.port", str(port))
         return remote.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     builder = SparkSession.builder.master(master).appName("cluster")
     settings = {
