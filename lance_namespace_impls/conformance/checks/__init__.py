@@ -41,6 +41,7 @@ MODULES = (
     "repeating",
     "continuing",
     "texts",
+    "together",
     "wire_all",
     "wire_names",
     "afterwards",
