@@ -157,7 +157,7 @@ class Lane:
 class Dispatcher:
     """Takes connections from a socket, in a thread, and hands each to the worker with the fewest.
 
-    While there is no worker they wait in the socket's own queue.
+    While there is no worker they wait in the socket's own queue, and those that are taken wait here.
 
     Args:
         listener: the socket.
@@ -166,6 +166,8 @@ class Dispatcher:
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._lanes: list[Lane] = []
+        self._waiting: list[socket.socket] = []
+        """Connections of workers that ended, while there is no other."""
         self._changed = threading.Condition()
         """Held while a connection is handed over, so that none goes to a lane that is closed."""
         self._wake, self._woken = socket.socketpair()
@@ -183,6 +185,9 @@ class Dispatcher:
         """Add a worker, to have connections."""
         with self._changed:
             self._lanes.append(lane)
+            waiting, self._waiting = self._waiting, []
+            for connection in waiting:
+                self._hand_over(connection)
             self._changed.notify()
 
     def remove(self, lane: Lane) -> None:
@@ -200,6 +205,8 @@ class Dispatcher:
             self._changed.notify()
         self._wake.send(b"\0")
         self._thread.join()
+        for connection in self._waiting:
+            connection.close()
         self._wake.close()
         self._woken.close()
 
@@ -229,10 +236,13 @@ class Dispatcher:
             self._hand_over(connection)
 
     def _hand_over(self, connection: socket.socket) -> None:
-        """Hand a connection to a worker and close it here; where nobody is left, it ends."""
-        with connection:
-            while self._lanes and not self._is_stopped:
-                lanes = sorted(self._lanes, key=lambda lane: (lane.is_stalled(), lane.connections))
-                if any(lane.give(connection) for lane in lanes):
-                    return
-                self._changed.wait(PAUSE_SECONDS)
+        """Hand a connection to a worker and close it here; where there is none, it waits for one."""
+        while not self._is_stopped:
+            if not self._lanes:
+                self._waiting.append(connection)
+                return
+            lanes = sorted(self._lanes, key=lambda lane: (lane.is_stalled(), lane.connections))
+            if any(lane.give(connection) for lane in lanes):
+                break
+            self._changed.wait(PAUSE_SECONDS)
+        connection.close()

@@ -125,6 +125,27 @@ def test_connections_wait_for_the_first_worker(clients):
     asyncio.run(scenario())
 
 
+def test_what_workers_left_that_all_ended_waits_for_the_next(clients):
+    gone, other, following = Worker(), Worker(), Worker()
+
+    async def scenario():
+        with dispatching(clients) as (dispatcher, connect):
+            for worker in (gone, other):
+                dispatcher.add(worker.lane)
+            connect(3)
+            await until(lambda: gone.lane.connections + other.lane.connections == 3)
+            for worker in (gone, other):
+                dispatcher.remove(worker.lane)
+            following.start()
+            dispatcher.add(following.lane)
+            await until(lambda: len(following.connections) == 3)
+            following.connections[0].sendall(b"x")
+        following.end(3)
+
+    asyncio.run(scenario())
+    assert sorted(client.recv(1) for client in clients) == [b"", b"", b"x"]
+
+
 def test_one_that_comes_to_nothing_does_not_count(clients):
     worker = Worker()
 
