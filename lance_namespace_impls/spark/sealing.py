@@ -23,7 +23,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from attrs import frozen
+from attrs import field, frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
@@ -62,15 +62,20 @@ _lock = threading.Lock()
 class Sealed(Generic[T]):
     """A value that is pickled encrypted.
 
+    What was opened is pickled as it came: who sent it can open it, and may not have this process's key.
+
     Args:
         value: the value.
     """
 
     value: T
+    _sealed: bytes | None = field(default=None, eq=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         from pyspark.cloudpickle import dumps
 
+        if self._sealed is not None:
+            return (_opened, (self._sealed,))
         pickled: bytes = dumps(self.value)  # type: ignore[no-untyped-call]
         return (_opened, (_ciphers().encrypt(pickled),))
 
@@ -82,7 +87,7 @@ def _opened(sealed: bytes) -> Sealed[Any]:
     from pyspark.cloudpickle import loads
 
     try:
-        return Sealed(loads(_ciphers().decrypt(sealed)))
+        return Sealed(loads(_ciphers().decrypt(sealed)), sealed)
     except InvalidToken as error:
         raise InvalidInputError(
             "the secrets of a namespace were sealed with another key than this Spark worker has: set "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
@@ -32,6 +32,8 @@ class Target:
 
     namespace: Namespace
     table: tuple[str, ...]
+    _sealed: Sealed[Namespace] | None = field(default=None, eq=False, repr=False)
+    """The namespace as it came from another process."""
 
     @property
     def name(self) -> str:
@@ -41,7 +43,7 @@ class Target:
     def __reduce__(self) -> tuple[Any, ...]:
         if not self.namespace.config.secrets():
             return (_target, (self.namespace, self.table))
-        return (_sealed_target, (Sealed(self.namespace), self.table))
+        return (_sealed_target, (self._sealed or Sealed(self.namespace), self.table))
 
     def locate(self) -> tuple[TableStorage, bool]:
         """Ask the namespace where the table is, and whether it has data or is only declared.
@@ -120,4 +122,4 @@ def _target(namespace: Namespace, table: tuple[str, ...]) -> Target:
 
 
 def _sealed_target(namespace: Sealed[Namespace], table: tuple[str, ...]) -> Target:
-    return Target(namespace=namespace.value, table=table)
+    return Target(namespace=namespace.value, table=table, sealed=namespace)

@@ -92,6 +92,17 @@ def test_processes_of_a_user_share_a_key_that_nobody_else_reads(cache: Path) -> 
     assert SECRET in done.stdout
 
 
+def test_what_a_task_sends_back_opens_where_it_came_from(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark plans and commits in a process that has not the session's key, as the tasks do."""
+    pickled = dumps(target())
+    monkeypatch.setenv(ENVIRONMENT, Fernet.generate_key().decode())
+    sent_back = dumps(loads(pickled))
+    monkeypatch.delenv(ENVIRONMENT)
+    assert loads(sent_back).namespace.properties == target().namespace.properties
+
+
 def test_a_key_that_others_can_read_is_not_used(cache: Path) -> None:
     dumps(target())
     (cache / "spark.key").chmod(0o640)
