@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -143,12 +143,14 @@ def _scans(dataset: Any, request: Query) -> Iterator[Any]:
     """Build the scanners whose rows, one after the other, answer a query; there is at least one."""
     whole = scanner(dataset, request)
     is_search = request.full_text_query is not None or _vector(request) is not None
-    if is_search or request.filter or _ordering(request) or not _shape(dataset).range_rows:
+    columns = request.columns.column_names if request.columns is not None else None
+    most = _shape(dataset).range_rows(columns)
+    if is_search or request.filter or _ordering(request) or not most:
         yield whole
         return
     skipped, left = request.offset or 0, request.k or None
     found = False
-    for fragments, start, rows in _ranges(dataset, _shape(dataset).range_rows):
+    for fragments, start, rows in _ranges(dataset, most):
         offset = min(skipped, rows)
         skipped -= offset
         count = rows - offset if left is None else min(left, rows - offset)
@@ -215,8 +217,13 @@ class _Shape:
     """Columns of many bytes a row."""
     is_small: bool
     """Whether all of it can be read with little more work than a part of it."""
-    range_rows: int
-    """As many as may be read ahead; 0 where all may, or none can be read without those before."""
+    rows: int | None
+    """How many there are, deleted ones too; None where that is not known."""
+    row_bytes: int
+    fixed: Mapping[str, int]
+    """Columns whose values are all of one size, and that size in bytes."""
+    is_legacy: bool
+    """Whether no rows can be read without those before them."""
 
     @classmethod
     def of(cls, dataset: Any) -> Self:
@@ -229,14 +236,31 @@ class _Shape:
         fitting = BATCH_BYTES // width
         # What files say of rows whose width is a guess; those of before do not say it.
         known = sum(size or 0 for size in sizes) // max(sum(row or 0 for row in rows), 1)
-        ahead = max(LEAST_BATCH_ROWS, READ_AHEAD_BYTES // max(width, known))
-        reads_all = _within(rows, ahead) or dataset.data_storage_version == LEGACY
         return cls(
             batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, fitting)),
             wide=[name for name, width in widths.items() if width > NARROW_BYTES],
             is_small=_within(rows, SMALL_ROWS) and _within(sizes, SMALL_BYTES),
-            range_rows=0 if reads_all else ahead,
+            rows=None if None in rows else sum(rows),
+            row_bytes=max(width, known),
+            fixed={
+                each.name: widths[each.name]
+                for each in dataset.schema
+                if _is_fixed(_item(each.type))
+            },
+            is_legacy=dataset.data_storage_version == LEGACY,
         )
+
+    def range_rows(self, columns: Sequence[str] | None) -> int:
+        """Return how many rows may be read ahead; 0 where all may.
+
+        Args:
+            columns: those that are read; all unless given.
+        """
+        width = self.row_bytes
+        if columns and all(name in self.fixed for name in columns):
+            width = sum(self.fixed[name] for name in columns)
+        ahead = max(LEAST_BATCH_ROWS, READ_AHEAD_BYTES // max(width, 1))
+        return 0 if self.is_legacy or (self.rows is not None and self.rows <= ahead) else ahead
 
 
 _shapes: WeakKeyDictionary[Any, _Shape] = WeakKeyDictionary()
@@ -257,6 +281,11 @@ def _width(kind: pa.DataType) -> int:
         length *= max(kind.list_size, 1)
         kind = kind.value_type
     return length * (kind.bit_width // 8 if _is_fixed(kind) else NARROW_BYTES)
+
+
+def _item(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values in lists of a fixed size; of all else, the type."""
+    return _item(kind.value_type) if hasattr(kind, "list_size") else kind
 
 
 def _within(numbers: Iterable[int | None], most: int) -> bool:

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.models import QueryTableRequest
-from lance_namespace_impls.tables.query import READ_AHEAD_BYTES, scan
+from lance_namespace_impls.tables import query as module
+from lance_namespace_impls.tables.query import READ_AHEAD_BYTES, scan, scanner
 
 WIDTH, ROWS = 256, 60_000
 
@@ -68,3 +69,12 @@ def test_a_column_that_is_worked_out_is_there_in_each_part(large):
     with scan(dataset, asked, failed) as reader:
         found = reader.read_all()
     assert found == dataset.scanner(columns={"twice": "id * 2"}).to_table()
+
+
+@pytest.mark.parametrize(("columns", "is_one_scan"), [(["id"], True), (["id", "vector"], False)])
+def test_only_the_columns_that_are_read_count(large, columns, is_one_scan, monkeypatch):
+    made = []
+    monkeypatch.setattr(module, "scanner", lambda *given: made.append(given) or scanner(*given))
+    found = scan(lance.dataset(large), query(columns={"column_names": columns})).read_all()
+    assert found.num_rows == lance.dataset(large).count_rows()
+    assert (len(made) == 1) is is_one_scan
