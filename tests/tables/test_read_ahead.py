@@ -52,7 +52,8 @@ def test_no_more_is_read_than_may_be_read_ahead(large):
 
 @pytest.mark.parametrize("limit", [0, 30, 100, 16_384, 40_000, 100_000])
 @pytest.mark.parametrize("offset", [None, 5, 18, 16_000, 51_430, 51_445, 70_000])
-def test_the_rows_are_those_of_one_scan_in_its_order(large, limit, offset):
+def test_the_rows_are_those_of_one_scan_in_its_order(large, limit, offset, monkeypatch):
+    monkeypatch.setattr(module, "READ_AHEAD_BYTES", 16_384 * 8)  # of the ids alone
     dataset = lance.dataset(large)
     asked = query(k=limit, offset=offset, columns={"column_names": ["id"]}, with_row_id=True)
     with scan(dataset, asked, failed) as reader:
@@ -75,6 +76,8 @@ def test_a_column_that_is_worked_out_is_there_in_each_part(large):
 def test_only_the_columns_that_are_read_count(large, columns, is_one_scan, monkeypatch):
     made = []
     monkeypatch.setattr(module, "scanner", lambda *given: made.append(given) or scanner(*given))
-    found = scan(lance.dataset(large), query(columns={"column_names": columns})).read_all()
+    asked = query(columns={"column_names": columns})
+    with scan(lance.dataset(large), asked, failed) as reader:
+        found = reader.read_all()
     assert found.num_rows == lance.dataset(large).count_rows()
     assert (len(made) == 1) is is_one_scan
