@@ -55,37 +55,48 @@ class FlatTables(TableFolders):
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if parent:
             raise namespace_not_found(parent)
-        folders = self._folders_by_name()
-        return SortedTables(sorted(folders), partial(self._tables_among, folders), after)
+        folders, several = self._folders_by_name()
+        return SortedTables(sorted(folders), partial(self._tables_among, folders, several), after)
 
-    def _folders_by_name(self) -> dict[str, tuple[str, ...]]:
-        """Return the directories that may be tables by the tables' names; only names are looked at."""
+    def _folders_by_name(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """Return the directories that may be tables by the tables' names; only names are looked at.
+
+        Those of names that have more than one are in the second.
+        """
         found = self.directory.folders(self._unreadable)
         found = [folder for folder in found if folder[0] not in "._"]
         if not self.plain:
             found = [folder for folder in found if folder.endswith(SUFFIX)]
         names = self._names_of(found)
-        by_name = dict[str, tuple[str, ...]](zip(names, zip(found, strict=True), strict=True))
-        if len(by_name) < len(names):  # some have two
-            by_name.clear()
+        by_name = dict(zip(names, found, strict=True))
+        several: dict[str, list[str]] = {}
+        if len(by_name) < len(names):
             for name, folder in zip(names, found, strict=True):
-                by_name[name] = (*by_name.get(name, ()), folder)
-        return by_name
+                several.setdefault(name, []).append(folder)
+        return by_name, {name: those for name, those in several.items() if len(those) > 1}
 
     def _tables_among(
-        self, folders: Mapping[str, Sequence[str]], names: Iterator[str], wanted: int | None
+        self,
+        folders: Mapping[str, str],
+        several: Mapping[str, Sequence[str]],
+        names: Iterator[str],
+        wanted: int | None,
     ) -> Iterator[tuple[str, Loader]]:
         """Return the tables among names, which are looked at a batch at a time."""
         for batch in batched(names, wanted):
-            live = self._live_among([each for name in batch for each in folders[name]])
+            live = self._live_among(
+                [each for name in batch for each in several.get(name) or (folders[name],)]
+            )
             for name in batch:
                 found = folders[name]
-                if len(found) > 1:
-                    found = [folder for folder in found if folder in live]
-                if len(found) > 1:
-                    self._unreadable(_ambiguous(name))
-                elif found and found[0] in live:
-                    yield name, partial(self._listed, name, found[0])
+                if name in several:
+                    left = [folder for folder in several[name] if folder in live]
+                    if len(left) > 1:
+                        self._unreadable(_ambiguous(name))
+                        continue
+                    found = left[0] if left else found
+                if found in live:
+                    yield name, partial(self._listed, name, found)
 
     def _listed(self, name: str, folder: str) -> TableEntry:
         """Return the entry of a table whose directory was just seen."""

@@ -59,12 +59,14 @@ class RootTables(FlatTables):
         snapshot = self._manifest.snapshot()
         if snapshot is None and self._without is not None:
             return self._without.table_names(parent, after)
-        folders = self._folders_by_name()
+        folders, several = self._folders_by_name()
         elsewhere = set() if snapshot is None else set(snapshot.tables_elsewhere())
 
         def tables(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, Loader | None]]:
             for batch in batched(names, wanted):
-                live = dict(self._tables_among(folders, filter(folders.get, batch), wanted))
+                live = dict(
+                    self._tables_among(folders, several, filter(folders.get, batch), wanted)
+                )
                 for name in batch:
                     if name in live or name in elsewhere:
                         yield name, live.get(name)
