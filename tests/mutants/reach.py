@@ -7,6 +7,7 @@ process runs are in none of them; the tests of the package are taken there inste
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -126,8 +127,11 @@ def tests_of_lines(file: str, first: int, last: int, text: str) -> list[tuple[st
     """Return the tests that run a line of a range, and their seconds, in the order to run them.
 
     Those that run a line that few run come first, and before them those that are named as a word of
-    the text: they are about what happens there.
+    the text: they are about what happens there. There are none for what runs when a file is imported:
+    the tests that ran it are those that happened to be the first to import it.
     """
+    if not any(first in lines or last in lines for lines in _bodies(file)):
+        return []
     seconds, lines = _recorded()
     of_file = lines.get(file, {})
     found: dict[str, None] = {}
@@ -143,6 +147,17 @@ def tests_of_lines(file: str, first: int, last: int, text: str) -> list[tuple[st
 
 
 @cache
+def _bodies(file: str) -> list[range]:
+    """Return the lines of each function of a file."""
+    found = []
+    for node in ast.walk(ast.parse((ROOT / file).read_bytes())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            body = node.body[0] if isinstance(node.body, list) else node.body
+            found.append(range(body.lineno, (node.end_lineno or body.lineno) + 1))
+    return found
+
+
+@cache
 def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.partition("[")[2] or text))
 
@@ -150,12 +165,16 @@ def _words(text: str) -> frozenset[str]:
 def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[tuple[str, float]]:
     """Return all tests of those files below some folders that run a line of a file.
 
-    For what runs when a file is imported: any test may be about it, those that hold its text first.
+    For what runs when a file is imported: any test may be about it. Those that hold its text come
+    first, then those that import the file.
     """
     seconds, lines = _recorded()
     reaching = {test for tests in lines.get(file, {}).values() for test in tests}
     files = Counter(test.partition("::")[0] for test in reaching if test.startswith(folders))
-    ranked = sorted(files, key=lambda each: (not _holds(each, text.strip("\"'")), -files[each]))
+    text, module = text.strip("\"', "), file.removesuffix(".py").replace("/", ".")
+    ranked = sorted(
+        files, key=lambda each: (not _holds(each, text), not _holds(each, module), -files[each])
+    )
     return [
         (test, seconds.get(test, 0.05))
         for of_test in ranked
@@ -166,7 +185,7 @@ def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[tuple[
 
 @cache
 def _holds(file: str, text: str) -> bool:
-    return len(text) > 1 and text in (ROOT / file).read_text("utf-8")
+    return len(text) > 2 and text in (ROOT / file).read_text("utf-8")
 
 
 def _in_turn(tests: set[str], seconds: dict[str, float]) -> list[str]:
