@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from lance_namespace_client.errors import ServiceUnavailableError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.server import PolicyFile, ServerOptions, TokenFile, new_token, serving
@@ -137,6 +138,25 @@ def test_what_is_not_there(browser: httpx.Client) -> None:
 def test_a_table_without_data(browser: httpx.Client, namespace: Namespace) -> None:
     namespace.declare_table({"id": ["prod", "later"]})
     assert "has no data yet" in page(browser, "/ui/table?id=prod&id=later")
+
+
+def test_what_cannot_be_shown_says_so_in_its_place(
+    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Namespace, request: object) -> None:
+        raise ServiceUnavailableError(f"no {type(request).__name__} today")
+
+    operations = {
+        "Versions": "list_table_versions",
+        "Tags": "list_table_tags",
+        "Indices": "list_table_indices",
+    }
+    for operation in (*operations.values(), "query_table"):
+        monkeypatch.setattr(type(namespace), operation, fail)
+    text = page(browser, "/ui/table?id=prod&id=notes")
+    assert 'role="alert">no QueryTableRequest today</p>' in text
+    for heading in operations:
+        assert f'<h2>{heading}</h2>\n<p class="note">no ListTable{heading}Request today</p>' in text
 
 
 def test_the_operations(browser: httpx.Client) -> None:

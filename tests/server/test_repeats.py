@@ -29,7 +29,7 @@ from lance_namespace_impls.server import (
 )
 from lance_namespace_impls.server import watched as watched_module
 from lance_namespace_impls.server.observer import REQUESTS
-from lance_namespace_impls.server.repeats import MAX_BYTES, MAX_SEEN, Repeats
+from lance_namespace_impls.server.repeats import MAX_SEEN, Repeats
 from tests.examples import examples
 
 pytestmark = [
@@ -463,6 +463,20 @@ def test_each_is_counted_and_logged(namespace, calls, caplog):
     assert lines == [lines[0]] * 6
 
 
+@pytest.mark.parametrize(
+    ("request_bytes", "answer_bytes", "is_kept"),
+    [(8 << 10, 64 << 10, True), ((8 << 10) + 1, 1, False), (100, (64 << 10) + 1, False)],
+)
+def test_no_large_request_or_answer_is_kept(request_bytes, answer_bytes, is_kept):
+    class Kept:
+        raw = bytes(answer_bytes)
+
+    repeats = Repeats()
+    request = b"GET /".ljust(request_bytes - 4, b"x") + b"\r\n\r\n"
+    repeats.put(request, Kept())
+    assert (repeats.find(request) is not None) == repeats.is_head(request) == is_kept
+
+
 def test_what_is_kept_is_bounded():
     class Kept:
         raw = bytes(60_000)
@@ -477,7 +491,9 @@ def test_what_is_kept_is_bounded():
         repeats.put(request, Kept())
         repeats.put(request, Kept())
     kept = [request for request in requests if repeats.find(request) is not None]
-    assert kept == requests[-len(kept) :] and 0 < len(kept) * 60_000 <= MAX_BYTES
+    assert kept == requests[-len(kept) :]
+    # As many as there is room for in 16 MiB, with 4 KiB for what is around each.
+    assert len(kept) == (16 << 20) // (60_000 + len(requests[-1]) + (4 << 10))
     assert [repeats.is_head(request) for request in requests] == [r in kept for r in requests]
     Kept.raw = b""
     small = [b"GET /%d\r\n\r\n" % number for number in range(10_000)]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from lance_namespace_client.models import DescribeTableRequest
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import ServerOptions, create_app, serving
+from lance_namespace_impls.server.requests import Headers
 from tests.servers.echo import EchoNamespace
 
 from .wire import STREAM, ipc
@@ -293,6 +294,21 @@ def test_headers_reach_the_context_and_come_back(uri, echo):
     assert answer.context["header.x-echo"] == "yes"
     assert answer.context["note"] == "kept"
     assert answer.context["header.content-length"] != "7"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "accept", "accept-encoding", "authorization", "connection", "content-encoding",
+        "content-length", "content-type", "cookie", "date", "expect", "host", "keep-alive",
+        "proxy-authenticate", "proxy-authorization", "server", "set-cookie", "te", "trailer",
+        "transfer-encoding", "upgrade", "user-agent", "www-authenticate", "x-api-key",
+        "x-lance-table-properties",
+    ],
+)  # fmt: skip
+def test_headers_of_one_hop_or_caller_stay_out_of_the_context(name):
+    sent = [(name.title().encode(), b"a secret"), (f"{name}-2".encode(), b"1")]
+    assert Headers(sent).context() == {f"header.{name}-2": "1"}
 
 
 @pytest.mark.parametrize("context", [[], "x", {"a": 1}])

@@ -20,8 +20,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_impls import connect
+from lance_namespace_impls.directory.namespace import DirectoryNamespace
 from lance_namespace_impls.server import OidcIssuer, ServerOptions, TokenFile, new_token, serve
+from lance_namespace_impls.server.workers import Job, check_workers
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
@@ -268,6 +271,19 @@ def test_what_cannot_go_to_other_processes_is_refused_before_anything_starts(tmp
         serve(namespace, port=0, workers=2, options=ServerOptions(callers=[Local()]))
     with pytest.raises(InvalidInputError, match="at least one worker"):
         serve(namespace, port=0, workers=0)
+
+
+class Plain(LanceNamespace):
+    """One that has nothing to close."""
+
+
+def test_what_is_tried_before_workers_start_is_closed(tmp_path, monkeypatch):
+    closed = []
+    monkeypatch.setattr(DirectoryNamespace, "close", lambda self: closed.append(self))
+    namespace = connect("dir", {"path": str(tmp_path)})
+    check_workers(Job(namespace, ServerOptions(), print), 1)
+    assert len(closed) == 1 and closed[0] is not namespace
+    check_workers(Job(Plain(), ServerOptions(), print), 1)
 
 
 def test_what_knows_callers_travels(tmp_path):
