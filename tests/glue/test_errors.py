@@ -25,6 +25,7 @@ from lance_namespace_client.errors import (
     ThrottlingError,
     UnauthenticatedError,
 )
+from lance_namespace_impls.core.upstream import UPSTREAM_OBSERVER, UpstreamCall
 from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import REGION, GlueServer
@@ -313,3 +314,38 @@ def test_secrets_are_taken_out_of_messages(namespace: GlueNamespace, glue: GlueS
         namespace.list_tables({"id": ["db"]})
     assert "not-a-real-secret" not in str(caught.value)
     assert "***" in str(caught.value)
+
+
+# --- whoever watches
+
+
+def test_each_call_is_shown_to_its_observer(
+    connected: Callable[..., GlueNamespace], glue: GlueServer, database: str
+) -> None:
+    seen: list[tuple[str, str, str]] = []
+
+    @contextmanager
+    def observe(system: str, name: str) -> Iterator[UpstreamCall]:
+        call = UpstreamCall()
+        yield call
+        seen.append((system, name, call.result))
+
+    def watched(namespace: GlueNamespace) -> list[tuple[str, str, str]]:
+        seen.clear()
+        token = UPSTREAM_OBSERVER.set(observe)
+        try:
+            namespace.list_tables({"id": [database]})
+        except (ServiceUnavailableError, ThrottlingError):
+            pass
+        finally:
+            UPSTREAM_OBSERVER.reset(token)
+        return list(seen)
+
+    namespace = connected()
+    found = ("glue", "GetDatabase", "ok")
+    missing = ("glue", "GetCatalog", "EntityNotFoundException")
+    assert watched(namespace) == [missing, found, ("glue", "GetTables", "ok")]
+    glue.fail("GetTables", "ThrottlingException")
+    assert watched(namespace)[-1] == ("glue", "GetTables", "ThrottlingException")
+    away = connected(endpoint=f"http://127.0.0.1:{closed_port()}")
+    assert {call[2] for call in watched(away)} == {"EndpointConnectionError"}

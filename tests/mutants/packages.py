@@ -38,6 +38,7 @@ class Package:
 
 
 FIELDS = "tests/tables/test_request_fields.py"
+FAILURES = "tests/core/test_failure_tables.py"
 PACKAGES: dict[str, Package] = {
     "core": Package(
         (f"{IMPLS}/core",), 40,
@@ -68,9 +69,9 @@ PACKAGES: dict[str, Package] = {
     ),
     "glue": Package((f"{IMPLS}/glue",), 25, ("tests/glue",)),
     "hive": Package((f"{IMPLS}/hive",), 25, ("tests/hive",)),
-    "unity": Package((f"{IMPLS}/unity",), 20, ("tests/unity",)),
+    "unity": Package((f"{IMPLS}/unity",), 20, ("tests/unity", FAILURES)),
     "iceberg": Package(
-        (f"{IMPLS}/iceberg", f"{IMPLS}/iceberg_rest"), 25, ("tests/iceberg", "tests/polaris"),
+        (f"{IMPLS}/iceberg", f"{IMPLS}/iceberg_rest"), 25, ("tests/iceberg", "tests/polaris", FAILURES),
     ),
     "polaris": Package((f"{IMPLS}/polaris",), 10, ("tests/polaris",)),
     "sql": Package((f"{IMPLS}/sql",), 20, ("tests/sql",)),
