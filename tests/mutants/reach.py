@@ -21,13 +21,17 @@ import pytest
 
 from .packages import REACH, ROOT
 
-__all__ = ["tests_of_file", "tests_of_lines"]
+__all__ = ["tests_of"]
 
 _WORD = re.compile(r"[a-z_]{5,}")
 NAMED = 15
 """How many tests that are named as a mutant's text come first."""
 PER_FILE = 30
 """How many tests of one file are kept for a line."""
+FEW = 20
+"""Tests that do not suffice: a line that few run is often one that others ran when they imported it."""
+UNKNOWN_SECONDS = 0.05
+"""Taken for a test whose time was not recorded."""
 SOURCES = ("lance_namespace_impls", "generated/lance_namespace_client", "codegen")
 
 
@@ -123,6 +127,31 @@ def _recorded() -> tuple[dict[str, float], dict[str, dict[int, list[str]]]]:
     return seconds, lines
 
 
+def tests_of(
+    file: str, first: int, last: int, text: str, folders: tuple[str, ...]
+) -> list[tuple[str, float]]:
+    """Return the tests that a mutant meets, and their seconds, in the order to run them.
+
+    Of what runs when a file is imported, the tests recorded are those that happened to import it.
+    """
+    found = tests_of_lines(file, first, last, text)
+    if first not in _lines_of_functions(file):
+        found = [*tests_of_file(file, folders, text), *found]
+    elif len(found) < FEW:
+        found = [*found, *tests_of_file(file, folders, text)]
+    return list(dict(found).items())
+
+
+@cache
+def _lines_of_functions(file: str) -> frozenset[int]:
+    return frozenset(
+        line
+        for node in ast.walk(ast.parse((ROOT / file).read_bytes()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
+    )
+
+
 def tests_of_lines(file: str, first: int, last: int, text: str) -> list[tuple[str, float]]:
     """Return the tests that run a line of a range, and their seconds, in the order to run them.
 
@@ -143,7 +172,8 @@ def tests_of_lines(file: str, first: int, last: int, text: str) -> list[tuple[st
         for test in _collected()
         if test.partition("::")[0] in files and _words(test) & _words(text)
     ]
-    return [(test, seconds.get(test, 0.05)) for test in dict.fromkeys([*named[:NAMED], *found])]
+    tests = dict.fromkeys([*named[:NAMED], *found])
+    return [(test, seconds.get(test, UNKNOWN_SECONDS)) for test in tests]
 
 
 @cache
@@ -192,8 +222,8 @@ def _in_turn(tests: set[str], seconds: dict[str, float]) -> list[str]:
     """Return one case of each test function, quickest first, then another of each, and so on."""
     cases: Counter[str] = Counter()
     placed = []
-    for test in sorted(tests, key=lambda each: (seconds[each], each)):
+    for test in sorted(tests, key=lambda each: (seconds.get(each, UNKNOWN_SECONDS), each)):
         function = test.partition("[")[0]
         cases[function] += 1
-        placed.append((cases[function], seconds[test], test))
+        placed.append((cases[function], seconds.get(test, UNKNOWN_SECONDS), test))
     return [test for _, _, test in sorted(placed)]

@@ -25,7 +25,7 @@ from attrs import field, frozen
 
 from .make import Mutant, mutants_of
 from .packages import PACKAGES, REACH, ROOT
-from .reach import tests_of_file, tests_of_lines
+from .reach import tests_of
 
 BOUND = 0.9
 CAUGHT, SURVIVED, TIMEOUT = "caught", "survived", "timeout"
@@ -151,8 +151,8 @@ class Bench:
 
 def rounds(package: str, mutant: Mutant) -> list[tuple[list[str], float]]:
     """Return the tests that a mutant meets, round by round, and the seconds that each may take."""
-    left = tests_of_lines(mutant.file, mutant.first, mutant.last, mutant.old)
-    left = left or tests_of_file(mutant.file, PACKAGES[package].tests, mutant.old)
+    folders = PACKAGES[package].tests
+    left = tests_of(mutant.file, mutant.first, mutant.last, mutant.old, folders)
     found: list[tuple[list[str], float]] = []
     for most_seconds, most, most_files in ROUNDS:
         chosen: list[str] = []
@@ -169,7 +169,7 @@ def rounds(package: str, mutant: Mutant) -> list[tuple[list[str], float]]:
         left = later
         if chosen:
             found.append((chosen, GRACE + 10 * spent))
-    return found or [(list(PACKAGES[package].tests), 1800.0)]
+    return found or [(list(folders), 1800.0)]
 
 
 def _pytest(root: Path, arguments: list[str], seconds: float, **more: str) -> tuple[int, str]:
