@@ -1,0 +1,156 @@
+"""Connections of an event loop: what is sent, what waits, and how each way to fail is told."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpcore
+import pytest
+
+from lance_namespace_impls.core.streams import LoopBackend
+
+MUCH = b"0123456789abcdef" * (1 << 21)
+"""More than the system keeps for two ends of a connection."""
+
+Talk = Callable[[Any, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def talk(of: Talk, **options: Any) -> None:
+    """Call with a connection's end here and both streams of the server's, within a minute."""
+
+    async def main() -> None:
+        accepted: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        async def accept(*streams: Any) -> None:
+            accepted.set_result(streams)
+
+        async with await asyncio.start_server(accept, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            stream = await LoopBackend().connect_tcp("127.0.0.1", port, 60, **options)
+            reader, writer = await accepted
+            try:
+                await of(stream, reader, writer)
+            finally:
+                writer.close()
+                await stream.aclose()
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+async def turns(count: int = 20) -> None:
+    """Let the event loop do what it can do."""
+    for _ in range(count):
+        await asyncio.sleep(0.001)
+
+
+def reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection as a server does that is killed."""
+    made = writer.get_extra_info("socket")
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+def test_parts_of_a_small_request_go_out_with_the_read_that_follows() -> None:
+    async def of(stream: Any, reader: Any, writer: Any) -> None:
+        await stream.write(b"head ")
+        await stream.write(b"body")
+        early = asyncio.create_task(reader.read(100))
+        await turns()
+        assert not early.done()
+        answer = asyncio.create_task(stream.read(3, 60))
+        assert await early == b"head body"
+        writer.write(b"answer")
+        assert [await answer, await stream.read(100, 60)] == [b"ans", b"wer"]
+
+    talk(of)
+
+
+def test_a_server_that_does_not_read_is_waited_for() -> None:
+    async def of(stream: Any, reader: Any, writer: Any) -> None:
+        sent = asyncio.create_task(stream.write(MUCH, 60))
+        await turns()
+        assert not sent.done()
+        assert await reader.readexactly(len(MUCH)) == MUCH
+        await sent
+        with pytest.raises(httpcore.WriteTimeout):
+            await stream.write(MUCH, 0.05)
+
+    talk(of)
+
+
+def test_no_more_of_an_answer_is_taken_than_is_read() -> None:
+    async def of(stream: Any, reader: Any, writer: Any) -> None:
+        writer.write(MUCH)
+        drained = asyncio.create_task(writer.drain())
+        found = bytearray()
+        for _ in range(300):
+            found += await stream.read(1, 60)
+            await asyncio.sleep(0)
+        assert not drained.done()
+        while len(found) < len(MUCH):
+            found += await stream.read(1 << 20, 60)
+        assert found == MUCH
+        await drained
+        with pytest.raises(httpcore.ReadTimeout):
+            await stream.read(1, 0.05)
+
+    talk(of)
+
+
+def test_an_answer_ends_where_the_server_closes() -> None:
+    async def of(stream: Any, reader: Any, writer: Any) -> None:
+        assert not stream.get_extra_info("is_readable")
+        waiting = asyncio.create_task(stream.read(100, 60))
+        await turns()
+        writer.close()
+        assert await waiting == b""
+        assert stream.get_extra_info("is_readable")
+
+    talk(of)
+
+
+def test_a_connection_that_breaks_is_told_as_what_was_under_way() -> None:
+    async def of(stream: Any, reader: Any, writer: Any) -> None:
+        waiting = asyncio.create_task(stream.read(100, 60))
+        await turns()
+        reset(writer)
+        with pytest.raises(httpcore.ReadError):
+            await waiting
+        with pytest.raises(httpcore.WriteError):
+            await stream.write(MUCH, 60)
+
+    talk(of)
+
+
+def test_a_write_that_is_waiting_ends_with_the_connection() -> None:
+    async def of(stream: Any, reader: Any, writer: Any) -> None:
+        waiting = asyncio.create_task(stream.write(MUCH, 60))
+        await turns()
+        reset(writer)
+        with pytest.raises(httpcore.WriteError):
+            await waiting
+
+    talk(of)
+
+
+def test_a_connection_is_made_from_the_address_and_with_the_options_asked_for() -> None:
+    async def of(stream: Any, reader: Any, writer: Any) -> None:
+        made = stream.get_extra_info("socket")
+        assert stream.get_extra_info("client_addr") == writer.get_extra_info("peername")
+        assert stream.get_extra_info("client_addr")[0] == "127.0.0.2"
+        assert stream.get_extra_info("server_addr") == writer.get_extra_info("sockname")
+        assert made.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+    keep = (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    talk(of, local_address="127.0.0.2", socket_options=[keep])
+
+
+def test_a_server_that_is_not_there_is_told_so() -> None:
+    with socket.socket() as taken:  # bound, and listens to nobody
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(httpcore.ConnectError):
+            asyncio.run(LoopBackend().connect_tcp("127.0.0.1", taken.getsockname()[1], 60))
