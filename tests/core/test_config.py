@@ -28,7 +28,8 @@ class ShopConfig(Config):
     timeout: float = option(default=10.0, unit="seconds", doc="longest wait")
     strict: bool = option(default=False, doc="whether it is strict")
     hosts: tuple[str, ...] = option(default=(), doc="several hosts")
-    token: str | None = option(default=None, secret=True, doc="a token")
+    places: tuple[str, ...] = option(default=("a", "b"), doc="several places")
+    token: str | None = option(default=None, secret=True, also=("key",), doc="a token")
     headers: dict[str, str] = prefix_option("headers.", also=("header.",), doc="headers")
 
 
@@ -99,6 +100,67 @@ def test_properties_make_the_same_configuration_again() -> None:
         {"endpoint": "x", "strict": True, "hosts": ["a", "b"], "headers.A": "1", "token": "t0ken"}
     )
     assert ShopConfig.from_properties(found.to_properties()) == found
+
+
+COMMON = {"cache_mib": "256", "skip_unreadable": "false", "confine_locations": "false"}
+
+
+def test_properties_are_all_text_and_those_that_say_nothing_are_left_out() -> None:
+    found = read(endpoint="x", hosts=["a", "b"], places=(), token="t0ken", headers__A="1")
+    written = {
+        **COMMON, "endpoint": "x", "max-retries": "3", "timeout": "10.0", "strict": "false",
+        "hosts": "a,b", "places": "", "token": "t0ken", "headers.A": "1",
+    }  # fmt: skip
+    assert found.to_properties() == written
+    assert found.shown() == {**written, "token": "***", "headers.A": "***"}
+    assert ShopConfig.from_properties(written) == found
+    left_out = read(endpoint="x")
+    for properties in (left_out.to_properties(), left_out.shown()):
+        assert properties.keys() == {
+            *COMMON, "endpoint", "max-retries", "timeout", "strict", "places",
+        }  # fmt: skip
+        assert properties["places"] == "a,b"
+
+
+def test_properties_are_described() -> None:
+    found = {row.pop("key"): row for row in ShopConfig.describe()}
+    row = {"also": [], "unit": None, "default": None, "required": False, "secret": False}
+    assert found["endpoint"] == row | {"type": "text", "required": True, "doc": "where the shop is"}
+    assert found["max-retries"] == row | {"type": "whole number", "default": 3, "doc": "tries"}
+    assert found["timeout"] == row | {
+        "type": "number", "unit": "seconds", "default": 10.0, "doc": "longest wait",
+    }  # fmt: skip
+    assert found["strict"] == row | {
+        "type": "true or false", "default": False, "doc": "whether it is strict",
+    }  # fmt: skip
+    assert found["hosts"] == row | {"type": "list", "doc": "several hosts"}
+    assert found["token"] == row | {
+        "type": "text", "also": ["key"], "secret": True, "doc": "a token",
+    }  # fmt: skip
+    assert found["headers.*"] == row | {"type": "text", "also": ["header.*"], "doc": "headers"}
+
+
+def test_one_key_of_a_group_has_one_value() -> None:
+    assert read(endpoint="x", headers__A=1, header__A="1").headers == {"A": "1"}
+    with pytest.raises(InvalidInputError, match=r"'header\.A' is given under two keys"):
+        read(endpoint="x", headers__A="1", header__A="2")
+    for nothing in ("headers.", "other.A"):
+        with pytest.raises(InvalidInputError, match="is not known"):
+            ShopConfig.from_properties({"endpoint": "x", nothing: "1"})
+
+
+def test_a_value_that_is_a_path_or_a_number_is_text(tmp_path: Path) -> None:
+    assert read(endpoint=tmp_path).endpoint == str(tmp_path)
+    assert read(endpoint=7).endpoint == "7"
+    assert read(endpoint="x", token=None, timeout=None) == read(endpoint="x")
+
+
+def test_what_may_be_shown_of_short_and_common_values() -> None:
+    found = ShopConfig.secrets_among(
+        {"token": "abc", "key": "ab", "shop.token": "true", "endpoint": "http://u:word@h?q#f",
+         "unheard-of": "whatever", "storage.region": "here", "storage.master_key": "mine"}
+    )  # fmt: skip
+    assert found == {"abc", "u:word", "word", "q#f", "whatever", "mine"}
 
 
 def test_secrets_are_not_shown() -> None:

@@ -23,9 +23,12 @@ from .packages import REACH, ROOT
 
 __all__ = ["tests_of"]
 
+_NAME = re.compile(r"[A-Za-z_]{4,}")
 _WORD = re.compile(r"[a-z_]{5,}")
 NAMED = 15
 """How many tests that are named as a mutant's text come first."""
+ABOUT_FILES, ABOUT = 3, 7
+"""Files that say most of what a line says, and tests of each that come before all others."""
 PER_FILE = 30
 """How many tests of one file are kept for a line."""
 FEW = 20
@@ -134,22 +137,43 @@ def tests_of(
 
     Of what runs when a file is imported, the tests recorded are those that happened to import it.
     """
+    functions = _functions(file)
     found = tests_of_lines(file, first, last, text)
-    if first not in _lines_of_functions(file):
+    if first not in functions:
         found = [*tests_of_file(file, folders, text), *found]
     elif len(found) < FEW:
         found = [*found, *tests_of_file(file, folders, text)]
-    return list(dict(found).items())
+    lines = (ROOT / file).read_text("utf-8").splitlines()[first - 1 : last]
+    names = frozenset(_NAME.findall("\n".join([*lines, text, functions.get(first, "")])))
+    seconds = dict(found)
+    return list({test: seconds[test] for test in [*_about(names, list(seconds)), *seconds]}.items())
+
+
+def _about(names: frozenset[str], tests: list[str]) -> list[str]:
+    """Return those of some tests whose files hold some names that few of the others hold."""
+    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    worth = dict.fromkeys(files, 0.0)
+    for name in names:
+        holding = [each for each in files if _holds(each, name)]
+        for each in holding:
+            worth[each] += 1 / len(holding)
+    best = sorted(files, key=lambda each: -worth[each])[:ABOUT_FILES]
+    return [
+        test
+        for file in best
+        for test in [each for each in tests if each.startswith(f"{file}::")][:ABOUT]
+    ]
 
 
 @cache
-def _lines_of_functions(file: str) -> frozenset[int]:
-    return frozenset(
-        line
+def _functions(file: str) -> dict[int, str]:
+    """Return the function of each line that is in one."""
+    return {
+        line: node.name
         for node in ast.walk(ast.parse((ROOT / file).read_bytes()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
-    )
+    }
 
 
 def tests_of_lines(file: str, first: int, last: int, text: str) -> list[tuple[str, float]]:
