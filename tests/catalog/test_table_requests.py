@@ -1,0 +1,242 @@
+"""What each method of a table, and each step of a query, asks of the namespace: the whole request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls.catalog.search import Search
+from lance_namespace_impls.catalog.table import Table
+from lance_namespace_impls.catalog.values import literal
+
+ROWS = pa.table({"id": [1]})
+T = {"id": ["n", "t"]}
+B = {**T, "branch": "b"}
+Call = Callable[[Table], Any]
+
+CALLS: list[tuple[str, dict[str, Any], Call]] = [
+    ("table_exists", T, lambda t: t.exists()),
+    ("describe_table", T | {"load_detailed_metadata": False}, lambda t: t.describe()),
+    ("describe_table", B | {"load_detailed_metadata": True}, lambda t: t.describe(details=True)),
+    ("query_table", B | {"filter": "false", "k": 1}, lambda t: t.schema),
+    ("get_table_stats", B, lambda t: t.stats()),
+    ("count_table_rows", B, len),
+    ("count_table_rows", B | {"predicate": "x"}, lambda t: t.count("x")),
+    ("query_table", B | {"vector": None, "k": 5}, lambda t: t.head()),
+    ("query_table", B | {"filter": "false", "k": 1}, lambda t: t.head(0)),
+    ("query_table", B | {"vector": None, "k": 0}, lambda t: t.to_reader()),
+    ("query_table", B | {"vector": None, "k": 0}, lambda t: t.to_arrow()),
+    ("query_table", B | {"vector": None, "k": 0}, lambda t: t.to_pandas()),
+    ("create_table", B | {"mode": "create"}, lambda t: t.create(ROWS)),
+    ("create_table", B | {"mode": "exist_ok", "properties": {"a": "b"}},
+     lambda t: t.create(ROWS, mode="exist_ok", properties={"a": "b"})),
+    ("insert_into_table", B | {"mode": "append"}, lambda t: t.add(ROWS)),
+    ("insert_into_table", B | {"mode": "overwrite"}, lambda t: t.add(ROWS, mode="overwrite")),
+    ("merge_insert_into_table",
+     B | {"on": ["id"], "when_matched_update_all": True, "when_not_matched_insert_all": True,
+          "when_not_matched_by_source_delete": False},
+     lambda t: t.merge(ROWS, "id")),
+    ("merge_insert_into_table",
+     B | {"on": ["id", "k"], "when_matched_update_all": True, "when_matched_update_all_filt": "m",
+          "when_not_matched_insert_all": False, "when_not_matched_by_source_delete": True,
+          "when_not_matched_by_source_delete_filt": "d"},
+     lambda t: t.merge(
+         ROWS, ("id", "k"), update_matched="m", insert_unmatched=False, delete_missing="d")),
+    ("update_table", B | {"updates": [["a", "1"], ["b", "a * 2"]], "predicate": "w"},
+     lambda t: t.update({"a": 1}, sql={"b": "a * 2"}, where="w")),
+    ("update_table", B | {"updates": [["b", "0"]]}, lambda t: t.update(sql={"b": "0"})),
+    ("delete_from_table", B | {"predicate": "w"}, lambda t: t.delete("w")),
+    ("list_table_versions", T, lambda t: t.versions()),
+    ("get_table_tag_version", T | {"tag": "v"}, lambda t: t.checkout("v")),
+    ("restore_table", B | {"version": 3}, lambda t: t.restore(3)),
+    ("restore_table", B | {"version": 7}, lambda t: t.checkout(7).restore()),
+    ("list_table_tags", T, lambda t: t.tags()),
+    ("create_table_tag", B | {"tag": "v", "version": 3}, lambda t: t.tag("v", 3)),
+    ("create_table_tag", B | {"tag": "v", "version": 7}, lambda t: t.checkout(7).tag("v")),
+    ("create_table_tag", B | {"tag": "v", "version": 9}, lambda t: t.tag("v")),
+    ("update_table_tag", B | {"tag": "there", "version": 3}, lambda t: t.tag("there", 3)),
+    ("delete_table_tag", T | {"tag": "v"}, lambda t: t.untag("v")),
+    ("create_table_index", B | {"column": "c", "index_type": "IVF_PQ", "num_partitions": 2},
+     lambda t: t.create_index("c", num_partitions=2)),
+    *(("create_table_scalar_index", B | {"column": "c", "index_type": kind},
+       lambda t, kind=kind: t.create_index("c", kind))
+      for kind in ("btree", "BITMAP", "LABEL_LIST", "FTS", "INVERTED")),
+    ("list_table_indices", T, lambda t: t.indices()),
+    ("drop_table_index", B | {"index_name": "i"}, lambda t: t.drop_index("i")),
+    ("rename_table", T | {"new_table_name": "u"}, lambda t: t.rename("u")),
+    ("rename_table", T | {"new_table_name": "u", "new_namespace_id": ["m"]},
+     lambda t: t.rename("u", namespace=["m"])),
+    ("drop_table", T, lambda t: t.drop()),
+]  # fmt: skip
+
+
+@pytest.fixture
+def namespace() -> MagicMock:
+    """A namespace that writes down what it is asked, and answers with one page of everything."""
+    asked = MagicMock()
+    page = SimpleNamespace(versions=["v"], indexes=["i"], tags={"there": "x"}, page_token=None)
+    for name in ("list_table_versions", "list_table_tags", "list_table_indices"):
+        getattr(asked, name).return_value = page
+    asked.describe_table_version.return_value.version.version = 9
+    asked.count_table_rows.return_value.count = 4
+    return asked
+
+
+@pytest.mark.parametrize(("operation", "request_", "call"), CALLS)
+def test_a_method_asks_for_just_this(
+    namespace: MagicMock, operation: str, request_: dict[str, Any], call: Call
+) -> None:
+    call(Table(namespace, ("n", "t"), branch="b"))
+    assert getattr(namespace, operation).call_args.args[0] == request_
+
+
+WRITES: list[Call] = [
+    lambda t: t.create(ROWS),
+    lambda t: t.add(ROWS),
+    lambda t: t.merge(ROWS, "id"),
+    lambda t: t.update({"a": 1}),
+    lambda t: t.delete("true"),
+    lambda t: t.create_index("c"),
+    lambda t: t.drop_index("i"),
+]
+
+
+def test_an_older_version_is_read_and_not_written(namespace: MagicMock) -> None:
+    old = Table(namespace, ("n", "t"), version=7, branch="b")
+    assert old.count() == 4
+    assert namespace.count_table_rows.call_args.args[0] == {**B, "version": 7}
+    old.to_lance()
+    assert namespace.open_table.call_args == ((["n", "t"],), {"version": 7})
+    old.describe(details=True)
+    wanted = {**B, "version": 7, "load_detailed_metadata": True}
+    assert namespace.describe_table.call_args.args[0] == wanted
+    namespace.reset_mock()
+    for write in WRITES:
+        with pytest.raises(InvalidInputError, match=r"n\.t is checked out at version 7"):
+            write(old)
+    assert not namespace.method_calls
+    with pytest.raises(InvalidInputError, match="say which version"):
+        Table(namespace, ("n", "t")).restore()
+
+
+def test_all_pages_are_asked_for(namespace: MagicMock) -> None:
+    pages = [
+        SimpleNamespace(versions=[1, 2], tags={"a": 1}, indexes=["i"], page_token="more"),
+        SimpleNamespace(versions=[], tags={}, indexes=[], page_token="last"),
+        SimpleNamespace(versions=[3], tags={"b": 2}, indexes=["j"], page_token=None),
+    ]
+    table = Table(namespace, ("n", "t"))
+    for listing, asked, expected in (
+        (table.versions, namespace.list_table_versions, [1, 2, 3]),
+        (table.tags, namespace.list_table_tags, {"a": 1, "b": 2}),
+        (table.indices, namespace.list_table_indices, ["i", "j"]),
+    ):
+        asked.side_effect = pages
+        assert listing() == expected
+        tokens = [call.args[0].get("page_token") for call in asked.call_args_list]
+        assert tokens == [None, "more", "last"]
+
+
+def test_which_table_it_is(namespace: MagicMock) -> None:
+    namespace.namespace_id.return_value = "here"
+    table = Table(namespace, ("n", "t"), version=7, branch="b")
+    same = table.checkout(7)
+    assert same == table
+    assert hash(same) == hash(table)
+    assert repr(table) == "Table('n.t', version=7, branch='b')"
+    assert (str(table), table.name, bool(table)) == ("n.t", "t", True)
+    others = [table.checkout(8), Table(namespace, ("n", "t"), version=7), table.rename("u")]
+    assert all(other != table for other in others)
+    assert table != "n.t"
+    renamed = table.rename("u", namespace=["m"])
+    assert (renamed.id, renamed.version, renamed.branch) == (("m", "u"), None, "b")
+    assert table.rename("u").id == ("n", "u")
+    namespace.get_table_tag_version.return_value = SimpleNamespace(version=2, branch="of tag")
+    tagged = table.checkout("v")
+    assert (tagged.id, tagged.version, tagged.branch) == (("n", "t"), 2, "of tag")
+    with pytest.raises(InvalidInputError, match="needs a name"):
+        Table(namespace, ())
+
+
+# --- queries
+
+VECTOR = {"single_vector": [1.0, 2.0]}
+NO_VECTOR = {"vector": None, "k": 10}
+STEPS: list[tuple[dict[str, Any], Callable[[Table], Search]]] = [
+    ({"vector": None, "k": 0}, lambda t: t.search()),
+    ({"vector": VECTOR, "k": 10}, lambda t: t.search([1, 2])),
+    ({"vector": {"multi_vector": [[1.0], [2.0]]}, "k": 10}, lambda t: t.search([[1], np.array([2])])),
+    ({"vector": VECTOR, "vector_column": "v", "k": 10}, lambda t: t.search((1, 2), column="v")),
+    (NO_VECTOR | {"full_text_query": {"string_query": {"query": "w"}}}, lambda t: t.search("w")),
+    (NO_VECTOR | {"full_text_query": {"string_query": {"query": "w"}}},
+     lambda t: t.search(text="w")),
+    (NO_VECTOR | {"full_text_query": {"string_query": {"query": "w", "columns": ["c"]}}},
+     lambda t: t.search("w", column="c")),
+    ({"vector": VECTOR, "k": 10, "vector_column": "v",
+      "full_text_query": {"string_query": {"query": "w"}}},
+     lambda t: t.search(np.array([1, 2]), text="w", column="v")),
+    ({"vector": None, "k": 0, "filter": "(a) AND (b)"}, lambda t: t.search().where("a").where("b")),
+    ({"vector": VECTOR, "k": 10, "filter": "a", "prefilter": True},
+     lambda t: t.search([1, 2]).where("a")),
+    ({"vector": VECTOR, "k": 10, "filter": "a", "prefilter": False},
+     lambda t: t.search([1, 2]).where("a", prefilter=False)),
+    (NO_VECTOR | {"full_text_query": {"string_query": {"query": "w"}}, "filter": "a",
+                  "prefilter": True}, lambda t: t.search("w").where("a")),
+    ({"vector": None, "k": 0, "columns": {"column_names": ["a"]}}, lambda t: t.search().select("a")),
+    ({"vector": None, "k": 0, "columns": {"column_names": ["a", "b"]}},
+     lambda t: t.search().select(("a", "b"))),
+    ({"vector": None, "k": 0, "columns": {"column_aliases": {"a": "b"}}},
+     lambda t: t.search().select({"a": "b"})),
+    ({"vector": VECTOR, "k": 1, "offset": 2, "distance_type": "dot", "nprobes": 3,
+      "refine_factor": 4, "bypass_vector_index": True, "with_row_id": True},
+     lambda t: t.search([1, 2]).limit(1).offset(2).metric("dot").nprobes(3).refine(4).exact()
+     .with_row_id()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("request_", "search"), STEPS)
+def test_a_query_asks_for_just_this(
+    namespace: MagicMock, request_: dict[str, Any], search: Callable[[Table], Search]
+) -> None:
+    query = search(Table(namespace, ("n", "t"), branch="b"))
+    query.to_arrow()
+    assert namespace.query_table.call_args.args[0] == {**B, **request_}
+    query.explain(verbose=True)
+    explained = {"id": ["n", "t"], "query": {"branch": "b", **request_}, "verbose": True}
+    assert namespace.explain_table_query_plan.call_args.args[0] == explained
+
+
+def test_no_query(namespace: MagicMock) -> None:
+    table = Table(namespace, ("n", "t"))
+    for wrong in (lambda: table.search("w", text="w"), lambda: table.search().limit(0)):
+        with pytest.raises(InvalidInputError):
+            wrong()
+    assert table.search().explain()
+    assert namespace.explain_table_query_plan.call_args.args[0]["verbose"] is False
+    assert repr(table.search([1, 2])) == "Search('n.t', {'k': 10, 'vector': '...'})"
+    assert repr(table.search()) == "Search('n.t', {'k': 0})"
+    rows = namespace.query_table.return_value.__enter__.return_value.read_all.return_value
+    rows.to_pylist.return_value = []
+    for query, shown in ((table.search(), 10), (table.search([1]).limit(3), 3)):
+        query._repr_html_()
+        assert namespace.query_table.call_args.args[0]["k"] == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "sql"),
+    [(None, "NULL"), (True, "true"), (False, "false"), (2, "2"), (0.5, "0.5"), ("it's", "'it''s'")],
+)
+def test_a_value_as_sql(value: Any, sql: str) -> None:
+    assert literal(value) == sql
+
+
+def test_a_value_without_a_literal() -> None:
+    with pytest.raises(InvalidInputError, match="bytes cannot be written as SQL"):
+        literal(b"")
