@@ -157,5 +157,5 @@ class AsyncRestNamespace(Configured, async_rest.AsyncRestNamespace):
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
         answer = super()._answer(operation, request, response)
-        self._rules.with_storage(answer)
+        self._rules.taken(operation, request, answer)
         return answer

@@ -109,5 +109,5 @@ class RestNamespace(Namespace, rest.RestNamespace):
         self, operation: Operation[Request, Response], request: Request, response: httpx.Response
     ) -> Response:
         answer = super()._answer(operation, request, response)
-        self._rules.with_storage(answer)
+        self._rules.taken(operation, request, answer)
         return answer

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
-from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_client.errors import InternalError, InvalidInputError, LanceNamespaceError
 from lance_namespace_client.model import Model
 from lance_namespace_client.operations import Body
 
@@ -81,8 +81,19 @@ class Rules:
             error.instance = error.instance and scrub(error.instance, secrets)
             raise
 
-    def with_storage(self, answer: Any) -> None:
-        """Add the client's own storage options to an answer that has some."""
+    def taken(self, operation: Operation[Any, Any], request: Any, answer: Any) -> None:
+        """Add the client's own storage options to an answer that has some, and refuse a page that
+        leads to itself: who walks the listing would never end.
+
+        Raises:
+            InternalError: code 18, the next page has the token of this one.
+        """
+        token = getattr(answer, "page_token", None)
+        if token and token == getattr(request, "page_token", None):
+            raise InternalError(
+                f"{operation.name}: {self._config.uri} gives the page token {token[:40]!r} twice, so "
+                "its listing has no end"
+            )
         if self._config.storage and hasattr(answer, "storage_options"):
             answer.storage_options = {**self._config.storage, **(answer.storage_options or {})}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lance_namespace_client.errors import (
+    InternalError,
     InvalidInputError,
     LanceNamespaceError,
     NamespaceNotFoundError,
@@ -19,6 +21,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.rest.asynchronous import AsyncRestNamespace
 from tests.servers.scripted import Answer, Script, scripted_server
 
 ROWS = pa.table({"x": [1]})
@@ -56,6 +59,29 @@ def test_a_server_that_knows_modes_in_snake_case_alone_is_asked_again_once(
     namespace.create_namespace(request)
     namespace.create_table({"id": ["t"], "mode": "ExistOk"}, ROWS)
     assert modes(server) == ["ExistOk", "exist_ok", "exist_ok", "exist_ok"]
+
+
+PAGE = Answer(200, {"namespaces": ["a"], "tables": ["a"], "page_token": "x"})
+END = Answer(200, {"namespaces": [], "tables": []})
+
+
+@pytest.mark.parametrize("kind", ["namespaces", "tables"])
+def test_a_listing_that_leads_to_itself_is_an_error(
+    server: Script, namespace: Namespace, kind: str
+) -> None:
+    server.play(*[PAGE] * 2, END)
+    names = getattr(namespace, f"iter_{kind}")()
+    assert next(names) == "a"
+    with pytest.raises(InternalError, match=f"List{kind.title()}: .* 'x' twice"):
+        list(names)
+
+    async def walk() -> list[str]:
+        async with AsyncRestNamespace.from_properties({"uri": server.uri}) as other:
+            return [name async for name in getattr(other, f"iter_{kind}")()]
+
+    server.play(*[PAGE] * 2, END)
+    with pytest.raises(InternalError, match="no end"):
+        asyncio.run(walk())
 
 
 def test_rows_are_sent_again_where_that_can_be(server: Script, namespace: Namespace) -> None:
