@@ -49,7 +49,7 @@ def fused(request: Query, search: Callable[[Query], pa.Table]) -> pa.Table:
     worded = search(attrs.evolve(whole, vector=None))
     scores: dict[int, float] = {}
     for found in (nearest, worded):
-        for place, row in enumerate(found[ROW_ID].to_pylist()):
+        for place, row in enumerate(found[ROW_ID].to_pylist(), 1):
             scores[row] = scores.get(row, 0.0) + 1 / (place + SMOOTHING)
     shared = [name for name in nearest.column_names if name in worded.column_names]
     rows = pa.concat_tables([nearest.select(shared), worded.select(shared)])
