@@ -17,6 +17,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.directory import DirectoryNamespace
+from lance_namespace_impls.directory.manifest import Manifest
 from tests.servers.s3 import GuardedS3
 
 from .lakes import ROWS, Peer, manifest_rows
@@ -142,6 +143,26 @@ def test_no_name_is_missing_at_any_time(tmp_path: Path) -> None:
     assert all(listings > 1 for listings, _ in seen), seen
     assert [faults for _, faults in seen] == [[], []], seen
     assert len(manifest_rows(tmp_path)) == TABLES
+
+
+def test_what_comes_meanwhile_is_listed_and_what_is_there_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Manifest.create
+
+    def create(self: Manifest, rows: list[Any]) -> None:
+        real(self, rows)
+        (tmp_path / "late").mkdir()
+        with lake(tmp_path) as other:
+            other.create_table({"id": ["made"], "properties": {"k": "v"}}, ROWS)
+
+    with lake(tmp_path) as namespace:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        monkeypatch.setattr(Manifest, "create", create)
+        assert namespace.migrate("manifest").tables == ["late", "made", "t"]
+        assert list(namespace.iter_tables()) == ["late", "made", "t"]
+        assert namespace.describe_table({"id": ["made"]}).properties == {"k": "v"}
+    assert manifest_rows(tmp_path)["late"]["location"] == "late"
 
 
 def test_a_manifest_that_goes_while_it_is_opened(
