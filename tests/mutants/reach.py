@@ -29,12 +29,12 @@ NAMED = 15
 """How many tests that are named as a mutant's text come first."""
 ABOUT_FILES, ABOUT = 3, 7
 """Files that say most of what a line says, and tests of each that come before all others."""
-PER_FILE = 30
-"""How many tests of one file are kept for a line."""
 FEW = 20
 """Tests that do not suffice: a line that few run is often one that others ran when they imported it."""
 UNKNOWN_SECONDS = 0.05
 """Taken for a test whose time was not recorded."""
+PER_FILE = 30
+"""How many tests of one file are kept for a line."""
 SOURCES = ("lance_namespace_impls", "generated/lance_namespace_client", "codegen")
 
 
@@ -133,57 +133,40 @@ def _recorded() -> tuple[dict[str, float], dict[str, dict[int, list[str]]]]:
 def tests_of(
     file: str, first: int, last: int, text: str, folders: tuple[str, ...]
 ) -> list[tuple[str, float]]:
-    """Return the tests that a mutant meets, and their seconds, in the order to run them.
-
-    Of what runs when a file is imported, the tests recorded are those that happened to import it.
-    """
-    functions = _functions(file)
-    found = tests_of_lines(file, first, last, text)
-    if first not in functions:
-        found = [*tests_of_file(file, folders, text), *found]
-    elif len(found) < FEW:
-        found = [*found, *tests_of_file(file, folders, text)]
+    """Return the tests that a mutant meets, and their seconds, in the order to run them."""
+    tests = tests_of_lines(file, first, last, text)
+    if len(tests) < FEW:
+        tests += tests_of_file(file, folders, text)
     lines = (ROOT / file).read_text("utf-8").splitlines()[first - 1 : last]
-    names = frozenset(_NAME.findall("\n".join([*lines, text, functions.get(first, "")])))
-    seconds = dict(found)
-    return list({test: seconds[test] for test in [*_about(names, list(seconds)), *seconds]}.items())
+    within = [name for name, body in _functions(file) if first in body]
+    names = frozenset(_NAME.findall("\n".join([*lines, text, *within])))
+    seconds, _ = _recorded()
+    ordered = dict.fromkeys([*_about(names, tests), *tests])
+    return [(test, seconds.get(test, UNKNOWN_SECONDS)) for test in ordered]
 
 
 def _about(names: frozenset[str], tests: list[str]) -> list[str]:
     """Return those of some tests whose files hold some names that few of the others hold."""
-    files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    files: dict[str, list[str]] = {}
+    for test in tests:
+        files.setdefault(test.partition("::")[0], []).append(test)
     worth = dict.fromkeys(files, 0.0)
     for name in names:
         holding = [each for each in files if _holds(each, name)]
         for each in holding:
             worth[each] += 1 / len(holding)
     best = sorted(files, key=lambda each: -worth[each])[:ABOUT_FILES]
-    return [
-        test
-        for file in best
-        for test in [each for each in tests if each.startswith(f"{file}::")][:ABOUT]
-    ]
+    return [test for file in best for test in files[file][:ABOUT]]
 
 
-@cache
-def _functions(file: str) -> dict[int, str]:
-    """Return the function of each line that is in one."""
-    return {
-        line: node.name
-        for node in ast.walk(ast.parse((ROOT / file).read_bytes()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1)
-    }
-
-
-def tests_of_lines(file: str, first: int, last: int, text: str) -> list[tuple[str, float]]:
-    """Return the tests that run a line of a range, and their seconds, in the order to run them.
+def tests_of_lines(file: str, first: int, last: int, text: str) -> list[str]:
+    """Return the tests that run a line of a range, in the order to run them.
 
     Those that run a line that few run come first, and before them those that are named as a word of
     the text: they are about what happens there. There are none for what runs when a file is imported:
     the tests that ran it are those that happened to be the first to import it.
     """
-    if not any(first in lines or last in lines for lines in _bodies(file)):
+    if not any(first in body or last in body for _, body in _functions(file)):
         return []
     seconds, lines = _recorded()
     of_file = lines.get(file, {})
@@ -196,18 +179,18 @@ def tests_of_lines(file: str, first: int, last: int, text: str) -> list[tuple[st
         for test in _collected()
         if test.partition("::")[0] in files and _words(test) & _words(text)
     ]
-    tests = dict.fromkeys([*named[:NAMED], *found])
-    return [(test, seconds.get(test, UNKNOWN_SECONDS)) for test in tests]
+    return list(dict.fromkeys([*named[:NAMED], *found]))
 
 
 @cache
-def _bodies(file: str) -> list[range]:
-    """Return the lines of each function of a file."""
+def _functions(file: str) -> list[tuple[str, range]]:
+    """Return name and lines of each function of a file."""
     found = []
     for node in ast.walk(ast.parse((ROOT / file).read_bytes())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             body = node.body[0] if isinstance(node.body, list) else node.body
-            found.append(range(body.lineno, (node.end_lineno or body.lineno) + 1))
+            lines = range(body.lineno, (node.end_lineno or body.lineno) + 1)
+            found.append((getattr(node, "name", ""), lines))
     return found
 
 
@@ -216,7 +199,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.partition("[")[2] or text))
 
 
-def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[tuple[str, float]]:
+def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[str]:
     """Return all tests of those files below some folders that run a line of a file.
 
     For what runs when a file is imported: any test may be about it. Those that hold its text come
@@ -229,12 +212,11 @@ def tests_of_file(file: str, folders: tuple[str, ...], text: str) -> list[tuple[
     ranked = sorted(
         files, key=lambda each: (not _holds(each, text), not _holds(each, module), -files[each])
     )
-    return [
-        (test, seconds.get(test, 0.05))
-        for of_test in ranked
-        for test in _collected()
-        if test.startswith(f"{of_test}::")
-    ]
+    found = []
+    for of_test in ranked:
+        cases = {test for test in _collected() if test.startswith(f"{of_test}::")}
+        found += sorted(_in_turn(cases, seconds), key=lambda test: text not in test)
+    return found
 
 
 @cache
