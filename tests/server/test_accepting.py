@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import threading
 import time
 
 import pytest
@@ -55,7 +56,10 @@ def dispatching(clients):
         try:
             yield dispatcher, connect
         finally:
-            dispatcher.close()
+            closing = threading.Thread(target=dispatcher.close, daemon=True)
+            closing.start()
+            closing.join(PATIENCE)
+            assert not closing.is_alive(), "it never stopped"
 
 
 @pytest.fixture
