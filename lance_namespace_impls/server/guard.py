@@ -163,7 +163,6 @@ class Guard:
         """Return all that a listing holds, over all of the namespace's own pages."""
         given = request.to_dict()
         given.pop("limit", None)
-        given.pop("page_token", None)
         context = dict(given.get("context") or {})
         if operation.name == "ListAllTables":
             context["delimiter"] = _OWN_DELIMITER

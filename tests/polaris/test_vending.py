@@ -13,7 +13,9 @@ import pyarrow as pa
 import pytest
 from attrs import define, field
 
+from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.polaris import PolarisNamespace
+from lance_namespace_impls.polaris import namespace as polaris
 from lance_namespace_impls.polaris.vending import vended_options
 from tests.servers.polaris_tables import DELEGATION, PolarisTables
 from tests.servers.s3 import Asked, GuardedS3
@@ -177,6 +179,23 @@ def test_secrets_are_not_shown(lake: PolarisNamespace, keys: Keys) -> None:
         assert "'secret'" not in shown
 
 
+@pytest.mark.parametrize("error", [OSError, RuntimeError, ValueError])
+def test_a_place_that_cannot_be_looked_at_is_taken_and_warned_of(
+    lake: PolarisNamespace, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(entry: TableEntry) -> bool:
+        raise error("no luck")
+
+    monkeypatch.setattr(lake, "has_data", fail)
+    said = (
+        r"/lake/db/t cannot be looked at: rows .* will be those of lake\.db\.t: storage: .*no luck"
+    )
+    with pytest.warns(UserWarning, match=said) as warned:
+        location = lake.declare_table({"id": T}).location
+    assert location is not None and location.endswith("/lake/db/t")
+    assert [each.filename for each in warned] == [polaris.__file__]
+
+
 AZURE = "abfss://files@account.dfs.core.windows.net/lake/t"
 
 
@@ -217,6 +236,26 @@ AZURE = "abfss://files@account.dfs.core.windows.net/lake/t"
             },
         ),
         ("s3://bucket/t", {"s3.access-key-id": None}, {}),
+        (
+            "s3://bucket/t",
+            {
+                "s3.access-key-id": "id",
+                "s3.secret-access-key": "key",
+                "s3.session-token": "token",
+                "s3.session-token-expires-at-ms": "7",
+                "s3.client.region": "us",
+                "s3.path-style-access": "true",
+                "s3.endpoint": "https://host",
+            },
+            {
+                "aws_access_key_id": "id",
+                "aws_secret_access_key": "key",
+                "aws_session_token": "token",
+                "expires_at_millis": "7",
+                "aws_region": "us",
+                "aws_endpoint": "https://host",
+            },
+        ),
     ],
 )
 def test_what_each_store_is_given(
