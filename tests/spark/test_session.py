@@ -28,6 +28,10 @@ def test_the_session_talks_on_this_machine_only_and_in_utc(spark: Any) -> None:
     assert settings["spark.driver.host"] == "127.0.0.1"
     assert settings["spark.driver.bindAddress"] == "127.0.0.1"
     assert settings["spark.ui.enabled"] == "false"
+    assert settings["spark.ui.showConsoleProgress"] == "false"
+    assert settings["spark.driver.memory"] == "2g"
+    assert settings["spark.sql.execution.arrow.pyspark.enabled"] == "true"
+    assert settings["spark.python.unix.domain.socket.enabled"] == "true"
     assert spark.sparkContext.uiWebUrl is None
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"

@@ -267,22 +267,35 @@ def test_json_of_32_mib_is_not_the_default():
     assert Limits().json_bytes < 32 << 20
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "x", ""])
-def test_a_limit_is_a_number_above_0(text):
-    for name in ("queries", "query_seconds"):
-        with pytest.raises(InvalidInputError):
-            Limits.read({name: text})
-
-
-def test_a_limit_that_is_mistyped():
-    with pytest.raises(InvalidInputError, match="'queries'"):
-        Limits.read({"querys": "1"})
-
-
 def test_the_limits_are_documented():
     text = Path(__file__).parents[3].joinpath("docs", "serving.md").read_text()
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", text, re.MULTILINE))
     assert rows == {f.name: f"{f.default:.0f}" for f in attrs.fields(Limits)}
+
+
+@pytest.mark.parametrize("name", [field.name for field in attrs.fields(Limits)])
+def test_every_limit_is_a_number_above_0(name):
+    for wrong in (0, -1, float("inf"), float("nan")):
+        with pytest.raises(InvalidInputError, match=f"^{name} must be more than 0, not {wrong}"):
+            Limits(**{name: wrong})
+    assert getattr(Limits.read({name: "7"}), name) == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"uploads": "0"}, "^uploads must be more than 0, not 0"),
+        ({"uploads": "1.5"}, "^uploads must be a whole number, not '1.5'"),
+        ({"queries": ""}, "^queries must be a whole number, not ''"),
+        ({"query_seconds": "long"}, "^query_seconds must be a number, not 'long'"),
+        ({"query_seconds": "nan"}, "^query_seconds must be more than 0, not nan"),
+        ({"upload": "1"}, "no limit 'upload'; did you mean 'uploads'"),
+        ({"zzz": "1"}, "no limit 'zzz'; there are connections, header_bytes"),
+    ],
+)
+def test_a_limit_that_cannot_be_read(given, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Limits.read(given)
 
 
 def test_every_operation_on_rows_is_apart_from_metadata():
