@@ -55,14 +55,24 @@ def missing_object_call(lab: Lab, operation: str, *below: str) -> Any:
         below: names to add to that of the object.
     """
     row = OPERATIONS[operation]
-    request = dict(_MORE.get(operation, {}))
+    if not row.path_fields:
+        return sensible_call(lab, operation)
+    in_namespace = row.path.startswith("/v1/namespace/")
+    parent = lab.shape.namespace_parent if in_namespace else lab.shape.table_parent
+    return sensible_call(lab, operation, [*(parent or lab.shape.home), lab.ledger.fresh(), *below])
+
+
+def sensible_call(
+    lab: Lab, operation: str, identifier: list[str] | None = None, /, **more: Any
+) -> Any:
+    """Return the reply to a call that asks for what any object might have."""
+    request = {**_MORE.get(operation, {}), **more}
     if operation == "RegisterTable":
         request["location"] = lab.free_location()
-    if row.path_fields:
-        in_namespace = row.path.startswith("/v1/namespace/")
-        parent = lab.shape.namespace_parent if in_namespace else lab.shape.table_parent
-        request["id"] = [*(parent or lab.shape.home), lab.ledger.fresh(), *below]
-    return lab.call(operation, plain(1) if row.body is Body.ARROW else None, **request)
+    if identifier is not None:
+        request["id"] = identifier
+    data = plain(1) if OPERATIONS[operation].body is Body.ARROW else None
+    return lab.call(operation, data, **request)
 
 
 @check(

@@ -1,0 +1,340 @@
+"""What an operation does, it does whatever the table is called and whatever became of it before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import evolve
+from attrs import fields as attributes
+
+from lance_namespace_client.operations import OPERATIONS, Body
+
+from ..exchange import Reply
+from ..lab import Failed, Lab, NotReached, Skipped
+from ..requirement import check
+from ..rows import people, plain, stream
+from .courses import COURSES, GIVEN, ON_A_BRANCH, STARTED, Call, Course, Place, shifted, told
+from .together import deep
+from .whole import furnished, state, unchanged
+
+_SOURCE = ("rest.yaml, the descriptions of the operations, which make no difference between tables; "
+           'protocol semantics, "Identifiers"')  # fmt: skip
+_TABLES = ["tables"]
+_ROWS = stream(people(*STARTED))
+Told = list[tuple[str, Any, Reply]]
+
+
+def made(lab: Lab, table: list[str], operation: str = "CreateTable", **more: Any) -> list[str]:
+    """Return a table after it was made with the properties of every course, as far as it takes any."""
+    data = _ROWS if operation == "CreateTable" else None
+    reply = lab.call(operation, data, id=table, properties=GIVEN, **more)
+    if reply.code in (0, 13):
+        reply = lab.call(operation, data, id=table, **more)
+    if reply.code in (0, 13):
+        raise Skipped(f"{operation}: {reply.outcome()}")
+    if not reply.succeeded:
+        raise NotReached(f"{operation} failed: {reply.outcome()}")
+    return table
+
+
+def placed(lab: Lab, table: list[str], branch: str | None = None, **more: Any) -> Place:
+    """Return the place of a course, counted from the version that is the newest."""
+    of = {"branch": branch} if branch else {}
+    version = lab.maybe("DescribeTable", id=table, load_detailed_metadata=True, **of).get("version")
+    return Place(table, branch, (version or 1) - 1, more)
+
+
+def fresh(lab: Lab) -> Place:
+    """Return the place that the others are compared with."""
+    return placed(lab, made(lab, lab.table_id()))
+
+
+def _renamed(lab: Lab) -> Place:
+    table = made(lab, lab.table_id())
+    name = lab.ledger.fresh()
+    lab.given("RenameTable", id=table, new_table_name=name)
+    return placed(lab, [*table[:-1], name])
+
+
+def _moved(lab: Lab) -> Place:
+    table, parent = made(lab, lab.table_id()), _own_namespace(lab)
+    lab.maybe("RenameTable", id=table, new_table_name="moved", new_namespace_id=parent)
+    return placed(lab, [*parent, "moved"])
+
+
+def _registered(lab: Lab) -> Place:
+    table, other = made(lab, lab.table_id()), lab.table_id()
+    where = lab.given("DescribeTable", id=table).get("location")
+    lab.given("DeregisterTable", id=table)
+    return placed(lab, made(lab, other, "RegisterTable", location=where))
+
+
+def _made_again(lab: Lab) -> Place:
+    table = furnished(lab)
+    lab.call("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
+    lab.call("AlterTableAlterColumns", id=table, alterations=[{"path": "name", "rename": "label"}])
+    lab.given("DropTable", id=table)
+    return placed(lab, made(lab, table))
+
+
+def _overwritten(lab: Lab) -> Place:
+    table = lab.table_id()
+    lab.given("CreateTable", plain(1, column="other"), id=table)
+    lab.given("InsertIntoTable", plain(2, column="other"), id=table)
+    return placed(lab, made(lab, table, mode="Overwrite"))
+
+
+def _declared(lab: Lab) -> Place:
+    table = made(lab, lab.table_id(), "DeclareTable")
+    lab.given("DescribeTable", id=table)
+    lab.given("InsertIntoTable", _ROWS, id=table)
+    return placed(lab, table)
+
+
+def _deep(lab: Lab) -> Place:
+    for namespace in reversed(deep(lab)):
+        try:
+            return placed(lab, made(lab, [*namespace, lab.ledger.fresh()]))
+        except (Skipped, NotReached):
+            continue
+    raise Skipped("no table can be made in a namespace of a namespace")
+
+
+def _oddly_named(lab: Lab) -> Place:
+    table = lab.table_id()
+    table[-1] += " sch\u00f6n%20/+.A"
+    return placed(lab, made(lab, table))
+
+
+def _own_namespace(lab: Lab) -> list[str]:
+    if not lab.shape.tables_in_new:
+        raise Skipped("no tables can be made in a new namespace")
+    return lab.new_namespace()
+
+
+def _of_many_versions(lab: Lab) -> Place:
+    table = made(lab, lab.table_id())
+    for _ in range(8):
+        lab.given("InsertIntoTable", _ROWS, id=table, mode="overwrite")
+    return placed(lab, table)
+
+
+def _with_nulls(lab: Lab) -> Place:
+    return placed(lab, made(lab, lab.table_id()), null=True)
+
+
+def _with_context(lab: Lab) -> Place:
+    return placed(lab, made(lab, lab.table_id()), context={"kit.note": "none"})
+
+
+def _branch(lab: Lab) -> Place:
+    table = made(lab, lab.table_id())
+    lab.given("CreateTableBranch", id=table, name="side")
+    return placed(lab, table, "side")
+
+
+def _nothing(lab: Lab, place: Place) -> None:
+    pass
+
+
+def _reads(lab: Lab, place: Place) -> None:
+    """Read all of a table, so that what a server keeps of it would show."""
+    of = {"branch": place.branch} if place.branch else {}
+    for operation in ("TableExists", "ListTableTags", "ListTableBranches", "ListTableIndices",
+                      "ListTableVersions", "GetTableStats", "DescribeTable", "CountTableRows"):  # fmt: skip
+        lab.call(operation, id=place.table)
+    lab.call("DescribeTable", id=place.table, load_detailed_metadata=True, **of)
+    lab.call("QueryTable", id=place.table, vector=lab.no_vector(), k=100, **of)
+    lab.call(
+        "QueryTable",
+        id=place.table,
+        vector=lab.no_vector(),
+        k=100,
+        version=1 + (place.shift or 0),
+        **of,
+    )
+
+
+def _refusals(lab: Lab, place: Place) -> None:
+    """Have calls refused."""
+    for operation, request in (
+        ("DescribeTable", {"version": 999}), ("UpdateTable", {"updates": [["nothing", "1"]]}),
+        ("CreateTableTag", {"tag": "no", "version": 999}), ("DeleteTableBranch", {"name": "no"}),
+        ("DropTableIndex", {"index_name": "no"}), ("AlterTableDropColumns", {"columns": ["nothing"]}),
+        ("DeleteFromTable", {"predicate": "nothing = 1"}), ("RestoreTable", {"version": 999}),
+    ):  # fmt: skip
+        lab.call(operation, id=place.table, **request)
+    lab.call("InsertIntoTable", b"no stream", id=place.table)
+
+
+def gone_through(lab: Lab, places: list[Place], course: Callable[[Place], Course],
+         between: Callable[[Lab, Place], None] = _nothing) -> list[Told]:  # fmt: skip
+    """Return what each place tells; with several they take turns."""
+    going = [course(place) for place in places]
+    found: list[Told] = [[] for _ in places]
+    replies: list[Reply | None] = [None] * len(places)
+    while True:
+        for number, (place, calls) in enumerate(zip(places, going, strict=True)):
+            sent = replies[number]
+            try:
+                asked = next(calls) if sent is None else calls.send(sent)
+            except StopIteration:
+                return found
+            reply = _send(lab, place, asked)
+            replies[number] = reply
+            given = {k: v for k, v in asked[2].items() if k != "id"}
+            found[number].append((f"{asked[0]} of {given}", told(reply, place), reply))
+            between(lab, place)
+
+
+def _send(lab: Lab, place: Place, asked: Call) -> Reply:
+    operation, data, request = asked
+    known = {f.name for f in attributes(OPERATIONS[operation].request_type)}
+    sent = {"id": place.table, **shifted(request, place.shift)}
+    apart = operation == "DescribeTable" and {"version", "tag"} & set(request)
+    if place.branch and "branch" in known and not apart:
+        sent.setdefault("branch", place.branch)
+    if place.branch and operation == "CreateTableBranch":
+        sent.setdefault("from_branch", place.branch)
+    if place.more.get("null") and OPERATIONS[operation].body is Body.JSON:
+        sent = dict.fromkeys(_optional(operation, known)) | sent
+    elif "context" in place.more:
+        sent["context"] = place.more["context"]
+    if operation == "QueryTable" and sent.get("vector") is None:
+        sent["vector"] = lab.no_vector()
+    return lab.call(operation, data, **sent)
+
+
+def _optional(operation: str, known: set[str]) -> Iterator[str]:
+    if OPERATIONS[operation].body_field is None:
+        yield from sorted(known - {"id", "identity", "context"})
+
+
+def _for(name: str, place: Place) -> Place:
+    """Return a place for a course; one that drops its table does not count from what was before."""
+    return place if name in ON_A_BRANCH else evolve(place, shift=None)
+
+
+_BASE: dict[tuple[int, str], Told] = {}
+
+
+def _base(lab: Lab, name: str) -> Told:
+    """Return what a fresh table tells, asked once a run."""
+    key = (id(lab.ledger), name)
+    if key not in _BASE:
+        steps = list(lab.steps)
+        _BASE[key] = gone_through(lab, [_for(name, fresh(lab))], COURSES[name])[0]
+        lab.steps = steps
+    return _BASE[key]
+
+
+def compare(due: Told, found: Told, kind: str) -> None:
+    for (label, expected, _), (_, got, reply) in zip(due, found, strict=False):
+        if expected == got:
+            continue
+        if got in ("code 0", "code 13") and ("encoding" in kind or "below" in kind):
+            raise Skipped(f"{label}: {reply.outcome()}")
+        if got is not None and expected is not None:
+            raise Failed(f"{label} on {kind} to give {_first(expected, got)} as on a fresh one",
+                         str(_first(got, expected)), reply)  # fmt: skip
+
+
+def _first(one: Any, other: Any) -> Any:
+    """Return the parts of a value that another lacks."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {k: _first(v, other.get(k)) for k, v in one.items() if v != other.get(k)}
+    return one
+
+
+Prepare = Callable[[Lab], Place]
+KINDS: tuple[tuple[str, Prepare, Callable[[Lab, Place], None], tuple[str, ...]], ...] = (
+    ("a table that was renamed", _renamed, _nothing, ("RenameTable",)),
+    ("a table that was moved to another namespace", _moved, _nothing, ("RenameTable",)),
+    ("a table that was registered", _registered, _nothing, ("RegisterTable", "DeregisterTable")),
+    ("a table of a name that was dropped", _made_again, _nothing, ("DropTable",)),
+    ("a table that took another's place", _overwritten, _nothing, ()),
+    ("a table that was declared first", _declared, _nothing, ("DeclareTable",)),
+    ("a table far below the root", _deep, _nothing, ("CreateNamespace",)),
+    ("a table whose name needs encoding", _oddly_named, _nothing, ()),
+    ("a table of ten versions", _of_many_versions, _nothing, ("InsertIntoTable",)),
+    ("a table, with null in every field that is left out,", _with_nulls, _nothing, ()),
+    ("a table, with a context that means nothing,", _with_context, _nothing, ()),
+    ("a branch", _branch, _nothing, ("CreateTableBranch",)),
+    ("a table that is read between all calls", fresh, _reads, ()),
+    ("a table between refusals", fresh, _refusals, ()),
+)
+
+
+def _as_fresh(
+    kind: str, prepare: Prepare, between: Callable[[Lab, Place], None], name: str
+) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        due = _base(lab, name)
+        place = prepare(lab)
+        before = lab.ids(place.table) if place.branch else []
+        found = gone_through(lab, [_for(name, place)], COURSES[name], between)[0]
+        compare(due, found, kind)
+        if place.branch:
+            lab.same(lab.ids(place.table), before, "the ids of the main line")
+
+    return run
+
+
+for _n, (_kind, _prepare, _between, _needs) in enumerate(KINDS):
+    for _m, _name in enumerate(COURSES, start=1):
+        if _prepare is not _branch or _name in ON_A_BRANCH:
+            check(
+                f"LN-ALIKE-{_n:02}{_m}",
+                f"Calls on {_name} give on {_kind.rstrip(',')} what they give on a fresh one.",
+                _SOURCE,
+                "CreateTable",
+                *_needs,
+                capabilities=_TABLES,
+            )(_as_fresh(_kind, _prepare, _between, _name))
+
+
+def _in_turns(name: str) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        due = _base(lab, name)
+        places = [fresh(lab), fresh(lab)]
+        if lab.shape.tables_in_new:
+            parent = lab.new_namespace()
+            places.append(placed(lab, made(lab, [*parent, places[0].table[-1]])))
+        for found in gone_through(lab, [_for(name, place) for place in places], COURSES[name]):
+            compare(due, found, "one of several tables in turns")
+
+    return run
+
+
+def _beside(name: str) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        others = [furnished(lab)]
+        others.append(made(lab, [*others[0][:-1], f"{others[0][-1]}x"]))
+        if lab.shape.tables_in_new:
+            others.append(made(lab, [*lab.new_namespace(), others[0][-1]]))
+        before = [state(lab, other) for other in others]
+        lab.given("DropTable", id=others[0])
+        gone_through(lab, [placed(lab, made(lab, others[0]))], COURSES[name])
+        for other, was in zip(others[1:], before[1:], strict=True):
+            unchanged(lab, was, state(lab, other), f"calls on {name} of another table")
+
+    return run
+
+
+for _m, _name in enumerate(COURSES, start=1):
+    check(
+        f"LN-ALIKE-50{_m}",
+        f"Calls on {_name} of several tables in turns give what they give on each alone.",
+        _SOURCE,
+        "CreateTable",
+        capabilities=_TABLES,
+    )(_in_turns(_name))
+    check(
+        f"LN-ALIKE-51{_m}",
+        f"Calls on {_name} of a table leave tables of a like name as they are.",
+        _SOURCE,
+        "CreateTable",
+        "DropTable",
+        capabilities=_TABLES,
+    )(_beside(_name))

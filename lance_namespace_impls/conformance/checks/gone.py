@@ -1,0 +1,280 @@
+"""What is not there is not there, whatever was there before and whatever is beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import fields as attributes
+
+from lance_namespace_client.operations import OPERATIONS
+
+from ..lab import Failed, Lab, Skipped
+from ..requirement import check
+from ..rows import people, stream
+from .operations import sensible_call
+from .whole import furnished, state, unchanged
+
+_CODES = 'protocol semantics, "Errors"; rest.yaml, the codes of the operations and fields'
+_TABLES = ["tables"]
+_MAKERS = ("CreateTable", "DeclareTable", "RegisterTable", "CreateMaterializedView")
+_MISSING = (4,)
+_NOWHERE = (1, 4)
+"""What is missing may be the namespace."""
+Missing = Callable[[Lab], tuple[list[str], list[str] | None, tuple[int, ...]]]
+"""A name that nothing has, a table that must stay as it is, and the codes that are due."""
+
+
+def _dropped(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
+    table = furnished(lab)
+    lab.given("DropTable", id=table)
+    return table, None, _MISSING
+
+
+def _deregistered(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
+    table = furnished(lab)
+    lab.given("DeregisterTable", id=table)
+    return table, None, _MISSING
+
+
+def _renamed(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
+    table, name = furnished(lab), lab.ledger.fresh()
+    lab.given("RenameTable", id=table, new_table_name=name)
+    return table, [*table[:-1], name], _MISSING
+
+
+def _elsewhere(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
+    if not lab.shape.tables_in_new:
+        raise Skipped("no tables can be made in a new namespace")
+    table = furnished(lab)
+    return [*lab.new_namespace(), table[-1]], table, _MISSING
+
+
+def _alike(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
+    table = furnished(lab)
+    return [*table[:-1], table[-1] + "x"], table, _MISSING
+
+
+def _prefix(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
+    other = furnished(lab)
+    table = [*other[:-1], f"{other[-1]}_longer"]
+    lab.given("RenameTable", id=other, new_table_name=table[-1])
+    return [*table[:-1], table[-1][:-2]], table, _MISSING
+
+
+def _nowhere(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
+    table = furnished(lab)
+    return [*lab.namespace_id(), table[-1]], table, _NOWHERE
+
+
+def _in_dropped(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
+    if not lab.shape.tables_in_new:
+        raise Skipped("no tables can be made in a new namespace")
+    table, namespace = furnished(lab), lab.new_namespace()
+    lab.given("CreateTable", stream(people(1)), id=[*namespace, table[-1]])
+    lab.given("DropTable", id=[*namespace, table[-1]])
+    lab.given("DropNamespace", id=namespace)
+    return [*namespace, table[-1]], table, _NOWHERE
+
+
+_KINDS: tuple[tuple[str, Missing, str], ...] = (
+    ("that was dropped", _dropped, "DropTable"),
+    ("that was deregistered", _deregistered, "DeregisterTable"),
+    ("that was renamed, by its old name", _renamed, "RenameTable"),
+    ("that is in another namespace alone", _elsewhere, "CreateNamespace"),
+    ("beside one whose name begins the same", _alike, "CreateTable"),
+    ("whose name is the beginning of another's", _prefix, "RenameTable"),
+    ("in a namespace that is missing", _nowhere, "CreateNamespace"),
+    ("in a namespace that was dropped", _in_dropped, "DropNamespace"),
+)
+
+
+def _refused_by_all(missing: Missing) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        table, other, codes = missing(lab)
+        before = state(lab, other) if other else {}
+        for operation in OPERATIONS.values():
+            if not operation.path.startswith("/v1/table/{id}") or operation.name in _MAKERS:
+                continue
+            reply = sensible_call(lab, operation.name, table)
+            if reply.code == 0 and operation.name not in lab.worked:
+                continue
+            if reply.code not in codes:
+                due = " or ".join(map(str, codes))
+                raise Failed(
+                    f"{operation.name} of {table} to be code {due}", reply.outcome(), reply
+                )
+            if not operation.repeatable:
+                there = lab.call("TableExists", id=table).succeeded
+                lab.that(not there, f"no table after {operation.name} was refused", table)
+        if other:
+            unchanged(lab, before, state(lab, other), "calls on a name that nothing has")
+
+    return run
+
+
+for _number, (_kind, _missing, _needs) in enumerate(_KINDS, start=1):
+    check(
+        f"LN-GONE-{_number:03}",
+        f"Every operation on a table {_kind} is code 4, and makes none.",
+        _CODES,
+        "CreateTable",
+        _needs,
+        capabilities=["tables", "namespaces"] if "namespace" in _kind else _TABLES,
+    )(_refused_by_all(_missing))
+
+
+_PLAIN: dict[str, Any] = {"vector": None, "k": 1}
+_OF_VERSION: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
+    ("DescribeTable", "version", (11,), {}),
+    ("DescribeTable", "version", (11,), {"load_detailed_metadata": True}),
+    ("TableExists", "version", (4,), {}),
+    ("DescribeTableVersion", "version", (11,), {}),
+    ("CountTableRows", "version", (11,), {}),
+    ("CountTableRows", "version", (11,), {"predicate": "id > 0"}),
+    ("QueryTable", "version", (11,), _PLAIN),
+    ("QueryTable", "version", (11,), {"vector": {"single_vector": [1.0, 0.0]}, "k": 1}),
+    ("ListTableIndices", "version", (4, 11), {}),
+    ("RestoreTable", "version", (11,), {}),
+    ("CreateTableTag", "version", (11,), {"tag": "new"}),
+    ("UpdateTableTag", "version", (11,), {"tag": "kept"}),
+    ("CreateTableBranch", "from_version", (4, 11), {"name": "new"}),
+)
+"""Operations that take a version, with the codes of a missing one."""
+
+
+def _without_version(lab: Lab, table: list[str], version: int, **more: Any) -> None:
+    for operation, key, codes, request in _OF_VERSION:
+        known = {f.name for f in attributes(OPERATIONS[operation].request_type)}
+        of = {k: v for k, v in more.items() if k in known}
+        if operation == "DescribeTable" and of:
+            continue  # at most one of the two
+        if operation == "CreateTableBranch" and more:
+            of = {"from_branch": more["branch"]}
+        asked = {**request, **of, key: version}
+        if operation == "QueryTable" and asked["vector"] is None:
+            asked["vector"] = lab.no_vector()
+        reply = lab.call(operation, id=table, **asked)
+        if reply.code != 0 and not (operation == "TableExists" and more):
+            lab.that(reply.code in codes, f"{operation} of version {version} {of or ''} to be code "
+                     f"{' or '.join(map(str, codes))}", reply.outcome())  # fmt: skip
+
+
+@check("LN-GONE-021", "A version that was deleted is missing for every operation that takes one.",
+       _CODES, "CreateTable", "InsertIntoTable", "BatchDeleteTableVersions", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
+def deleted_version(lab: Lab) -> None:
+    table = lab.new_table(1)
+    for number in (2, 3, 4):
+        lab.given("InsertIntoTable", stream(people(number)), id=table)
+    lab.call("CreateTableTag", id=table, tag="kept", version=1)
+    lab.ids(table, version=2)
+    gone = lab.given(
+        "BatchDeleteTableVersions", id=table, ranges=[{"start_version": 2, "end_version": 3}]
+    )
+    if gone.get("deleted_count") == 1:
+        _without_version(lab, table, 2)
+        lab.same([lab.ids(table, version=v) for v in (1, 3, 4)],
+                 [[1], [1, 2, 3], [1, 2, 3, 4]], "the ids of the versions that are left")  # fmt: skip
+
+
+@check("LN-GONE-022", "A version that only another table has is missing for every operation that takes one.",
+       _CODES, "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+def version_of_another(lab: Lab) -> None:
+    table, other = lab.new_table(1), lab.new_table(1)
+    lab.call("CreateTableTag", id=table, tag="kept", version=1)
+    lab.given("InsertIntoTable", stream(people(2)), id=other)
+    for version in (2, 3, 2**31, 2**40):
+        _without_version(lab, table, version)
+    lab.same(lab.ids(table), [1], "the ids")
+
+
+@check("LN-GONE-023", "A version that only the main line has is missing on a branch, and the other way round.",
+       _CODES, "CreateTable", "InsertIntoTable", "CreateTableBranch", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
+def version_of_another_line(lab: Lab) -> None:
+    table = lab.new_table(1)
+    lab.given("CreateTableBranch", id=table, name="side")
+    lab.call("CreateTableTag", id=table, tag="kept", version=1)
+    for _ in range(3):
+        lab.given("InsertIntoTable", stream(people(2)), id=table)
+    newest = lab.ok("DescribeTableVersion", id=table)["version"]["version"]
+    _without_version(lab, table, newest, branch="side")
+    for _ in range(5):
+        lab.maybe("InsertIntoTable", stream(people(2)), id=table, branch="side")
+    _without_version(lab, table, newest + 1)
+
+
+_SINGLE: tuple[tuple[str, str, str, dict[str, Any], tuple[tuple[str, str, int, dict[str, Any]], ...]], ...] = (
+    ("tag", "CreateTableTag", "tag", {"version": 1}, (
+        ("GetTableTagVersion", "tag", 8, {}), ("UpdateTableTag", "tag", 8, {"version": 1}),
+        ("DeleteTableTag", "tag", 8, {}), ("DescribeTable", "tag", 11, {}))),
+    ("index", "CreateTableScalarIndex", "name", {"column": "id", "index_type": "BTREE"}, (
+        ("DescribeTableIndexStats", "index_name", 6, {}), ("DropTableIndex", "index_name", 6, {}))),
+    ("branch", "CreateTableBranch", "name", {}, (("DeleteTableBranch", "name", 22, {}),)),
+)  # fmt: skip
+_REMOVE = {"tag": ("DeleteTableTag", "tag"), "index": ("DropTableIndex", "index_name"),
+           "branch": ("DeleteTableBranch", "name")}  # fmt: skip
+
+
+def _named(
+    create: str, key: str, given: dict[str, Any], asked: Any, remove: tuple[str, str]
+) -> Callable[[Lab], None]:
+    def run(lab: Lab) -> None:
+        table, other = lab.new_table(1), lab.new_table(1)
+        lab.ok(create, id=table, **{key: "gone"}, **given)
+        lab.ok(remove[0], id=table, **{remove[1]: "gone"})
+        lab.ok(create, id=other, **{key: "others"}, **given)
+        lab.ok(create, id=table, **{key: "Kept"}, **given)
+        again = lab.new_table(1)
+        lab.ok(create, id=again, **{key: "before"}, **given)
+        lab.given("DropTable", id=again)
+        lab.given("CreateTable", stream(people(1)), id=again)
+        for at, name in (
+            (table, "gone"), (table, "others"), (table, "Kep"), (table, "kept"), (table, "Kept2"),
+            (again, "before"),
+        ):  # fmt: skip
+            for operation, of, code, more in asked:
+                reply = lab.call(operation, id=at, **{of: name}, **more)
+                if reply.code != 0:
+                    lab.must_fail(reply, [code])
+
+    return run
+
+
+for _number, (_thing, _create, _key, _given, _asked) in enumerate(_SINGLE, start=31):
+    check(
+        f"LN-GONE-{_number:03}",
+        f"No {_thing} is found by the name of one that is gone, another table's, or one that is alike.",
+        _CODES,
+        _create,
+        "CreateTable",
+        capabilities=_TABLES,
+    )(_named(_create, _key, _given, _asked, _REMOVE[_thing]))
+
+
+@check("LN-GONE-034", "A branch that was deleted is missing for every operation that takes one.",
+       _CODES, "CreateTable", "CreateTableBranch", "DeleteTableBranch", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
+def deleted_branch(lab: Lab) -> None:
+    table, other = lab.new_table(1, 2), lab.new_table(1)
+    lab.given("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="a")
+    for at, name in ((table, "gone"), (other, "others")):
+        lab.given("CreateTableBranch", id=at, name=name)
+        lab.maybe("InsertIntoTable", stream(people(3)), id=at, branch=name)
+    lab.given("DeleteTableBranch", id=table, name="gone")
+    before = state(lab, table)
+    for name in ("gone", "others"):
+        for operation in OPERATIONS.values():
+            known = {f.name for f in attributes(operation.request_type)}
+            if "branch" not in known or not operation.path.startswith("/v1/table/{id}"):
+                continue
+            reply = sensible_call(lab, operation.name, table, branch=name)
+            # A table that storage manages takes no versions from anybody.
+            if reply.code not in (0, 4, 11, 22) and (operation.name, reply.code) != (
+                "CreateTableVersion",
+                19,
+            ):
+                raise Failed(f"{operation.name} of the branch {name} to be code 4, 11 or 22",
+                             reply.outcome(), reply)  # fmt: skip
+    unchanged(lab, before, state(lab, table), "calls on branches that are not there")

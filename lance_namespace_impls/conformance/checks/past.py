@@ -1,0 +1,250 @@
+"""What was told of a version while it was the newest is told of it ever after, by number, tag or restore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..lab import Lab
+from ..requirement import check
+from ..rows import people, stream
+
+_SOURCE = ("rest.yaml, the fields version, tag and branch of the reading operations; "
+           "semantics, DescribeTable")  # fmt: skip
+_TABLES = ["tables"]
+_WRITES: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
+    ("InsertIntoTable", stream(people(5, 6)), {}),
+    ("UpdateTable", None, {"updates": [["name", "'u'"]], "predicate": "id < 3"}),
+    ("CreateTableScalarIndex", None, {"column": "id", "index_type": "BTREE", "name": "by_id"}),
+    ("DeleteFromTable", None, {"predicate": "id = 4"}),
+    ("UpdateTableSchemaMetadata", None, {"metadata": {"origin": "kit"}}),
+    ("AlterTableAddColumns", None, {"new_columns": [{"name": "twice", "expression": "id * 2"}]}),
+    (
+        "MergeInsertIntoTable",
+        stream(people(1, 9)),
+        {"on": "id", "when_matched_update_all": True, "when_not_matched_insert_all": True},
+    ),
+    ("AlterTableAlterColumns", None, {"alterations": [{"path": "name", "rename": "label"}]}),
+    (
+        "CreateTableScalarIndex",
+        None,
+        {"column": "label", "index_type": "BTREE", "name": "by_label"},
+    ),
+    ("UpdateFieldMetadata", None, {"updates": [{"path": "id", "metadata": {"unit": "m"}}]}),
+    ("AlterTableDropColumns", None, {"columns": ["score"]}),
+    ("DropTableIndex", None, {"index_name": "by_id"}),
+    ("InsertIntoTable", stream(people(7, 8)), {"mode": "overwrite"}),
+    ("DeleteFromTable", None, {"predicate": "true"}),
+)
+"""Writes of every kind; each makes a version."""
+
+
+def _rows(lab: Lab, table: list[str], **of: Any) -> Any:
+    reply = lab.call("QueryTable", id=table, vector=lab.no_vector(), k=100, **of)
+    if reply.rows is None:
+        return reply.outcome()
+    found = reply.rows
+    return found.column_names, found.sort_by("id").to_pylist()
+
+
+def _near(lab: Lab, table: list[str], **of: Any) -> Any:
+    reply = lab.call("QueryTable", id=table, vector={"single_vector": [4.9, 0.0]}, k=2,
+                     vector_column="vec", columns={"column_names": ["id"]}, **of)  # fmt: skip
+    return reply.rows.to_pylist() if reply.rows is not None else reply.code
+
+
+def _filtered(lab: Lab, table: list[str], **of: Any) -> Any:
+    reply = lab.call("QueryTable", id=table, vector=lab.no_vector(), k=3, offset=1, filter="id > 1",
+                     columns={"column_names": ["id"]}, **of)  # fmt: skip
+    return reply.rows.num_rows if reply.rows is not None else reply.code
+
+
+def _count(lab: Lab, table: list[str], **of: Any) -> Any:
+    return [lab.count(table, **of), lab.count(table, predicate="id > 2", **of)]
+
+
+def _described(lab: Lab, table: list[str], **of: Any) -> Any:
+    answer = lab.ok("DescribeTable", id=table, load_detailed_metadata=True, **of)
+    return {k: answer.get(k) for k in ("version", "schema", "stats", "metadata")}
+
+
+def _indices(lab: Lab, table: list[str], **of: Any) -> Any:
+    reply = lab.call("ListTableIndices", id=table, **of)
+    if not reply.succeeded:
+        return reply.code
+    keys = ("index_name", "columns", "num_indexed_rows", "num_unindexed_rows", "index_uuid")
+    return [{k: e.get(k) for k in keys} for e in (reply.answer or {})["indexes"]]
+
+
+def _index(lab: Lab, table: list[str], **of: Any) -> Any:
+    found = []
+    for name in ("by_id", "by_label"):
+        reply = lab.call("DescribeTableIndexStats", id=table, index_name=name, **of)
+        answer = reply.answer or {}
+        found.append(reply.code if not reply.succeeded else
+                     {k: answer.get(k) for k in ("num_indexed_rows", "num_unindexed_rows")})  # fmt: skip
+    return found
+
+
+def _version(lab: Lab, table: list[str], **of: Any) -> Any:
+    reply = lab.call("DescribeTableVersion", id=table, **of)
+    return (reply.answer or {}).get("version") if reply.succeeded else reply.code
+
+
+Read = Callable[..., Any]
+_READS: dict[str, Read] = {
+    "the rows": _rows, "the nearest rows": _near, "the number of filtered rows": _filtered,
+    "counts": _count, "what DescribeTable tells": _described, "the indices": _indices,
+    "the stats of the indices": _index, "what DescribeTableVersion tells": _version,
+}  # fmt: skip
+
+
+def _written(
+    lab: Lab, table: list[str], reads: dict[str, Read], **of: Any
+) -> dict[int, dict[str, Any]]:
+    """Write in every way; return what was told after each write, by the version that it made."""
+    found: dict[int, dict[str, Any]] = {}
+    for operation, data, request in (("", None, {}), *_WRITES):
+        if operation:
+            reply = lab.call(operation, data, id=table, **request, **of)
+            if reply.code == 0:
+                continue
+            lab.must_succeed(reply)
+        version = lab.ok("DescribeTableVersion", id=table, **of)["version"]["version"]
+        found[version] = {what: read(lab, table, **of) for what, read in reads.items()}
+    return found
+
+
+@check("LN-PAST-001", "Whatever is told of the newest version is told of it by its number later.",
+       _SOURCE, "DescribeTableVersion", "QueryTable", "CountTableRows", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def by_number(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3, 4)
+    told = _written(lab, table, _READS)
+    for version, due in told.items():
+        for what, read in _READS.items():
+            lab.same(read(lab, table, version=version), due[what], f"{what} of version {version}")
+
+
+@check("LN-PAST-002", "Whatever is told of the newest version of a branch is told of it by its number later.",
+       _SOURCE, "DescribeTableVersion", "QueryTable", "CountTableRows", "InsertIntoTable",
+       "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def on_a_branch(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3, 4)
+    lab.given("InsertIntoTable", stream(people(20)), id=table)
+    lab.given("CreateTableBranch", id=table, name="side", from_version=1)
+    reads = {k: v for k, v in _READS.items() if v is not _described}  # at most one of the two
+    told = _written(lab, table, reads, branch="side")
+    lab.given("InsertIntoTable", stream(people(21)), id=table)
+    for version, due in told.items():
+        for what, read in reads.items():
+            found = read(lab, table, version=version, branch="side")
+            lab.same(found, due[what], f"{what} of version {version} of the branch")
+
+
+@check("LN-PAST-003", "A tag tells of its version what was told of it, whatever came after and wherever it moved.",
+       _SOURCE, "DescribeTable", "CreateTableTag", "UpdateTableTag", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def by_tag(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3, 4)
+    told = _written(lab, table, {"what DescribeTable tells": _described})
+    for version in told:
+        lab.ok("CreateTableTag", id=table, tag=f"of {version}".replace(" ", "-"), version=version)
+    lab.ok("CreateTableTag", id=table, tag="moving", version=1)
+    for version, due in told.items():
+        lab.ok("UpdateTableTag", id=table, tag="moving", version=version)
+        for tag in ("moving", f"of-{version}"):
+            lab.same(
+                _described(lab, table, tag=tag),
+                due["what DescribeTable tells"],
+                f"what the tag {tag} tells",
+            )
+            lab.same(
+                lab.ok("GetTableTagVersion", id=table, tag=tag)["version"],
+                version,
+                f"the version of {tag}",
+            )
+
+
+@check("LN-PAST-004", "RestoreTable brings back all of a version: rows, columns, metadata and indices.",
+       "rest.yaml, RestoreTable: makes the contents of an earlier version current again", "RestoreTable",
+       "QueryTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def restored(lab: Lab) -> None:
+    def described(lab: Lab, table: list[str], **of: Any) -> Any:
+        found = _described(lab, table, **of)
+        return {k: found[k] for k in ("schema", "stats", "metadata")}
+
+    reads: dict[str, Read] = {"the rows": _rows, "counts": _count, "what DescribeTable tells": described,
+                              "the indices": _indices, "the stats of the indices": _index}  # fmt: skip
+    for of in ({}, {"branch": "side"}):
+        table = lab.new_table(1, 2, 3, 4)
+        if of and not lab.call("CreateTableBranch", id=table, name="side").succeeded:
+            return
+        told = _written(lab, table, reads, **of)
+        newest = max(told)
+        for version in sorted(told, reverse=True)[1:]:
+            lab.ok("RestoreTable", id=table, version=version, **of)
+            newest += 1
+            now = lab.ok("DescribeTableVersion", id=table, **of)["version"]["version"]
+            lab.same(now, newest, f"the version that the restore of {version} made")
+            for what, read in reads.items():
+                lab.same(
+                    read(lab, table, **of),
+                    told[version][what],
+                    f"{what} after the restore of {version}",
+                )
+        if of:
+            lab.same(lab.ids(table), [1, 2, 3, 4], "the ids of the main line")
+
+
+@check("LN-PAST-005", "A branch starts with all that its version had, whichever version it starts from.",
+       "rest.yaml, CreateTableBranchRequest, from_version and from_branch", "CreateTableBranch",
+       "QueryTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def branched(lab: Lab) -> None:
+    reads: dict[str, Read] = {"the rows": _rows, "counts": _count, "the indices": _indices,
+                              "the nearest rows": _near, "the number of filtered rows": _filtered}  # fmt: skip
+    table = lab.new_table(1, 2, 3, 4)
+    told = _written(lab, table, reads)
+    for version in list(told)[::3]:
+        name = f"from-{version}"
+        lab.ok("CreateTableBranch", id=table, name=name, from_version=version)
+        for what, read in reads.items():
+            lab.same(
+                read(lab, table, branch=name), told[version][what], f"{what} of the branch {name}"
+            )
+        reply = lab.call("ListTableBranches", id=table)
+        if reply.succeeded:
+            lab.same(
+                (reply.answer or {})["branches"][name]["parentVersion"],
+                version,
+                f"where {name} starts",
+            )
+
+
+@check("LN-PAST-006", "Each write tells its version, which every listing and description has at once, on each line.",
+       "rest.yaml, version in the responses of the writes", "InsertIntoTable", "ListTableVersions",
+       "DescribeTableVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def told_at_once(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3, 4)
+    lines: list[dict[str, Any]] = [{}]
+    if lab.call("CreateTableBranch", id=table, name="side").succeeded:
+        lines.append({"branch": "side"})
+    for operation, data, request in _WRITES:
+        for of in lines:
+            reply = lab.call(operation, data, id=table, **request, **of)
+            if reply.code == 0:
+                continue
+            lab.must_succeed(reply)
+            answer = reply.answer or {}
+            newest = lab.ok("DescribeTableVersion", id=table, **of)["version"]["version"]
+            listed = [
+                v["version"]
+                for v in lab.ok("ListTableVersions", id=table, descending=True, **of)["versions"]
+            ]
+            lab.same(listed[0], newest, f"the newest version listed after {operation} {of or ''}")
+            described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True, **of).get(
+                "version"
+            )
+            lab.same(described, newest, f"version that is described after {operation} {of or ''}")
+            if operation != "UpdateTableSchemaMetadata" and answer.get("version") is not None:
+                lab.same(answer["version"], newest, f"version that {operation} answers {of or ''}")
