@@ -83,6 +83,8 @@ class Lab:
     """The first refusal of a sensible call, by its operation."""
     worked: set[str] = field(factory=set)
     """Operations that succeeded at least once."""
+    told: dict[str, Any] = field(factory=dict)
+    """What checks found out that later ones compare with."""
     _shared: dict[str, Identifier] = field(factory=dict)
     _transactions: set[str] = field(factory=set)
     """Transactions that answers named."""

@@ -36,7 +36,7 @@ def _merged(request: dict[str, Any]) -> tuple[dict[int, str], tuple[int, int, in
     return rows, (len(updated), len(inserted), len(deleted))
 
 
-@check("LN-COMBINED-006", "The flags and conditions of a merge hold together, and its answer counts each, on every line.",
+@check("LN-COMBINED-006", "The flags and conditions of a merge hold together, and each is counted.",
        "rest.yaml, MergeInsertIntoTableRequest and its response", "MergeInsertIntoTable", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merges(lab: Lab) -> None:
@@ -68,7 +68,7 @@ def merges(lab: Lab) -> None:
             lab.that(told is None or told == due, f"{key} {due} of {request} {of or ''}", told)
 
 
-@check("LN-COMBINED-007", "Several ranges of versions are all deleted, each version counted once, on each line.",
+@check("LN-COMBINED-007", "Several ranges of versions are all deleted, each version counted once.",
        "rest.yaml, VersionRange and BatchDeleteTableVersionsResponse", "BatchDeleteTableVersions",
        "ListTableVersions", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def ranges(lab: Lab) -> None:

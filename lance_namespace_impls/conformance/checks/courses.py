@@ -93,7 +93,7 @@ def rows(place: Place) -> Course:
     yield _query()
     yield _query(version=2)
     yield _call("GetTableStats")
-    for operation, data, request in (
+    refused: tuple[Call, ...] = (
         ("InsertIntoTable", stream(people(9)), {"mode": "sometimes"}),
         ("InsertIntoTable", plain(1, column="other"), {}),
         ("CountTableRows", None, {"version": 99}),
@@ -101,7 +101,8 @@ def rows(place: Place) -> Course:
         ("UpdateTable", None, {"updates": [["nothing", "1"]]}),
         ("MergeInsertIntoTable", stream(people(9)), {"on": "nothing", **both}),
         ("DeleteFromTable", None, {"predicate": ""}),
-    ):
+    )
+    for operation, data, request in refused:
         yield operation, data, request
     yield _query(version=99)
     yield _query(columns={"column_names": ["nothing"]})

@@ -189,7 +189,7 @@ def version_of_another(lab: Lab) -> None:
     lab.same(lab.ids(table), [1], "the ids")
 
 
-@check("LN-GONE-023", "A version that only the main line has is missing on a branch, and the other way round.",
+@check("LN-GONE-023", "A version that one line of a table has is missing on the others.",
        _CODES, "CreateTable", "InsertIntoTable", "CreateTableBranch", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
 def version_of_another_line(lab: Lab) -> None:
@@ -205,7 +205,8 @@ def version_of_another_line(lab: Lab) -> None:
     _without_version(lab, table, newest + 1)
 
 
-_SINGLE: tuple[tuple[str, str, str, dict[str, Any], tuple[tuple[str, str, int, dict[str, Any]], ...]], ...] = (
+Asked = tuple[tuple[str, str, int, dict[str, Any]], ...]
+_SINGLE: tuple[tuple[str, str, str, dict[str, Any], Asked], ...] = (
     ("tag", "CreateTableTag", "tag", {"version": 1}, (
         ("GetTableTagVersion", "tag", 8, {}), ("UpdateTableTag", "tag", 8, {"version": 1}),
         ("DeleteTableTag", "tag", 8, {}), ("DescribeTable", "tag", 11, {}))),

@@ -142,7 +142,7 @@ def on_a_branch(lab: Lab) -> None:
             lab.same(found, due[what], f"{what} of version {version} of the branch")
 
 
-@check("LN-PAST-003", "A tag tells of its version what was told of it, whatever came after and wherever it moved.",
+@check("LN-PAST-003", "A tag tells of its version what was told of it, wherever it moved.",
        _SOURCE, "DescribeTable", "CreateTableTag", "UpdateTableTag", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def by_tag(lab: Lab) -> None:
@@ -201,8 +201,10 @@ def restored(lab: Lab) -> None:
        "rest.yaml, CreateTableBranchRequest, from_version and from_branch", "CreateTableBranch",
        "QueryTable", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branched(lab: Lab) -> None:
-    reads: dict[str, Read] = {"the rows": _rows, "counts": _count, "the indices": _indices,
-                              "the nearest rows": _near, "the number of filtered rows": _filtered}  # fmt: skip
+    reads: dict[str, Read] = {
+        "the rows": _rows, "counts": _count, "the indices": _indices,
+        "the nearest rows": _near, "the number of filtered rows": _filtered,
+    }  # fmt: skip
     table = lab.new_table(1, 2, 3, 4)
     told = _written(lab, table, reads)
     for version in list(told)[::3]:
@@ -221,7 +223,7 @@ def branched(lab: Lab) -> None:
             )
 
 
-@check("LN-PAST-006", "Each write tells its version, which every listing and description has at once, on each line.",
+@check("LN-PAST-006", "Each write tells its version, which listings and descriptions have at once.",
        "rest.yaml, version in the responses of the writes", "InsertIntoTable", "ListTableVersions",
        "DescribeTableVersion", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def told_at_once(lab: Lab) -> None:

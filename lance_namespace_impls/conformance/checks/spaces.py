@@ -11,15 +11,15 @@ from .alike import Told, compare, gone_through
 from .courses import Place, namespace
 from .together import deep
 
-_SOURCE = ("rest.yaml, the descriptions of the operations on namespaces, which make no difference between them; "
+_SOURCE = ("rest.yaml, the operations on namespaces, which make no difference between them; "
            'protocol semantics, "Modes"')  # fmt: skip
-_BASE: dict[int, Told] = {}
 
 
 def _base(lab: Lab) -> Told:
-    if id(lab.ledger) not in _BASE:
-        _BASE[id(lab.ledger)] = gone_through(lab, [_fresh(lab)], namespace)[0]
-    return _BASE[id(lab.ledger)]
+    if "namespaces" not in lab.told:
+        lab.told["namespaces"] = gone_through(lab, [_fresh(lab)], namespace)[0]
+    found: Told = lab.told["namespaces"]
+    return found
 
 
 def _fresh(lab: Lab) -> Place:
@@ -271,7 +271,7 @@ def of_tables(lab: Lab) -> None:
         raise Skipped("no way takes these properties")
 
 
-@check("LN-PROPERTY-002", "Properties of a namespace are kept letter by letter, in whatever way they are stored.",
+@check("LN-PROPERTY-002", "Properties of a namespace are kept letter by letter, however they are stored.",
        "rest.yaml, the fields properties of the requests and responses", "CreateNamespace",
        "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
 def of_namespaces(lab: Lab) -> None:
