@@ -62,7 +62,7 @@ def _described(**request: Any) -> Call:
 
 
 def rows(place: Place) -> Course:
-    """Write and read rows."""
+    """Yield calls that write and read rows."""
     yield _described(check_declared=True, with_table_uri=True)
     yield _call("InsertIntoTable", stream(people(5, 6)))
     yield _query()
@@ -110,7 +110,7 @@ def rows(place: Place) -> Course:
 
 
 def history(place: Place) -> Course:
-    """Name, restore and remove versions."""
+    """Yield calls that name, restore and remove versions."""
     yield _call("InsertIntoTable", stream(people(5)))
     for tag, version in (("t", 1), ("u", 2), ("t", 2), ("w", 99)):
         yield _call("CreateTableTag", tag=tag, version=version)
@@ -144,7 +144,7 @@ def history(place: Place) -> Course:
 
 
 def branches(place: Place) -> Course:
-    """Make branches, write to them and remove them."""
+    """Yield calls that make branches, write to them and remove them."""
     yield _call("InsertIntoTable", stream(people(5)))
     yield _call("CreateTableBranch", name="one")
     yield _call("CreateTableBranch", name="two", from_version=1)
@@ -179,7 +179,7 @@ def branches(place: Place) -> Course:
 
 
 def columns(place: Place) -> Course:
-    """Add, change and drop columns, and their metadata."""
+    """Yield calls that add, change and drop columns and their metadata."""
     yield _call("AlterTableAddColumns", new_columns=[{"name": "twice", "expression": "id * 2"}])
     yield _described()
     yield _query()
@@ -214,7 +214,7 @@ def columns(place: Place) -> Course:
 
 
 def indices(place: Place) -> Course:
-    """Make, use and drop indices."""
+    """Yield calls that make, use and drop indices."""
     yield _call("ListTableIndices")
     yield _call("CreateTableScalarIndex", column="id", index_type="BTREE", name="by_id")
     yield _call("ListTableIndices")
@@ -240,7 +240,7 @@ def indices(place: Place) -> Course:
 
 
 def entry(place: Place) -> Course:
-    """Look at a table's entry, change it, take it away and bring it back."""
+    """Yield calls that look at a table's entry, change it, take it away and bring it back."""
     parent, name = place.table[:-1], place.table[-1]
     yield _call("TableExists")
     yield _call("DescribeTable")
@@ -285,7 +285,7 @@ def entry(place: Place) -> Course:
 
 
 def namespace(place: Place) -> Course:
-    """Make a namespace, look at it, fill it and take it away, twice."""
+    """Yield calls that make a namespace, look at it, fill it and take it away, twice."""
     parent = place.table[:-1]
     yield _call("NamespaceExists")
     yield _call("CreateNamespace", properties=GIVEN)
