@@ -363,6 +363,11 @@ CASES = {
     "title": Case(
         "    Mix:\n", "    Mix:\n      title: Blend  #!\n", "the keyword title cannot be generated"
     ),
+    "nothing but null": Case(
+        COLOR,
+        "        color: {type: 'null', description: The color.}  #!",
+        "the type NoneProperty cannot be generated",
+    ),
     "unknown format": Case(
         COLOR,
         "        color: {type: string, format: uuid, description: The color.}  #!",

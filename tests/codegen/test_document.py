@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from codegen.check import problems
-from codegen.document import Document
+from codegen.document import Document, resolve
 from codegen.published import breaking_changes
 from lance_namespace_client.operations import OPERATIONS, Body
 
@@ -59,6 +59,24 @@ def test_request_and_response_are_schemas_of_the_document(row: Any) -> None:
         if kind is Body.JSON:
             (content,) = holder["content"].values()
             assert content["schema"] == {"$ref": f"#/components/schemas/{model}"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "found"),
+    [
+        ("#/a/b", 1),
+        ("#/a~1b", 2),
+        ("#/a~0b", 3),
+        ("#/a~01b", 4),
+        ("#/a", {"b": 1}),
+        ("#/a/c", None),
+        ("#/a/b/c", None),
+        ("other.yaml#/a", None),
+        ("/a/b", None),
+    ],
+)
+def test_a_reference_leads_to_one_place(reference: str, found: Any) -> None:
+    assert resolve({"a": {"b": 1}, "a/b": 2, "a~b": 3, "a~1b": 4}, reference) == found
 
 
 def test_the_document_is_one_of_json_schemas() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from lance_namespace_client.arrow import RowStream, to_reader
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
 TABLE = pa.table(
     {
@@ -66,3 +66,22 @@ def test_many_rows_are_read_once() -> None:
     rows = RowStream.of(TABLE.to_reader(max_chunksize=1))
     assert rows.reader().read_all() == TABLE
     assert (rows.are_few, rows.can_begin_again) == (False, False)
+
+
+def test_why_rows_break_off_is_raised_as_it_was() -> None:
+    class Lost(LanceNamespaceError):
+        """A failure of whoever makes the rows."""
+
+    def broken(error: Exception) -> Iterator[pa.RecordBatch]:
+        yield TABLE.to_batches()[0]
+        raise error
+
+    lost = Lost("gone")
+    rows = RowStream(TABLE.schema, broken(lost))
+    with pytest.raises(LanceNamespaceError) as raised:
+        to_reader(rows).read_all()
+    assert raised.value is lost is rows.failure
+    rows = RowStream(TABLE.schema, broken(ValueError("odd\nthing")))
+    with pytest.raises(InvalidInputError, match="cannot be read: odd"), rows.guarded("table t"):
+        pa.table(rows)
+    assert RowStream.of(rows) is rows

@@ -169,7 +169,9 @@ def rounds(package: str, mutant: Mutant) -> list[tuple[list[str], float]]:
         left = later
         if chosen:
             found.append((chosen, GRACE + 10 * spent))
-    return found or [(list(folders), 1800.0)]
+    found = found or [(list(folders), 1800.0)]
+    found[0][0].extend(PACKAGES[package].whole)
+    return found
 
 
 def _pytest(root: Path, arguments: list[str], seconds: float, **more: str) -> tuple[int, str]:

@@ -1,0 +1,118 @@
+"""What the client makes of a failure: the code, the message and all that came with it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import (
+    LanceNamespaceError,
+    ServiceUnavailableError,
+    TableNotFoundError,
+    ThrottlingError,
+)
+from lance_namespace_impls import connect
+from lance_namespace_impls.rest.asynchronous import AsyncRestNamespace
+from tests.servers.scripted import Answer, Script, scripted_server
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Script]:
+    with scripted_server() as script:
+        yield script
+
+
+def failure(server: Script, answer: Answer) -> LanceNamespaceError:
+    server.play(answer)
+    with (
+        connect("rest", {"uri": server.uri, "max_retries": 0}) as namespace,
+        pytest.raises(LanceNamespaceError) as caught,
+    ):
+        namespace.list_tables({"id": ["n"], "limit": 3})
+    return caught.value
+
+
+NOTHING = "it does not have this operation, or is no Lance namespace server"
+OTHER = "is this a Lance namespace server?"
+WITHOUT_CODE = {
+    400: (13, OTHER), 401: (16, ""), 402: (13, OTHER), 403: (15, ""), 404: (0, NOTHING),
+    405: (0, NOTHING), 406: (0, OTHER), 409: (14, OTHER),
+    413: (13, "that is more than it takes at once, send smaller parts"),
+    429: (21, ""), 500: (18, ""), 501: (0, NOTHING), 502: (17, ""), 503: (17, ""), 504: (17, ""),
+    307: (18, OTHER),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("status", WITHOUT_CODE)
+@pytest.mark.parametrize("body", [b"", b"[]", b"<html>", {"message": "x"}], ids=str)
+def test_a_status_alone(server: Script, status: int, body: Any) -> None:
+    code, hint = WITHOUT_CODE[status]
+    found = failure(server, Answer(status, body))
+    said = f"ListTables: {server.uri}/v1/namespace/n/table/list answered HTTP {status} without an error code"
+    assert (found.code, found.status) == (code, status)
+    assert found.text == said + (f"; {hint}" if hint else "")
+
+
+def test_all_that_a_failure_says(server: Script) -> None:
+    body = {"error": "no t", "code": 4, "detail": "looked everywhere", "instance": "call-7"}
+    found = failure(server, Answer(404, body))
+    assert isinstance(found, TableNotFoundError)
+    assert (found.text, found.detail, found.instance) == ("no t", "looked everywhere", "call-7")
+    assert found.status == 404
+    found = failure(server, Answer(429, {"error": "slow", "code": 21}, ("Retry-After: 7",)))
+    assert isinstance(found, ThrottlingError)
+    assert (found.status, found.retry_after) == (429, 7)
+
+
+@pytest.mark.parametrize(
+    ("body", "text", "detail"),
+    [
+        ({"error": " one \n two", "code": 4}, "one", " one \n two"),
+        ({"error": "one\ntwo", "detail": "own", "code": 4}, "one", "own"),
+        ({"detail": "what is wrong", "code": 4}, "what is wrong", "what is wrong"),
+        ({"error": "", "code": 4}, "HTTP 400", None),
+        ({"error": "odd", "code": 99}, "odd", None),
+    ],
+)
+def test_the_message_is_one_line(
+    server: Script, body: dict[str, Any], text: str, detail: str | None
+) -> None:
+    found = failure(server, Answer(400, body))
+    assert (found.text, found.detail) == (text, detail)
+
+
+# --- a server that never answers
+
+
+def ask(uri: str, **properties: Any) -> Any:
+    with connect("rest", {"uri": uri, **properties}) as namespace:
+        return namespace.list_tables({})
+
+
+def ask_asynchronously(uri: str, **properties: Any) -> Any:
+    async def main() -> Any:
+        async with AsyncRestNamespace.from_properties({"uri": uri, **properties}) as namespace:
+            return await namespace.list_tables({})
+
+    return asyncio.run(asyncio.wait_for(main(), 30))
+
+
+@pytest.mark.parametrize("call", [ask, ask_asynchronously])
+def test_a_silent_server_is_waited_for_no_longer_than_asked(
+    call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = socket.socket.recv
+
+    def recv(self: socket.socket, *arguments: Any) -> bytes:
+        assert self.gettimeout() is not None, "the wait has no end"
+        return made(self, *arguments)
+
+    monkeypatch.setattr(socket.socket, "recv", recv)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        uri = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with pytest.raises(ServiceUnavailableError):
+            call(uri, read_timeout="0.2", max_retries=0)
