@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from itertools import islice
+from itertools import chain, islice
+from queue import SimpleQueue
 from typing import TypeGuard, TypeVar
 
 __all__ = ["LATER", "LOOK_UPS", "WALKS", "ahead", "later", "on_python_thread", "ordered_map"]
@@ -96,14 +97,17 @@ def ordered_map(
         items: what to look up.
         look_up: gives None for an item that is to be left out; what it raises is raised here, when
             the item's turn comes. It makes no concurrent look-ups of its own.
-        max_concurrency: most look-ups under way; one is made by the caller's own thread.
+        max_concurrency: most look-ups under way; one at a time, and that of an only item, is made by
+            the caller's own thread.
         wanted: most that will be taken, beyond which nothing is looked up; None for all.
     """
-    if max_concurrency == 1:
-        yield from islice(filter(_is_found, map(look_up, items)), wanted)
+    source = iter(items)
+    first = list(islice(source, 2 if wanted is None else min(2, wanted)))
+    source = chain(first, source)
+    if max_concurrency == 1 or len(first) < 2:
+        yield from islice(filter(_is_found, map(look_up, source)), wanted)
         return
     waiting: deque[Future[Found | None]] = deque()
-    source = iter(items)
 
     def fill() -> None:
         # A queue twice as long keeps everyone busy while the first answer is waited for.
@@ -136,27 +140,47 @@ def _is_found(answer: Found | None) -> TypeGuard[Found]:
 def ahead(items: Iterable[T], walk: Callable[[T], Iterable[Found]]) -> Iterator[Iterable[Found]]:
     """Return a walk for each of several items, in order; others are walked while one is taken.
 
-    Walks may lead to further ones. All of the process share `WALKS` threads; where none is free, a
-    walk begins when its turn comes.
+    Walks may lead to further ones. All of the process share `WALKS` threads; where none is free, and
+    for an only item, the walk begins when its turn comes, on the caller's own thread.
 
     Args:
         items: what to walk.
         walk: begins one; what it raises is raised when its turn comes.
     """
-    waiting: deque[Future[list[Found]] | Iterable[Found]] = deque()
     source = iter(items)
+    left = deque(islice(source, 2))
+    if len(left) == 1:
+        yield walk(left[0])
+        return
+    waiting: deque[Future[list[Found]]] = deque()
+    ended: SimpleQueue[Future[list[Found]]] = SimpleQueue()
+
+    def fill() -> None:
+        # A queue twice as long keeps everyone busy while the first answer is waited for.
+        while len(waiting) < 2 * WALKS:
+            if not left:
+                left.extend(islice(source, 1))
+            if not left or (begun := _walk_soon(left[0], walk)) is None:
+                return
+            begun.add_done_callback(ended.put)
+            waiting.append(begun)
+            left.popleft()
+
     try:
         while True:
-            for item in islice(source, WALKS + 1 - len(waiting)):
-                waiting.append(_walk_soon(item, walk) or walk(item))
-            if not waiting:
+            fill()
+            if waiting:
+                while not waiting[0].done():
+                    ended.get()
+                    fill()
+                yield waiting.popleft().result()
+            elif left:
+                yield walk(left.popleft())
+            else:
                 return
-            first = waiting.popleft()
-            yield first.result() if isinstance(first, Future) else first
     finally:
         for each in waiting:
-            if isinstance(each, Future):
-                each.cancel()
+            each.cancel()
 
 
 def _walk_soon(item: T, walk: Callable[[T], Iterable[Found]]) -> Future[list[Found]] | None:

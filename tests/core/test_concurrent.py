@@ -130,6 +130,38 @@ def test_walks_are_under_way_at_once() -> None:
     assert [list(found) for found in ahead(range(WALKS), walk)] == [[n] for n in range(WALKS)]
 
 
+def test_others_are_walked_while_the_first_is_waited_for() -> None:
+    others_began = threading.Barrier(2)
+
+    def walk(n: int) -> list[int]:
+        if n in (0, WALKS + 3):  # more than begin at once
+            others_began.wait(60)
+        return [n]
+
+    assert [list(found) for found in ahead(range(99), walk)] == [[n] for n in range(99)]
+
+
+def test_an_only_item_takes_no_thread_from_the_walks_that_it_leads_to() -> None:
+    together = threading.Barrier(WALKS)
+
+    def walk(n: int) -> list[int]:
+        together.wait(60)
+        return [n]
+
+    def above(_: int) -> Iterator[int]:
+        assert threading.get_ident() == caller
+        for found in ahead(range(WALKS), walk):
+            yield from found
+
+    caller = threading.get_ident()
+    assert [list(found) for found in ahead([0], above)] == [list(range(WALKS))]
+
+
+def test_an_only_item_is_looked_up_by_the_caller() -> None:
+    found = ordered_map([0], lambda _: threading.get_ident(), max_concurrency=4, wanted=None)
+    assert list(found) == [threading.get_ident()]
+
+
 def test_a_walk_that_fails_does_so_at_its_turn() -> None:
     def walk(n: int) -> Iterator[int]:
         if n == 1:
