@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from lance_namespace_client.models import JsonArrowSchema
 
 from .config import SPLITS, UnityConfig
-from .pages import TablePages
+from .pages import Table, TablePages
 from .records import (
     EXTERNAL,
     NO_PROPERTIES,
@@ -280,7 +280,9 @@ class UnityNamespace(CatalogNamespace):
             if not self._sorts_by_name:
                 found = [pair for page in (first, *pages) for pair in listed_tables(page)]
                 return self._sorted_tables(parent, dict(found), after)
-        return TablePages(partial(self._page_after, parent), after)
+        return TablePages(
+            partial(self._page_after, parent), lambda table: _with_loader(parent, table), after
+        )
 
     def _sorted_tables(
         self, parent: Identifier, tables: Mapping[str, Mapping[str, Any]], after: str | None
@@ -289,13 +291,11 @@ class UnityNamespace(CatalogNamespace):
             self._schema(parent)  # some servers give an empty list for a schema that is not there
         return SortedTables(
             sorted(tables),
-            lambda names, _: ((n, partial(entry_of, (*parent, n), tables[n])) for n in names),
+            lambda names, _: (_with_loader(parent, (n, tables[n])) for n in names),
             after,
         )
 
-    def _page_after(
-        self, parent: Identifier, after: str | None
-    ) -> tuple[list[tuple[str, Loader]], str | None]:
+    def _page_after(self, parent: Identifier, after: str | None) -> tuple[list[Table], str | None]:
         """Return the tables of one page, and the name that the next one starts after; None at the end.
 
         Raises:
@@ -312,8 +312,7 @@ class UnityNamespace(CatalogNamespace):
             )
         if not names and after is None:
             self._schema(parent)
-        tables = [(n, partial(entry_of, (*parent, n), table)) for n, table in listed_tables(page)]
-        return list(tables), str(token) if token else None
+        return list(listed_tables(page)), str(token) if token else None
 
     def _holds_tables(self, schema: Identifier) -> bool:
         return any(page.get("tables") for page in self._table_pages(schema))
@@ -463,6 +462,11 @@ class UnityNamespace(CatalogNamespace):
                 f"{format_identifier(identifier)} is not in the catalog {self.config.catalog!r} that "
                 "this namespace is for; connect with another 'catalog'"
             )
+
+
+def _with_loader(parent: Identifier, table: Table) -> tuple[str, Loader]:
+    name, listed = table
+    return name, partial(entry_of, (*parent, name), listed)
 
 
 @lru_cache(maxsize=4096)

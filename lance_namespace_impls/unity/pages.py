@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from ..catalog.entry import ListedTables, Loader
 from ..core.paging import SortedNames
 
-__all__ = ["TablePages"]
+__all__ = ["Table", "TablePages"]
 
-Page: TypeAlias = tuple[list[tuple[str, Loader]], str | None]
+Table: TypeAlias = tuple[str, Mapping[str, Any]]
+"""A table's name, and the table as the server gave it."""
+Page: TypeAlias = tuple[list[Table], str | None]
+_NAME = itemgetter(0)
 
 
 class _Window:
@@ -27,7 +31,7 @@ class _Window:
         self._page_after = page_after
         self._lock = threading.Lock()
         self.start = after
-        self._tables: list[tuple[str, Loader]] = []
+        self._tables: list[Table] = []
         self._next: str | None = after
         self._is_whole = False
 
@@ -37,21 +41,21 @@ class _Window:
     def drop_to(self, name: str) -> None:
         """Drop what was given up to a name."""
         with self._lock:
-            del self._tables[: bisect_right(self._tables, name, key=lambda table: table[0])]
+            del self._tables[: bisect_right(self._tables, name, key=_NAME)]
             self.start = name
 
-    def after(self, name: str | None) -> Iterator[tuple[str, Loader]]:
+    def after(self, name: str | None) -> Iterator[Table]:
         """Return the tables after a name that is not before what was dropped."""
         while tables := self._read_after(name):
             yield from tables
             name = tables[-1][0]
 
-    def _read_after(self, name: str | None) -> list[tuple[str, Loader]]:
+    def _read_after(self, name: str | None) -> list[Table]:
         """Return what was read after a name, and reads on where that is nothing."""
         with self._lock:
             while True:
                 found = self._tables
-                at = 0 if name is None else bisect_right(found, name, key=lambda table: table[0])
+                at = 0 if name is None else bisect_right(found, name, key=_NAME)
                 if at < len(found) or self._is_whole:
                     return found[at:]
                 read, self._next = self._page_after(self._next)
@@ -66,18 +70,28 @@ class TablePages(ListedTables, SortedNames):
 
     Args:
         page_after: reads the page after a name; returns with it the name that the next one is after.
+        loader: takes what the server gave of a table, and returns what returns its entry.
         after: name to start after; None starts at the first.
     """
 
     def __init__(
         self,
         page_after: Callable[[str | None], Page],
+        loader: Callable[[Table], tuple[str, Loader]],
         after: str | None,
         window: _Window | None = None,
     ) -> None:
         self._page_after = page_after
+        self._loader = loader
         self._window = _Window(page_after, after) if window is None else window
-        super().__init__(self._window.after(after))
+        self._listed = self._window.after(after)
+        super().__init__(map(loader, self._listed))
+
+    def __iter__(self) -> Iterator[str]:
+        return map(_NAME, self._listed)
+
+    def __next__(self) -> str:
+        return next(self._listed)[0]
 
     def __len__(self) -> int:
         return max(1, len(self._window))
@@ -89,4 +103,4 @@ class TablePages(ListedTables, SortedNames):
             if after is None or (start is not None and after < start):
                 return None  # it was dropped already
             window.drop_to(after)
-        return TablePages(self._page_after, after, window)
+        return TablePages(self._page_after, self._loader, after, window)

@@ -15,7 +15,7 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
 )
 
-from ..catalog.entry import TABLE_TYPE, TableEntry, is_lance, storage_options
+from ..catalog.entry import LANCE, TABLE_TYPE, TableEntry, storage_options
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import Paging
 from ..core.location import as_address
@@ -66,7 +66,9 @@ def listed_tables(page: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, A
     for table in page.get("tables") or ():
         if is_lance_table(table):
             kept = {"storage_location": table.get("storage_location")}
-            if options := storage_options(table["properties"]):
+            properties = table["properties"]
+            # Most have the mark of a Lance table alone.
+            if len(properties) > 1 and (options := storage_options(properties)):
                 kept["properties"] = options
             yield str(table["name"]), kept
 
@@ -79,8 +81,10 @@ def is_sorted_by_name(page: Mapping[str, Any]) -> bool:
 
 def is_lance_table(table: Mapping[str, Any]) -> bool:
     """Return whether a table is a Lance table."""
+    if table.get("table_type") != EXTERNAL:
+        return False
     kind = (table.get("properties") or {}).get(TABLE_TYPE)
-    return table.get("table_type") == EXTERNAL and is_lance({TABLE_TYPE: str(kind)})
+    return str(kind).lower() == LANCE
 
 
 def entry_of(identifier: Identifier, table: Mapping[str, Any]) -> UnityTable:
