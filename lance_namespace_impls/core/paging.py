@@ -130,13 +130,14 @@ class KeptListings:
     def __init__(self, seconds: float = SECONDS_KEPT, most: int = MAX_NAMES_KEPT) -> None:
         self._seconds = seconds
         self._most = most
-        self._kept: OrderedDict[str, tuple[float, Listings]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[float, int, Listings]] = OrderedDict()
+        self._names = 0
         self._lock = threading.Lock()
 
     def find(self, id: str | None) -> Listings:
         """Return the listings of a walk; new ones where they are not there (any more)."""
         with self._lock:
-            _, found = self._kept.get(id or "", (0.0, None))
+            _, _, found = self._kept.get(id or "", (0.0, 0, None))
         return found if found is not None else Listings(self._seconds)
 
     def clear(self) -> None:
@@ -144,23 +145,29 @@ class KeptListings:
         if self._kept:
             with self._lock:
                 self._kept.clear()
+                self._names = 0
 
     def keep(self, listings: Listings) -> str | None:
         """Keep the listings of a walk and return their number; None where there are none."""
-        if not len(listings):
+        count = len(listings)
+        if not count:
             return None
         now = time.monotonic()
         with self._lock:
-            self._kept[listings.id] = (now + self._seconds, listings)
-            self._kept.move_to_end(listings.id)
-            left = sum(len(each) for _, each in self._kept.values())
             # A walk that goes on is moved behind, so that those which do not are first.
-            for id in list(self._kept)[:-1]:
-                until, each = self._kept[id]
-                if until < now or left > self._most:
-                    left -= len(each)
-                    del self._kept[id]
+            self._drop(listings.id)
+            self._kept[listings.id] = (now + self._seconds, count, listings)
+            self._names += count
+            while len(self._kept) > 1:
+                id, (until, _, _) = next(iter(self._kept.items()))
+                if until >= now and self._names <= self._most:
+                    break
+                self._drop(id)
         return listings.id
+
+    def _drop(self, id: str) -> None:
+        _, count, _ = self._kept.pop(id, (0.0, 0, None))
+        self._names -= count
 
 
 _NONE_KEPT = KeptListings(seconds=0)

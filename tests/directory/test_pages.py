@@ -9,7 +9,7 @@ import pytest
 
 from lance_namespace_client.errors import InvalidTableStateError, TableNotFoundError
 from lance_namespace_impls.core import paging
-from lance_namespace_impls.core.paging import KeptListings
+from lance_namespace_impls.core.paging import KeptListings, Listings
 from lance_namespace_impls.directory import DirectoryNamespace, local
 
 COUNT = 300
@@ -116,6 +116,23 @@ def test_no_more_is_kept_than_there_is_room_for(namespace: DirectoryNamespace) -
     for token in tokens:  # those that were dropped are listed anew
         page = namespace.list_tables({"limit": 10, "page_token": token})
         assert page.tables == [f"t{n:04}" for n in range(10, 20)]
+
+
+def test_a_page_looks_at_its_own_walk_alone_however_many_there_are() -> None:
+    looked: list[str] = []
+
+    class Walk(Listings):
+        def __len__(self) -> int:
+            looked.append(self.id)
+            return 1
+
+    kept = KeptListings()
+    walks = [Walk(seconds=60) for _ in range(100)]
+    for walk in walks:
+        kept.keep(walk)
+    looked.clear()
+    assert kept.keep(walks[0]) == walks[0].id
+    assert looked == [walks[0].id]
 
 
 def test_a_name_as_token_goes_on_after_it(namespace: DirectoryNamespace) -> None:
