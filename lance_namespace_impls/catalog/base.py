@@ -30,7 +30,7 @@ from ..core.identifiers import Identifier, format_identifier
 from ..core.locks import machine_lock
 from .asked import answered, asked_once
 from .completeness import optional, require_complete, without_defaults
-from .entry import ListedTables, SortedTables, TableEntry
+from .entry import ListedTables, TableEntry
 from .errors import missing_with_parent
 from .identifiers import check_identifier
 from .namespace import Namespace
@@ -192,7 +192,7 @@ class CatalogBase(Namespace):
         A catalog that can load several tables with one call does so here; one whose listing has
         the entries already returns `ListedTables` or `SortedTables` from `table_names`.
         """
-        if isinstance(names, ListedTables | SortedTables):
+        if isinstance(names, ListedTables):
             for name, loader in names.loaders:
                 yield name, loader or partial(self.load_table, (*parent, name))
             return

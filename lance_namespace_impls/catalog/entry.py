@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
 from operator import itemgetter
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from attrs import frozen
 
@@ -54,32 +53,44 @@ class TableEntry:
 
 
 Loader: TypeAlias = Callable[[], TableEntry]
+Found = TypeVar("Found")
 
 
-class ListedTables(Iterator[str]):
+class ListedTables(Iterator[str], Generic[Found]):
     """The names of tables whose entries their listing gave too, so that none is loaded again.
 
     Args:
-        loaders: each table's name with what returns its entry.
+        tables: each table's name with what the listing gave of it.
+        loader: takes both, and returns what returns the entry; None where it has to be loaded. It is
+            asked only for tables that are looked at.
     """
 
-    def __init__(self, loaders: Iterator[tuple[str, Loader]]) -> None:
-        self.loaders = loaders
+    def __init__(
+        self, tables: Iterator[tuple[str, Found]], loader: Callable[[str, Found], Loader | None]
+    ) -> None:
+        self._tables = tables
+        self._loader = loader
+
+    @property
+    def loaders(self) -> Iterator[tuple[str, Loader | None]]:
+        """Each table's name with what returns its entry; None where it has to be loaded."""
+        return ((name, self._loader(name, found)) for name, found in self._tables)
 
     def __iter__(self) -> Iterator[str]:
-        return map(itemgetter(0), self.loaders)
+        return map(itemgetter(0), self._tables)
 
     def __next__(self) -> str:
-        return next(self.loaders)[0]
+        return next(self._tables)[0]
 
 
-class SortedTables(SortedNames):
+class SortedTables(ListedTables[Found], SortedNames):
     """What was listed at once and may be tables; which are is found out as they are asked for.
 
     Args:
         names: all names, in order.
         tables: takes names in order, and how many tables will be wanted of them (None: all), and
-            returns the tables among them, each with what returns its entry if the listing gave it.
+            returns the tables among them, each with what the listing gave of it.
+        loader: see `ListedTables`.
         after: name to start after; None starts at the first.
         wanted: most tables that will be taken; None for all.
     """
@@ -87,28 +98,18 @@ class SortedTables(SortedNames):
     def __init__(
         self,
         names: Sequence[str],
-        tables: Callable[[Iterator[str], int | None], Iterator[tuple[str, Loader | None]]],
+        tables: Callable[[Iterator[str], int | None], Iterator[tuple[str, Found]]],
+        loader: Callable[[str, Found], Loader | None],
         after: str | None = None,
         wanted: int | None = None,
     ) -> None:
-        super().__init__(names, after)
-        self._tables = tables
-        self._wanted = wanted
+        SortedNames.__init__(self, names, after)
+        ListedTables.__init__(self, tables(self._rest, wanted), loader)
+        self._tables_among = tables
 
-    @cached_property
-    def loaders(self) -> Iterator[tuple[str, Loader | None]]:
-        """Each table's name with what returns its entry; None where it has to be loaded."""
-        return self._tables(self._rest, self._wanted)
-
-    def __iter__(self) -> Iterator[str]:
-        return map(itemgetter(0), self.loaders)
-
-    def __next__(self) -> str:
-        return next(self.loaders)[0]
-
-    def again(self, after: str | None, wanted: int | None) -> SortedTables:
+    def again(self, after: str | None, wanted: int | None) -> SortedTables[Found]:
         """Return the same listing from after another name; see `SortedNames`."""
-        return SortedTables(self.names, self._tables, after, wanted)
+        return SortedTables(self.names, self._tables_among, self._loader, after, wanted)
 
 
 def is_lance(properties: Mapping[str, str] | None) -> bool:

@@ -56,7 +56,9 @@ class FlatTables(TableFolders):
         if parent:
             raise namespace_not_found(parent)
         folders, several = self._folders_by_name()
-        return SortedTables(sorted(folders), partial(self._tables_among, folders, several), after)
+        return SortedTables(
+            sorted(folders), partial(self._tables_among, folders, several), self._loader, after
+        )
 
     def _folders_by_name(self) -> tuple[dict[str, str], dict[str, list[str]]]:
         """Return the directories that may be tables by the tables' names; only names are looked at.
@@ -81,8 +83,8 @@ class FlatTables(TableFolders):
         several: Mapping[str, Sequence[str]],
         names: Iterator[str],
         wanted: int | None,
-    ) -> Iterator[tuple[str, Loader]]:
-        """Return the tables among names, which are looked at a batch at a time."""
+    ) -> Iterator[tuple[str, str]]:
+        """Return the tables among names, each with its directory; a batch is looked at together."""
         for batch in batched(names, wanted):
             live = self._live_among(
                 [each for name in batch for each in several.get(name) or (folders[name],)]
@@ -96,10 +98,13 @@ class FlatTables(TableFolders):
                         continue
                     found = left[0] if left else found
                 if found in live:
-                    yield name, partial(self._listed, name, found)
+                    yield name, found
+
+    def _loader(self, name: str, folder: str | None) -> Loader | None:
+        """Return what returns the entry of a table whose directory was just seen, if it has one."""
+        return None if folder is None else partial(self._listed, name, folder)
 
     def _listed(self, name: str, folder: str) -> TableEntry:
-        """Return the entry of a table whose directory was just seen."""
         return self._entry((name,), folder, self.read_properties(folder))
 
     def _live_among(self, folders: Sequence[str]) -> set[str]:

@@ -15,7 +15,7 @@ from attrs import evolve
 
 from lance_namespace_client.errors import InvalidInputError, TableNotFoundError, UnsupportedError
 
-from ..catalog.entry import Loader, SortedTables, TableEntry, managed_choice
+from ..catalog.entry import SortedTables, TableEntry, managed_choice
 from ..catalog.errors import namespace_exists, table_exists, table_not_found
 from ..core.identifiers import Identifier, format_identifier
 from . import folders
@@ -62,7 +62,7 @@ class RootTables(FlatTables):
         folders, several = self._folders_by_name()
         elsewhere = set() if snapshot is None else set(snapshot.tables_elsewhere())
 
-        def tables(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, Loader | None]]:
+        def tables(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, str | None]]:
             for batch in batched(names, wanted):
                 live = dict(
                     self._tables_among(folders, several, filter(folders.get, batch), wanted)
@@ -71,7 +71,7 @@ class RootTables(FlatTables):
                     if name in live or name in elsewhere:
                         yield name, live.get(name)
 
-        return SortedTables(sorted({*folders, *elsewhere}), tables, after)
+        return SortedTables(sorted({*folders, *elsewhere}), tables, self._loader, after)
 
     def load_table(self, identifier: Identifier) -> TableEntry:
         try:

@@ -188,7 +188,8 @@ class NestedTables(TableFolders):
             return iter(())
         names = snapshot.children(object_id(parent), TABLE, after)
         return ListedTables(
-            (name, partial(self._listed, snapshot, (*parent, name))) for name in names
+            ((name, (*parent, name)) for name in names),
+            lambda _, identifier: partial(self._listed, snapshot, identifier),
         )
 
     def names_alone(self, parent: Identifier, after: str | None) -> Iterator[str]:

@@ -18,7 +18,7 @@ from lance_namespace_client.errors import (
 
 from ..catalog.capabilities import MANAGED_OPERATIONS, Capabilities
 from ..catalog.catalog import CatalogNamespace
-from ..catalog.entry import TABLE_TYPE, Loader, SortedTables, TableEntry, is_lance
+from ..catalog.entry import TABLE_TYPE, SortedTables, TableEntry, is_lance
 from ..catalog.errors import (
     namespace_exists,
     namespace_not_empty,
@@ -299,12 +299,12 @@ class GlueNamespace(CatalogNamespace):
             tables = pages(self._glue().get_tables, "TableList", **where)
             found = {table["Name"]: as_listed(table) for table in tables if is_lance_table(table)}
 
-        def entries(names: Iterator[str], wanted: int | None) -> Iterator[tuple[str, Loader]]:
-            return (
-                (name, partial(from_listed, (*parent, name), place, found[name])) for name in names
-            )
-
-        return SortedTables(sorted(found), entries, after)
+        return SortedTables(
+            sorted(found),
+            lambda names, _: ((name, found[name]) for name in names),
+            lambda name, listed: partial(from_listed, (*parent, name), place, listed),
+            after,
+        )
 
     def load_table(self, identifier: Identifier) -> GlueTable:
         parent = identifier[:-1]

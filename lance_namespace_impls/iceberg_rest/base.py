@@ -221,7 +221,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         return SortedTables(
-            self._all_table_names(parent), partial(self._lance_tables, parent), after
+            self._all_table_names(parent), partial(self._lance_tables, parent), _loader, after
         )
 
     @property
@@ -230,14 +230,14 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     def _lance_tables(
         self, parent: Identifier, names: Iterator[str], wanted: int | None
-    ) -> Iterator[tuple[str, Loader]]:
+    ) -> Iterator[tuple[str, TableEntry]]:
         entries = ordered_map(
             names,
             lambda name: self._listed((*parent, name)),
             max_concurrency=self.config.max_concurrency,
             wanted=wanted,
         )
-        return ((entry.id[-1], partial(_same, entry)) for entry in entries)
+        return ((entry.id[-1], entry) for entry in entries)
 
     def _all_table_names(self, parent: Identifier) -> list[str]:
         """Return the names of the tables of every kind, in order."""
@@ -379,8 +379,8 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
                 raise
 
 
-def _same(entry: TableEntry) -> TableEntry:
-    return entry
+def _loader(_: str, entry: TableEntry) -> Loader:
+    return lambda: entry
 
 
 @contextmanager

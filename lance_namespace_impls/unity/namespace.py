@@ -280,18 +280,17 @@ class UnityNamespace(CatalogNamespace):
             if not self._sorts_by_name:
                 found = [pair for page in (first, *pages) for pair in listed_tables(page)]
                 return self._sorted_tables(parent, dict(found), after)
-        return TablePages(
-            partial(self._page_after, parent), lambda table: _with_loader(parent, table), after
-        )
+        return TablePages(partial(self._page_after, parent), partial(_loader, parent), after)
 
     def _sorted_tables(
         self, parent: Identifier, tables: Mapping[str, Mapping[str, Any]], after: str | None
-    ) -> SortedTables:
+    ) -> SortedTables[Mapping[str, Any]]:
         if not tables:
             self._schema(parent)  # some servers give an empty list for a schema that is not there
         return SortedTables(
             sorted(tables),
-            lambda names, _: (_with_loader(parent, (n, tables[n])) for n in names),
+            lambda names, _: ((name, tables[name]) for name in names),
+            partial(_loader, parent),
             after,
         )
 
@@ -464,9 +463,8 @@ class UnityNamespace(CatalogNamespace):
             )
 
 
-def _with_loader(parent: Identifier, table: Table) -> tuple[str, Loader]:
-    name, listed = table
-    return name, partial(entry_of, (*parent, name), listed)
+def _loader(parent: Identifier, name: str, table: Mapping[str, Any]) -> Loader:
+    return partial(entry_of, (*parent, name), table)
 
 
 @lru_cache(maxsize=4096)

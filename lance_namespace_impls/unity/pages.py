@@ -63,35 +63,27 @@ class _Window:
                 found += read
 
 
-class TablePages(ListedTables, SortedNames):
+class TablePages(ListedTables[Mapping[str, Any]], SortedNames):
     """The tables of a server that lists them by name and goes on after any name.
 
     A page that was read is kept until all in it is given, so that none is read twice.
 
     Args:
         page_after: reads the page after a name; returns with it the name that the next one is after.
-        loader: takes what the server gave of a table, and returns what returns its entry.
+        loader: takes a table's name and the table, and returns what returns its entry.
         after: name to start after; None starts at the first.
     """
 
     def __init__(
         self,
         page_after: Callable[[str | None], Page],
-        loader: Callable[[Table], tuple[str, Loader]],
+        loader: Callable[[str, Mapping[str, Any]], Loader | None],
         after: str | None,
         window: _Window | None = None,
     ) -> None:
         self._page_after = page_after
-        self._loader = loader
         self._window = _Window(page_after, after) if window is None else window
-        self._listed = self._window.after(after)
-        super().__init__(map(loader, self._listed))
-
-    def __iter__(self) -> Iterator[str]:
-        return map(_NAME, self._listed)
-
-    def __next__(self) -> str:
-        return next(self._listed)[0]
+        super().__init__(self._window.after(after), loader)
 
     def __len__(self) -> int:
         return max(1, len(self._window))
