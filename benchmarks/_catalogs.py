@@ -37,7 +37,7 @@ MOST_LINKS = 50_000
 ROWS = pa.table({"x": [1]})
 API = "/api/2.1/unity-catalog"
 UNITY = """
-import sys, threading
+import gc, sys, threading
 from tests.servers.unity import UnityDouble
 with UnityDouble() as server:
     server.add_catalog("main")
@@ -46,6 +46,7 @@ with UnityDouble() as server:
         for t in range(int(sys.argv[2])):
             name = ("main", f"s{n:04}", f"t{t:06}")
             server.add_table(name, properties={"table_type": "lance"})
+    gc.freeze()
     print(server.uri, flush=True)
     threading.Event().wait()
 """
@@ -109,14 +110,26 @@ class GlueInMemory:
 
 
 @contextmanager
-def unity(schemas: int, tables: int) -> Iterator[str]:
-    """Run the double in a process of its own; give its address."""
+def unity(schemas: int, tables: int, *, apart: bool = False) -> Iterator[str]:
+    """Run the double in a process of its own; return its address.
+
+    Args:
+        schemas: how many there are.
+        tables: how many each has.
+        apart: whether the double and this thread stay on different processors, if there are two.
+    """
     code = [sys.executable, "-c", UNITY, str(schemas), str(tables)]
+    processors = os.sched_getaffinity(0)
+    its_own = {max(processors)}
     with subprocess.Popen(code, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
+            if apart and len(processors) > 1:
+                os.sched_setaffinity(process.pid, its_own)
+                os.sched_setaffinity(0, processors - its_own)
             yield process.stdout.readline().strip()
         finally:
+            os.sched_setaffinity(0, processors)
             process.terminate()
 
 
