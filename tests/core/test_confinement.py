@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,7 +12,13 @@ from hypothesis import strategies as st
 
 from lance_namespace_client.errors import InvalidInputError, PermissionDeniedError
 from lance_namespace_impls.core import confinement as confinement_module
-from lance_namespace_impls.core.confinement import is_local, is_within
+from lance_namespace_impls.core.confinement import (
+    Confinement,
+    confined,
+    confinement,
+    is_local,
+    is_within,
+)
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed
 
 INSIDE = (
@@ -21,7 +28,11 @@ INSIDE = (
     ("S3://b/p/x", "s3n://b/p"),
     ("gs://b/x", "gcs://b"),
     ("abfss://fs@account.dfs.core.windows.net/x", "abfs://fs@account.dfs.core.windows.net"),
+    ("azure://c/x", "az://c"),
+    ("wasb://c@account.blob.core.windows.net/x", "az://c@account.blob.core.windows.net"),
+    ("wasbs://c@account.blob.core.windows.net/x", "wasb://c@account.blob.core.windows.net"),
     ("s3://b/a%20b/x", "s3://b/a b"),
+    ("file-object-store:///srv/lake/x", "/srv/lake"),
     ("/srv/lake/x", "/srv/lake"),
     ("file:///srv/lake/x", "/srv/lake"),
     ("/srv/lake/x", "file:/srv/lake/"),
@@ -63,6 +74,17 @@ def test_a_place_is_known_however_it_is_written(location: str, place: str) -> No
 @pytest.mark.parametrize(("location", "place"), OUTSIDE)
 def test_what_is_elsewhere_or_may_be_is_outside(location: str, place: str) -> None:
     assert not is_within(location, place)
+
+
+def test_bounds_end_where_they_end() -> None:
+    outer, inner = Confinement(), Confinement(allowed_locations=("/srv",))
+    assert confinement() is None
+    with confined(outer):
+        with suppress(KeyError), confined(inner):
+            assert confinement() is inner
+            raise KeyError
+        assert confinement() is outer
+    assert confinement() is None
 
 
 def test_links_are_followed_on_both_sides(tmp_path: Path) -> None:
