@@ -22,6 +22,7 @@ from lance_namespace_client.errors import (
     TransactionNotFoundError,
     UnsupportedError,
 )
+from lance_namespace_client.models import AlterTransactionRequest
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.tables import write
@@ -404,17 +405,36 @@ def test_a_transaction_has_properties(managed: Namespace) -> None:
         managed.alter_transaction(
             {"id": [name], "actions": [{"setStatusAction": {"status": "Failed"}}]}
         )
-    for wrong in (
-        [],
-        [{}],
-        [{"setStatusAction": {"status": "Odd"}}],
-        [{"setPropertyAction": {}}],
+    for wrong, said in (
+        ([{}], "an action has nothing: give exactly one of setStatusAction, "),
+        ([{**set_owner, **more, "setStatusAction": {"status": "succeeded"}}], "exactly one of"),
+        ([{"setStatusAction": {"status": "Odd"}}], "status 'Odd' is none of Queued, "),
+        ([{"setStatusAction": {}}], "status None is none of"),
+        ([{"setPropertyAction": {}}], "names no property"),
+        ([{"unsetPropertyAction": {"key": ""}}], "names no property"),
+        ([{"setPropertyAction": {"key": "k"}}], "'k' is to be set to nothing"),
+        ([{"setPropertyAction": {"key": "k", "value": "", "mode": "Odd"}}], "mode 'Odd' is none"),
+        ([{"unsetPropertyAction": {"key": "k", "mode": "Overwrite"}}], "is none of skip, fail"),
+        ([more, {}], "an action has nothing"),
     ):
-        with pytest.raises(InvalidInputError):
+        with pytest.raises(InvalidInputError, match=said):
             managed.alter_transaction({"id": [name], "actions": wrong})
+    with pytest.raises(InvalidInputError, match="there is no action"):
+        managed.alter_transaction(AlterTransactionRequest(id=[name], actions=[]))
+    for names in ([], [name, name]):
+        with pytest.raises(InvalidInputError, match="is no identifier of a transaction"):
+            managed.alter_transaction({"id": names, "actions": [more]})
+        with pytest.raises(InvalidInputError, match="is no identifier of a transaction"):
+            managed.describe_transaction({"id": names})
     assert managed.describe_transaction({"id": [name]}).properties == {"owner": "a"}
     kept = {"setPropertyAction": {"key": "owner", "value": "c", "mode": "Skip"}}
     assert managed.alter_transaction({"id": [name], "actions": [kept]}).properties == {"owner": "a"}
+    again = {"setPropertyAction": {"key": "owner", "value": "d"}}
+    changed = managed.alter_transaction({"id": [name], "actions": [again, more]})
+    assert changed.properties == {"owner": "d", "more": "b"}
+    assert changed.status == "Succeeded"
+    gone = {"unsetPropertyAction": {"key": "more", "mode": "fail"}}
+    managed.alter_transaction({"id": [name], "actions": [gone]})
     gone = {"unsetPropertyAction": {"key": "owner"}}
     assert managed.alter_transaction({"id": [name], "actions": [gone, gone]}).properties == {}
     never_there = {"unsetPropertyAction": {"key": "owner", "mode": "Fail"}}
