@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import warnings
 from collections.abc import Iterator
@@ -238,6 +239,24 @@ def test_an_interrupted_commit_is_finished_by_the_next_reader(
     assert (
         managed.describe_table_version({"id": ["t"], "version": 2}).version.manifest_path[-1] == "t"
     )
+
+
+def test_a_staged_manifest_goes_where_an_object_store_kept_it(
+    managed: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lance_namespace_impls.tables.manifests import ManifestFolder
+
+    def move(self: ManifestFolder, old: str, new: str, *, keep: bool) -> None:
+        assert keep and self._local is not None
+        shutil.copyfile(self._local / old, self._local / new)
+
+    managed.create_table({"id": ["t"]}, ROWS)
+    request = stage(managed, "t")
+    monkeypatch.setattr(ManifestFolder, "_move", move)
+    answer = managed.create_table_version(request)
+    assert not Path("/" + request["manifest_path"]).exists()
+    assert Path("/" + answer.version.manifest_path).exists()
+    assert count(managed, "t") == 6
 
 
 def test_versions_that_are_deleted_are_forgotten(managed: Namespace) -> None:
