@@ -73,3 +73,30 @@ def test_the_guide_has_every_status_with_its_codes() -> None:
         codes = ", ".join(str(int(code)) for code in ErrorCode if status_of(code) is status)
         cells = [str(status.value), status.meaning, codes]
         assert f"| {' | '.join(cells)} |".replace("|  |", "| |") in rows
+
+
+def test_the_options_of_every_command_stand_in_their_groups() -> None:
+    text = run("ls", "--help").stdout
+    sections = re.split(r"^(\w[\w ]*):$", text, flags=re.MULTILINE)
+    options = {
+        title: re.findall(r"^  ((?:--?[\w-]+(?:, )?)+)", body, re.MULTILINE)
+        for title, body in zip(sections[1::2], sections[2::2], strict=True)
+    }
+    assert options["Connection"] == [
+        "--impl",
+        "-p, --property",
+        "--profile",
+        "--config",
+        "--delimiter",
+    ]
+    assert options["General"] == ["--json", "--debug", "-v, --verbose", "--log-level", "--log-json"]
+
+
+def test_options_of_every_command_may_come_before_it() -> None:
+    flags = ("--json", "--debug", "--verbose", "-v", "--log-json")
+    valued = ("--impl", "--property", "-p", "--profile", "--config", "--delimiter", "--log-level")
+    group = typer.main.get_command(app)
+    assert group.shared_options() == {  # type: ignore[attr-defined]
+        **dict.fromkeys(flags, True),
+        **dict.fromkeys(valued, False),
+    }
