@@ -1,0 +1,48 @@
+"""Each check whose rule names a code notices that a success comes in its place."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lance_namespace_impls.conformance.checks import load_all
+from lance_namespace_impls.conformance.exchange import Reply
+from lance_namespace_impls.conformance.python_target import PythonTarget
+from lance_namespace_impls.conformance.requirement import CHECKS
+from lance_namespace_impls.conformance.runner import Options, run
+
+from .targets import memory
+from .wrong.python import WrongTarget
+
+load_all()
+
+# The code is one of several right answers, or one that the namespace here has no reason for.
+OPEN = {
+    "LN-OPERATIONS-002", "LN-OPERATIONS-003", "LN-MISSING-036", "LN-NAMESPACE-DROP-002",
+    "LN-NAMESPACE-DROP-013", "LN-TABLE-DESCRIBE-004", "LN-TABLE-DROP-008", "LN-NAME-013",
+    "LN-NAME-015", "LN-RACE-007", "LN-RACE-011", "LN-REFERENCE-001", "LN-PAGE-025", "LN-PAGE-027",
+    "LN-PAGE-028",
+}  # fmt: skip
+NAMED = [
+    (name, int(code))
+    for name, check in CHECKS.items()
+    if check.run is not None
+    and name not in OPEN
+    and not name.startswith(("LN-SCHEMA-", "LN-WIRE-"))
+    for code in re.findall(r"\bcode (\d+)", check.requirement)
+]
+
+
+@pytest.mark.parametrize(("name", "code"), NAMED)
+def test_a_code_that_does_not_come_is_noticed(name, code, tmp_path):
+    def act(target, step):
+        reply = target.correct.call(step)
+        if reply.code != code or step.operation not in CHECKS[name].operations:
+            return reply
+        # The state is as it was, and the answer is empty: nothing else gives it away.
+        return Reply(step=step, answer={})
+
+    correct = PythonTarget(memory(tmp_path, "mixed"), "refusals")
+    outcome = run(WrongTarget(correct, act), Options(only=(name,)))
+    assert [finding.check.id for finding in outcome.failed()] == [name]
