@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from lance_namespace_client.errors import ErrorCode
 from lance_namespace_impls.cli.app import app
-from lance_namespace_impls.cli.failures import Status, status_of
+from lance_namespace_impls.cli.failures import Report, Status, status_of
 
 from .lakes import SECRET, FailingNamespace, Lake, impl_of, run
 
@@ -71,3 +72,21 @@ def test_usage_errors_as_json() -> None:
     found = json.loads(run("drop", "--json", status=Status.USAGE).stderr)
     assert found["code"] is None
     assert found["status"] == Status.USAGE
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (None, "error: Invalid value: It is no number\n"),
+        ("lance-ns ls", "error: invalid value: It is no number; see lance-ns ls --help\n"),
+    ],
+)
+def test_a_usage_error_names_the_help_of_its_command_if_it_has_one(
+    command: str | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context = command and typer.Context(typer.main.get_command(app), info_name=command)
+    report = Report(as_json=False, debug=False)
+    with pytest.raises(typer.Exit) as ended, report.failures():
+        raise typer.BadParameter("It is no number.", ctx=context or None)
+    assert ended.value.exit_code == Status.USAGE
+    assert capsys.readouterr().err == said

@@ -6,9 +6,10 @@ import os
 
 import pytest
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 from lance_namespace_impls import connect
 from lance_namespace_impls.hive import Hive2Config, Hive3Config, HiveConfig
+from lance_namespace_impls.hive.client import Metastore
 
 
 def test_nothing_is_required() -> None:
@@ -90,3 +91,25 @@ def test_a_ugi_without_a_user_is_refused(text: str) -> None:
 def test_an_unknown_key_names_the_nearest() -> None:
     with pytest.raises(InvalidInputError, match=r"did you mean 'client\.pool-size'"):
         connect("hive2", {"client.pool_size": "3"})
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("300", 300), ("300s", 300), ("300 sec", 300), ("5m", 300), (" 5 MIN ", 300), ("1h", 3600),
+        ("2hour", 7200), ("1d", 86400), ("1day", 86400), ("1500ms", 1.5), ("1500us", 0.0015),
+        ("1500ns", 0.0000015),
+    ],
+)  # fmt: skip
+def test_a_length_of_time_of_the_metastore(
+    text: str, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Metastore, "_ask", lambda *_: text)
+    assert Metastore.__new__(Metastore).lock_seconds() == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "5 weeks", "-1s"])
+def test_what_is_no_length_of_time(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Metastore, "_ask", lambda *_: text)
+    with pytest.raises(UnsupportedError, match="is no length of time"):
+        Metastore.__new__(Metastore).lock_seconds()

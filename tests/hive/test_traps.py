@@ -155,9 +155,20 @@ def test_the_message_says_how_a_name_would_come_back(form: Form) -> None:
 # --- releases
 
 
-def test_hive_asks_the_metastore_which_release_it_is(form: Form) -> None:
+def test_hive_asks_the_metastore_which_release_it_is(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[Client] = []
+    close = Client.close
+
+    def noted(client: Client) -> None:
+        closed.append(client)
+        close(client)
+
+    monkeypatch.setattr(Client, "close", noted)
     properties = {"hive.uri": form.metastore.uri, "root": str(form.root)}
     with connect("hive", properties) as namespace:
+        assert len(closed) == 1, "the connection that asked is closed"
         expected = "hive3" if form.metastore.release.has_catalogs else "hive2"
         assert namespace.config.impl == expected
         assert namespace.properties["uri"] == form.metastore.uri

@@ -240,3 +240,26 @@ def test_tables_need_a_place(properties: dict[str, str]) -> None:
             InvalidInputError, match=r"needs a location: give one, or set .* 'root'"
         ):
             catalog.declare_table({"id": ["t"]})
+
+
+def test_who_commits_to_a_table_has_it_alone_and_it_is_there(properties: dict[str, str]) -> None:
+    with SqlNamespace.from_properties(properties | {"managed": "true"}) as catalog:
+        catalog.create_table({"id": ["t"]}, ROWS)
+        entry = catalog.load_table(("t",))
+        store = catalog.version_store
+        assert store is not None
+        entered = threading.Event()
+
+        def commit_as_well() -> None:
+            with store.exclusively(entry):
+                entered.set()
+
+        other = threading.Thread(target=commit_as_well, daemon=True)
+        with store.exclusively(entry):
+            other.start()
+            assert not entered.wait(0.3), "two had it at once"
+        other.join(60)
+        assert entered.is_set()
+        catalog.drop_table({"id": ["t"]})
+        with pytest.raises(TableNotFoundError), store.exclusively(entry):
+            pytest.fail("the table is gone")

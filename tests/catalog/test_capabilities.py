@@ -1,0 +1,116 @@
+"""What each catalog can do, row by row: refusals, ListOperations and the docs all go by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import pytest
+
+from lance_namespace_impls.catalog.capabilities import Capabilities
+from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.directory.namespace import DirectoryNamespace
+from lance_namespace_impls.glue import GlueNamespace
+from lance_namespace_impls.hive.hive2 import Hive2Namespace
+from lance_namespace_impls.hive.hive3 import Hive3Namespace
+from lance_namespace_impls.iceberg import IcebergNamespace
+from lance_namespace_impls.memory import MemoryNamespace
+from lance_namespace_impls.polaris import PolarisNamespace
+from lance_namespace_impls.sql import SqlNamespace
+from lance_namespace_impls.unity import UnityNamespace
+
+DATABASES: dict[str, Any] = {
+    "namespace_depth": None,
+    "cascade": True,
+    "rename_across": True,
+    "managed_versioning": True,
+}
+ROWS: list[tuple[type[Namespace], Mapping[str, Any]]] = [
+    (DirectoryNamespace, {"namespace_depth": 0, "storage_only": True}),
+    (MemoryNamespace, DATABASES),
+    (SqlNamespace, DATABASES),
+    (
+        GlueNamespace,
+        {
+            "namespace_depth": None,
+            "table_depth": 1,
+            "lowercase_names": True,
+            "rename_across": True,
+            "location_properties": ("location",),
+        },
+    ),
+    (
+        Hive2Namespace,
+        {
+            "namespace_depth": 1,
+            "table_depth": 1,
+            "lowercase_names": True,
+            "cascade": True,
+            "rename_across": True,
+            "permanent": (("default",),),
+            "location_properties": ("database.location-uri",),
+        },
+    ),
+    (
+        Hive3Namespace,
+        {
+            "namespace_depth": 2,
+            "table_depth": 2,
+            "lowercase_names": True,
+            "cascade": True,
+            "rename_across": True,
+            "rename_within": 1,
+            "permanent": (("hive",), ("hive", "default")),
+            "location_properties": ("database.location-uri", "catalog.location-uri"),
+        },
+    ),
+    (
+        UnityNamespace,
+        {
+            "namespace_depth": 2,
+            "table_depth": 2,
+            "configured_depth": 1,
+            "closed": True,
+            "cascade": True,
+        },
+    ),
+    (
+        IcebergNamespace,
+        {
+            "namespace_depth": None,
+            "table_depth": 2,
+            "configured_depth": 1,
+            "idempotent_drop": True,
+            "rename_across": True,
+            "rename_within": 1,
+            "shown_delimiter": ".",
+            "location_properties": (
+                "location",
+                "default-base-location",
+                "write.data.path",
+                "write.metadata.path",
+                "write.object-storage.path",
+                "write.folder-storage.path",
+            ),
+        },
+    ),
+    (
+        PolarisNamespace,
+        {
+            "namespace_depth": None,
+            "table_depth": 2,
+            "configured_depth": 1,
+            "shown_delimiter": ".",
+            "location_properties": ("location", "default-base-location"),
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "row"), ROWS, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_a_catalog_can_do(kind: type[Namespace], row: Mapping[str, Any]) -> None:
+    found = attrs.asdict(kind.capabilities, recurse=False)
+    wanted = attrs.asdict(Capabilities(**row), recurse=False)
+    del found["unsupported"], wanted["unsupported"]
+    assert found == wanted
