@@ -41,6 +41,7 @@ class Package:
 
 FIELDS = "tests/tables/test_request_fields.py"
 FAILURES = "tests/core/test_failure_tables.py"
+BOUNDS, ABLE = "tests/core/test_bounds.py", "tests/catalog/test_capabilities.py"
 PACKAGES: dict[str, Package] = {
     "core": Package(
         (f"{IMPLS}/core",), 40,
@@ -69,14 +70,15 @@ PACKAGES: dict[str, Package] = {
     "rest": Package(
         (f"{IMPLS}/rest",), 15, ("tests/rest", "tests/interop"),
     ),
-    "glue": Package((f"{IMPLS}/glue",), 25, ("tests/glue",)),
-    "hive": Package((f"{IMPLS}/hive",), 25, ("tests/hive",)),
-    "unity": Package((f"{IMPLS}/unity",), 20, ("tests/unity", FAILURES)),
+    "glue": Package((f"{IMPLS}/glue",), 25, ("tests/glue", ABLE, BOUNDS)),
+    "hive": Package((f"{IMPLS}/hive",), 25, ("tests/hive", ABLE, BOUNDS)),
+    "unity": Package((f"{IMPLS}/unity",), 20, ("tests/unity", FAILURES, ABLE, BOUNDS)),
     "iceberg": Package(
-        (f"{IMPLS}/iceberg", f"{IMPLS}/iceberg_rest"), 25, ("tests/iceberg", "tests/polaris", FAILURES),
+        (f"{IMPLS}/iceberg", f"{IMPLS}/iceberg_rest"), 25,
+        ("tests/iceberg", "tests/polaris", FAILURES, ABLE, BOUNDS),
     ),
-    "polaris": Package((f"{IMPLS}/polaris",), 10, ("tests/polaris",)),
-    "sql": Package((f"{IMPLS}/sql",), 20, ("tests/sql",)),
+    "polaris": Package((f"{IMPLS}/polaris",), 10, ("tests/polaris", ABLE, BOUNDS)),
+    "sql": Package((f"{IMPLS}/sql",), 20, ("tests/sql", ABLE, BOUNDS)),
     "top": Package(
         tuple(f"{IMPLS}/{name}.py" for name in ("__init__", "extend", "interop", "registry")), 8,
         ("tests/core", "tests/catalog", "tests/interop"),
@@ -84,14 +86,14 @@ PACKAGES: dict[str, Package] = {
     "server": Package(
         (f"{IMPLS}/server",), 45,
         ("tests/server/test_wire.py", "tests/server/test_routes.py", "tests/server/test_bad_input.py",
-         "tests/server/test_callers.py", "tests/server/test_policy.py", "tests/server"),
+         "tests/server/test_callers.py", "tests/server/test_policy.py", "tests/server", BOUNDS),
     ),
-    "cli": Package((f"{IMPLS}/cli",), 25, ("tests/cli",)),
+    "cli": Package((f"{IMPLS}/cli",), 25, ("tests/cli", BOUNDS)),
     "spark": Package(
         (f"{IMPLS}/spark",), 20,
         ("tests/spark/test_numbers.py", "tests/spark/test_names.py", "tests/spark/test_broken_files.py",
          "tests/spark/test_reader.py", "tests/spark/test_columns.py", "tests/spark/test_formats.py",
-         "tests/spark"),
+         "tests/spark", BOUNDS),
     ),
     "conformance": Package(
         (f"{IMPLS}/conformance",), 15, ("tests/conformance/test_wrong.py", "tests/conformance"),
