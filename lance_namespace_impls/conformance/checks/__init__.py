@@ -49,6 +49,7 @@ MODULES = (
     "past",
     "combined",
     "counted",
+    "replaced",
     "wire_all",
     "wire_names",
     "afterwards",
