@@ -50,6 +50,7 @@ MODULES = (
     "combined",
     "counted",
     "replaced",
+    "everywhere",
     "wire_all",
     "wire_names",
     "afterwards",

@@ -103,7 +103,7 @@ def _deep(lab: Lab) -> Place:
 
 def _oddly_named(lab: Lab) -> Place:
     table = lab.table_id()
-    table[-1] += " sch\u00f6n%20/+.A"
+    table[-1] += " sch\u00f6n%20/+.a"
     return placed(lab, made(lab, table))
 
 

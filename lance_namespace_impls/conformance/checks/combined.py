@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -128,6 +129,7 @@ _SETTINGS: dict[str, tuple[Any, ...]] = {
     "filter": (None, "id > 3", "n IS NOT NULL"),
     "columns": (
         None,
+        {"column_aliases": {"id": "n", "n": "id"}},
         {"column_names": ["Name", "id"]},
         {"column_aliases": {"key": "id", "half": "x / 2"}},
     ),
@@ -143,7 +145,7 @@ def scans(lab: Lab) -> None:
     table = _made(lab)
     lines = _lines(lab, table)
     for number, values in enumerate(itertools.product(*_SETTINGS.values())):
-        of, rows = lines[number % len(lines)]
+        of, rows = lines[(number + number // len(lines)) % len(lines)]
         request = {k: v for k, v in zip(_SETTINGS, values, strict=True) if v is not None}
         reply = lab.call("QueryTable", id=table, vector=lab.no_vector(), **request, **of)
         if reply.code in (0, 13) and "column_aliases" in (request.get("columns") or {}):
@@ -159,9 +161,11 @@ def scans(lab: Lab) -> None:
         names = [n for n in found.column_names if n != "_rowid"]
         columns = request.get("columns") or {}
         if "column_aliases" in columns:
-            lab.same(sorted(names), ["half", "key"], f"the columns of {what}")
-            lab.same([(r["key"], r["half"]) for r in found.to_pylist()],
-                     [(r["id"], r["x"] / 2) for r in due], f"the rows of {what}")  # fmt: skip
+            aliases = columns["column_aliases"]
+            lab.same(sorted(names), sorted(aliases), f"the columns of {what}")
+            lab.same([{k: r[k] for k in aliases} for r in found.to_pylist()],
+                     [{k: {**r, "x / 2": r["x"] / 2}[of_] for k, of_ in aliases.items()} for r in due],
+                     f"the rows of {what}")  # fmt: skip
         else:
             lab.same(names, columns.get("column_names") or _SCHEMA.names, f"the columns of {what}")
             given = [{k: r[k] for k in names} for r in found.to_pylist()]
@@ -181,7 +185,16 @@ _SEARCHES: dict[str, tuple[Any, ...]] = {
     "offset": (None, 1),
     "lower_bound": (None, 1.0),
     "upper_bound": (None, 9.0),
+    "distance_type": (None, "cosine", "l2"),
 }
+_SOUGHT = (5.0, 1.0)
+
+
+def _distance(vector: list[float], kind: str | None) -> float:
+    if kind == "cosine":
+        inner = sum(a * b for a, b in zip(vector, _SOUGHT, strict=True))
+        return round(1 - inner / (math.hypot(*vector) * math.hypot(*_SOUGHT)), 4) + 0.0
+    return (vector[0] - _SOUGHT[0]) ** 2
 
 
 @check("LN-COMBINED-004", "The settings of a search and its version or branch hold together.",
@@ -190,18 +203,18 @@ def searches(lab: Lab) -> None:
     table = _made(lab)
     lines = _lines(lab, table)
     for number, values in enumerate(itertools.product(*_SEARCHES.values())):
-        of, rows = lines[number % len(lines)]
+        of, rows = lines[(number + number // len(lines)) % len(lines)]
         request = {k: v for k, v in zip(_SEARCHES, values, strict=True) if v is not None}
         if "offset" in request and not request["prefilter"] and "filter" in request:
             continue  # whether the filter or the offset comes first is open
         reply = lab.call(
-            "QueryTable", id=table, vector={"single_vector": [5.0, 1.0]}, **request, **of
+            "QueryTable", id=table, vector={"single_vector": [*_SOUGHT]}, **request, **of
         )
         if reply.code == 0:
             raise Skipped(f"QueryTable: {reply.outcome()}")
         lab.must_succeed(reply)
         column = request["vector_column"]
-        far = {r["id"]: (r[column][0] - 5.0) ** 2 for r in rows}
+        far = {r["id"]: _distance(r[column], request.get("distance_type")) for r in rows}
         near = sorted(far.items(), key=lambda pair: pair[1])
         wanted = (lambda i: i > 3) if "filter" in request else (lambda i: True)
         if request["prefilter"]:
@@ -215,7 +228,7 @@ def searches(lab: Lab) -> None:
         due = near[start : start + request["k"]]
         # The last of equal distances may be any of them.
         due = [p for p in due if wanted(p[0])] if not request["prefilter"] else due
-        found = [(r["id"], r["_distance"]) for r in reply.rows.to_pylist()]
+        found = [(r["id"], round(r["_distance"], 4) + 0.0) for r in reply.rows.to_pylist()]
         what = f"{request} {of or ''}"
         ties = (
             len(near) > start + request["k"]
@@ -223,10 +236,14 @@ def searches(lab: Lab) -> None:
         )
         ties = ties or (start > 0 and len(near) > start and near[start][1] == near[start - 1][1])
         if not (ties and not request["prefilter"]):
-            lab.same([d for _, d in found], [d for _, d in due], f"the distances of {what}")
+            lab.same(len(found), len(due), f"the number of rows of {what}")
+            far_off = [
+                (a[1], b[1]) for a, b in zip(found, due, strict=True) if abs(a[1] - b[1]) > 2e-4
+            ]
+            lab.same(far_off, [], f"distances of {what} that are not as they should be")
         for key, distance in found:
             lab.that(
-                far.get(key) == distance,
+                abs(far.get(key, -1) - distance) < 2e-4,
                 f"row {key} at its distance {far.get(key)} in {what}",
                 distance,
             )

@@ -66,7 +66,8 @@ _WAYS: tuple[tuple[str, str | None, str | None], ...] = (
 def tables(lab: Lab) -> None:
     for operation, mode, before in _WAYS:
         for given in _GIVEN:
-            table, more = lab.table_id(), {"mode": mode} if mode else {}
+            table = lab.table_id()
+            more: dict[str, Any] = {"mode": mode} if mode else {}
             if operation == "RegisterTable":
                 source = lab.new_table(7)
                 more["location"] = lab.ok("DescribeTable", id=source).get("location")

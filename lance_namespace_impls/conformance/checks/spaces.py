@@ -32,7 +32,7 @@ def _deep(lab: Lab) -> Place:
 
 def _oddly_named(lab: Lab) -> Place:
     place = _fresh(lab)
-    place.table[-1] += " sch\u00f6n%20+.A"
+    place.table[-1] += " sch\u00f6n%20+.a"
     return place
 
 
