@@ -51,6 +51,7 @@ MODULES = (
     "counted",
     "replaced",
     "everywhere",
+    "exact",
     "wire_all",
     "wire_names",
     "afterwards",

@@ -39,7 +39,8 @@ STATED: dict[str, tuple[tuple[int, dict[str, Any]], ...]] = {
     "AnalyzeTableQueryPlan": (
         (12, {"vector": None, "k": 1, "columns": {"column_names": ["nothing"]}}),
         (13, {"vector": None, "k": 1, "filter": "id > > 1"}),
-        (13, {"vector": {"single_vector": [1.0]}, "k": 1})),
+        (13, {"vector": {"single_vector": [1.0]}, "k": 1}),
+        (4, {"vector": None, "k": 1, "version": 99})),
     "CreateTableScalarIndex": (
         (12, {"column": "nothing", "index_type": "BTREE"}), (13, {"column": "id", "index_type": "SOMETIMES"}),
         (13, {"column": "id", "index_type": "INVERTED"})),
@@ -69,6 +70,13 @@ STATED: dict[str, tuple[tuple[int, dict[str, Any]], ...]] = {
     "UpdateFieldMetadata": ((12, {"updates": [{"path": "nothing", "metadata": {"a": "1"}}]}),),
     "AlterTable": ((13, {"set_properties": {"a": "1"}, "unset_properties": ["a"]}),),
     "RegisterTable": ((13, {"location": ".", "mode": "sometimes"}),),
+    "ExplainTableQueryPlan": (
+        (4, {"query": {"vector": None, "k": 1, "version": 99}}),
+        (12, {"query": {"vector": None, "k": 1, "columns": {"column_names": ["nothing"]}}}),
+        (13, {"query": {"vector": None, "k": 1, "filter": "id > > 1"}})),
+    "ListTableIndices": ((4, {"version": 99}), (4, {"branch": "nothing"})),
+    "ListTableVersions": ((4, {"branch": "nothing"}),),
+    "GetTableStats": ((4, {"branch": "nothing"}),),
 }  # fmt: skip
 """Calls on a table of people, with the code that the text of the field names."""
 
