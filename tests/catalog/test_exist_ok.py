@@ -1,4 +1,4 @@
-"""CreateTable in mode ExistOk, of a table that is there."""
+"""CreateTable in mode ExistOk or Overwrite, of a table that is there."""
 
 from __future__ import annotations
 
@@ -50,3 +50,16 @@ def test_rows_that_came_meanwhile_stay(mode: str) -> None:
         else:
             assert namespace.create_table(request, rows).location == location
         assert namespace.open_table(["n", "t"]).to_table().to_pydict() == {"x": [7]}
+
+
+@pytest.mark.parametrize("old", [{}, {"a": "1"}, {"a": "1", "b": "2"}])
+@pytest.mark.parametrize("new", [{}, {"a": "1"}, {"a": "2"}, {"c": "3"}])
+def test_properties_take_the_place_of_those_before(
+    old: dict[str, str], new: dict[str, str]
+) -> None:
+    with connect("memory") as namespace:
+        namespace.create_table({"id": ["t"], "properties": old}, pa.table({"x": [1]}))
+        request = {"id": ["t"], "mode": "Overwrite", "properties": new}
+        made = namespace.create_table(request, pa.table({"x": [2]}))
+        assert made.properties == new
+        assert (namespace.describe_table({"id": ["t"]}).properties or {}) == new

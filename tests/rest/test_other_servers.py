@@ -84,6 +84,32 @@ def test_a_listing_that_leads_to_itself_is_an_error(
         asyncio.run(walk())
 
 
+@pytest.mark.parametrize("more", [{}, {"mode": "Create"}, {"mode": "Overwrite"}])
+def test_a_refusal_that_no_case_mends_is_raised_at_once(
+    server: Script, namespace: Namespace, more: dict[str, str]
+) -> None:
+    request = {"id": ["n"], **more}
+    server.play(UNKNOWN_MODE, MADE)
+    with pytest.raises(InvalidInputError, match="Unknown create mode"):
+        namespace.create_namespace(request)
+    assert len(server.asked) == 1
+
+    async def create() -> None:
+        async with AsyncRestNamespace.from_properties({"uri": server.uri}) as other:
+            await other.create_namespace(request)
+
+    server.play(UNKNOWN_MODE, MADE)
+    with pytest.raises(InvalidInputError, match="Unknown create mode"):
+        asyncio.run(create())
+    assert len(server.asked) == 1
+
+
+def test_what_the_server_can_do_is_for_it_to_say(namespace: Namespace) -> None:
+    found = namespace.capabilities
+    assert (found.namespace_depth, found.cascade, found.rename_across) == (None, True, True)
+    assert all(found.holds_tables(depth) for depth in range(5))
+
+
 def test_rows_are_sent_again_where_that_can_be(server: Script, namespace: Namespace) -> None:
     server.play(UNKNOWN_MODE, MADE)
     namespace.create_table({"id": ["t"], "mode": "ExistOk"}, ROWS)
