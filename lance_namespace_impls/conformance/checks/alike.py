@@ -29,8 +29,10 @@ def made(lab: Lab, table: list[str], operation: str = "CreateTable", **more: Any
     """Return a table after it was made with the properties of every course, as far as it takes any."""
     data = _ROWS if operation == "CreateTable" else None
     reply = lab.call(operation, data, id=table, properties=GIVEN, **more)
-    if reply.code in (0, 13):
+    if reply.code in (0, 13) and not lab.told.get("properties"):
         reply = lab.call(operation, data, id=table, **more)
+    elif reply.succeeded:
+        lab.told["properties"] = True
     if reply.code in (0, 13):
         raise Skipped(f"{operation}: {reply.outcome()}")
     if not reply.succeeded:

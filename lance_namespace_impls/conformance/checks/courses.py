@@ -390,6 +390,11 @@ def told(reply: Reply, place: Place) -> Any:
         and "branch" not in reply.step.request
     ):
         return None
+    if reply.step.operation == "DescribeTable" and not reply.step.request.get(
+        "load_detailed_metadata"
+    ):
+        # A catalog may give columns of its own, which may lag behind.
+        answer = {k: v for k, v in answer.items() if k != "schema"}
     if reply.step.operation == "ExplainTableQueryPlan":
         return bool(answer.get("plan"))
     return _plain(answer, place.shift)
