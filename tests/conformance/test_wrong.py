@@ -11,7 +11,7 @@ from lance_namespace_impls.conformance.requirement import CHECKS
 from lance_namespace_impls.conformance.runner import Options, run
 
 from .targets import memory
-from .wrong import storage, tables, together  # noqa: F401 - each adds its own
+from .wrong import replaced, storage, tables, together  # noqa: F401 - each adds its own
 from .wrong.generated import CODES, FIELDS, dropped, of_another_type
 from .wrong.python import WRONG, Act, WrongTarget, code_instead
 

@@ -89,11 +89,11 @@ def fragments(lab: Lab) -> None:
        "rest.yaml, BatchCommitTables: all of them take effect or none", "BatchCommitTables", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def all_or_none(lab: Lab) -> None:
-    def failing(kept: list[str], name: list[str]) -> list[tuple[int, dict[str, Any]]]:
+    # What a name that is taken answers here is open: the table of codes has no 5 for it.
+    def failing() -> list[tuple[int, dict[str, Any]]]:
         missing, ranges = lab.table_id(), [{"start_version": 1, "end_version": 2}]
         found: list[tuple[int, dict[str, Any]]] = [
-            (4, {"deregister_table": {"id": missing}}), (5, {"declare_table": {"id": kept}}),
-            (5, {"declare_table": {"id": name}}),
+            (4, {"deregister_table": {"id": missing}}),
             (4, {"delete_table_versions": {"id": missing, "ranges": ranges}}),
         ]  # fmt: skip
         if lab.shape.namespace_parent is not None:
@@ -105,9 +105,9 @@ def all_or_none(lab: Lab) -> None:
     ).code in (0, 13):
         raise Skipped("BatchCommitTables declares no tables here")
     kept = lab.new_table(1)
-    for number in range(len(failing(kept, kept))):
+    for number in range(len(failing())):
         gone, new, other = lab.new_table(2), lab.table_id(), lab.table_id()
-        code, wrong = failing(kept, new)[number]
+        code, wrong = failing()[number]
         for before in (
             [{"declare_table": {"id": new}}],
             [{"declare_table": {"id": new}}, {"deregister_table": {"id": gone}}],
