@@ -20,7 +20,8 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
     TransactionNotFoundError,
 )
-from lance_namespace_impls.sql import SqlNamespace, initialize
+from lance_namespace_impls.sql import SqlNamespace, initialize, versions
+from lance_namespace_impls.sql.database import Database
 from lance_namespace_impls.sql.schema import transactions
 
 from ..catalog.staging import stage
@@ -263,3 +264,43 @@ def test_who_commits_to_a_table_has_it_alone_and_it_is_there(properties: dict[st
         catalog.drop_table({"id": ["t"]})
         with pytest.raises(TableNotFoundError), store.exclusively(entry):
             pytest.fail("the table is gone")
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_versions_come_whole_and_in_order_over_pages(
+    properties: dict[str, str], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    monkeypatch.setattr(versions, "_PAGE", 2)
+    with SqlNamespace.from_properties(properties | {"managed": "true"}) as catalog:
+        catalog.create_table({"id": ["t"]}, ROWS)
+        for _ in range(count - 1):
+            catalog.insert_into_table({"id": ["t"]}, ROWS)
+        entry, store = catalog.load_table(("t",)), catalog.version_store
+        assert store is not None
+
+        def numbers(after: int | None, descending: bool) -> list[int]:
+            return [each.version for each in store.versions(entry, None, after, descending)]
+
+        every = list(range(1, count + 1))
+        assert numbers(None, False) == every
+        assert numbers(None, True) == every[::-1]
+        for after in every:
+            assert numbers(after, False) == every[after:]
+            assert numbers(after, True) == every[: after - 1][::-1]
+
+
+def test_the_release_of_a_database_is_asked_for_once(
+    properties: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    revision = Database.revision
+
+    def noted(database: Database, connection: Any) -> str | None:
+        asked.append(database)
+        return revision(database, connection)
+
+    monkeypatch.setattr(Database, "revision", noted)
+    with SqlNamespace.from_properties(properties) as catalog:
+        for _ in range(3):
+            catalog.list_tables({"id": []})
+    assert len(asked) == 1
