@@ -357,3 +357,13 @@ def test_old_versions_of_the_manifest_go(
     assert len(versions) <= 10
     assert len(os.listdir(tmp_path / "__manifest/data")) <= 10
     assert len(list(lake.iter_namespaces())) == 32
+
+
+@pytest.mark.parametrize("operation", ["describe_table", "table_exists", "count_table_rows"])
+def test_of_a_table_in_no_namespace_it_is_said_which(tmp_path: Path, operation: str) -> None:
+    with connect("dir", {"path": str(tmp_path), "manifest": "true"}) as namespace:
+        namespace.create_namespace({"id": ["n"]})
+        with pytest.raises(TableNotFoundError, match="namespace none does not exist"):
+            getattr(namespace, operation)({"id": ["none", "t"]})
+        with pytest.raises(TableNotFoundError, match=r"^table n\$t does not exist$"):
+            getattr(namespace, operation)({"id": ["n", "t"]})
