@@ -25,6 +25,19 @@ for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
     os.environ.setdefault(variable, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
+IN_MEMORY = Path("/dev/shm")
+ROOM = 8 << 30
+"""Bytes that the temporary files of a whole run may take."""
+
+
+def pytest_configure() -> None:
+    """Put temporary files in memory where there is room: databases and tables wait for a disk often."""
+    if "TMPDIR" not in os.environ and IN_MEMORY.is_dir():
+        usage = os.statvfs(IN_MEMORY)
+        if usage.f_bavail * usage.f_frsize >= ROOM and not usage.f_flag & os.ST_NOEXEC:
+            os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def temporary_files() -> Iterator[None]:
     """Put all temporary files in one folder, and take it away at the end.

@@ -46,15 +46,21 @@ IN_SPARK = {
 }
 """Which of two sessions the tests of a file in tests/spark run in, where they need one."""
 SPREAD = (
-    "tests/behaviour/", "tests/conformance/test_correct.py", "tests/hive/test_restarts.py",
+    "tests/behaviour/", "tests/cli/test_terminal.py", "tests/conformance/test_correct.py",
+    "tests/docs/test_python_snippets.py", "tests/hive/test_restarts.py",
     "tests/server/attacks/test_freezes.py",
 )  # fmt: skip
 LONGEST = (
-    "spark two", "spark one", "hive 2.3", "iceberg", "hive 3.1", "hive 4.2",
-    "tests/server/test_workers.py", "tests/tables/test_killed.py",
-    "tests/catalog/test_fresh_places.py", "tests/tables/test_readme.py",
-    "tests/tables/test_contents.py", "tests/directory/test_store_failures.py",
-    "tests/spark/test_attempts.py", "tests/directory/test_s3.py", "tests/conformance/",
+    "iceberg", "spark one", "spark two", "hive 3.1", "hive 4.2", "hive 2.3",
+    "tests/docs/test_python_snippets.py::test_the_snippets_of_a_page_run[docs/spark.md]",
+    "tests/clients/test_lancedb_remote.py", "tests/polaris/test_extension.py",
+    "tests/hive/test_concurrent_changes.py", "tests/server/test_workers.py",
+    "tests/conformance/", "tests/docs/test_", "tests/directory/test_store_failures.py",
+    "tests/spark/test_", "tests/directory/test_s3.py", "tests/tables/test_readme.py",
+    "tests/tables/test_killed.py", "tests/behaviour/test_behaviour.py",
+    "tests/tables/test_request_fields.py", "tests/directory/test_manifest_races.py",
+    "tests/cli/test_terminal.py", "tests/clients/", "tests/tables/test_contents.py",
+    "tests/catalog/test_fresh_places.py", "tests/server/", "tests/glue/", "tests/cli/",
 )  # fmt: skip
 """What those begin with that take longest, the longest first; all others follow by how many tests they
 have.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from glob import glob
 
 import pytest
 
@@ -42,4 +42,5 @@ def test_what_stays_together(node: str, scope: str | None) -> None:
 def test_what_takes_longest_goes_first() -> None:
     scopes = {"few": [1], "many": [1, 2, 3], LONGEST[1]: [1], LONGEST[0]: [1]}
     assert in_order(scopes) == [LONGEST[0], LONGEST[1], "many", "few"]
-    assert all(Path(each).exists() for each in LONGEST if each.startswith("tests/"))
+    for each in LONGEST:
+        assert not each.startswith("tests/") or glob(f"{each.partition('::')[0]}*"), each

@@ -79,8 +79,14 @@ def on_terminal(arguments: tuple[str, ...], columns: int, env: Mapping[str, str]
     return shown.decode()
 
 
-@pytest.mark.parametrize("columns", [50, 80, 200])
-@pytest.mark.parametrize("colour", [True, False], ids=["colour", "plain"])
+SESSIONS = [(50, True), (80, False), (200, True)]
+OTHERS = [(50, False), (80, True), (200, False)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "colour"),
+    [*SESSIONS, *(pytest.param(*each, marks=pytest.mark.slow) for each in OTHERS)],
+)
 def test_a_session(lake: Path, columns: int, colour: bool) -> None:
     env = {"LANCE_NS_IMPL": "dir", "LANCE_NS_PROPERTIES": f"path={lake}"}
     env |= {} if colour else {"NO_COLOR": "1"}
