@@ -101,10 +101,11 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
         InvalidInputError: code 13, there is nothing to alter.
     """
     alterations: list[dict[str, Any]] = []
+    lost: dict[str, dict[str, str]] = {}
     for entry in entries:
         if entry.virtual_column is not None:
             raise UnsupportedError(f"column {entry.path!r}: Lance tables have no virtual columns")
-        require(dataset, entry.path)
+        field = require(dataset, entry.path)
         change: dict[str, Any] = {"path": entry.path}
         if entry.rename is not None:
             check_column_name(entry.rename)
@@ -115,12 +116,17 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
             change["nullable"] = entry.nullable
         if entry.data_type is not None:
             change["data_type"] = from_json_type(entry.data_type, entry.path)
+            if field.metadata:
+                parent, dot, name = entry.path.rpartition(".")
+                lost[f"{parent}{dot}{entry.rename or name}"] = _metadata(field)
         if len(change) == 1:
             raise InvalidInputError(f"nothing is to be altered of column {entry.path!r}")
         alterations.append(change)
     if not alterations:
         raise InvalidInputError("there is no column to alter")
     dataset.alter_columns(*alterations)
+    if lost:  # Lance writes a column of another type anew, without its metadata
+        dataset.update_field_metadata(lost)
 
 
 def drop(dataset: Any, columns: list[str]) -> None:

@@ -61,3 +61,23 @@ def test_a_type_comes_back_from_its_json() -> None:
     assert isinstance(found, JsonArrowField)
     again = from_json_type(found.type.to_dict(), "inner")
     assert again.equals(INNER, check_metadata=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "renamed"), [("key", None), ("key", "number"), ("inner.a", None), ("inner.a", "c")]
+)
+def test_a_column_of_another_type_keeps_its_metadata(path: str, renamed: str | None) -> None:
+    other = pa.int32() if path == "key" else pa.int64()
+    change = {"path": path, "data_type": {"type": str(other)}, "rename": renamed}
+    with connect("memory", {}) as namespace:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        found = namespace.alter_table_alter_columns({"id": ["t"], "alterations": [change]})
+        altered = namespace.open_table(["t"])
+        assert altered.version == found.version
+    first, *inner = path.split(".")
+    field = altered.schema.field(0 if first == "key" else "inner")
+    before = SCHEMA.field(first)
+    if inner:
+        field, before = field.type.field(0), before.type.field(0)
+    assert field == pa.field(renamed or before.name, other, before.nullable)
+    assert field.metadata == before.metadata
