@@ -41,7 +41,7 @@ class Package:
 
 FIELDS = "tests/tables/test_request_fields.py"
 FAILURES = "tests/core/test_failure_tables.py"
-BOUNDS, ABLE = "tests/core/test_bounds.py", "tests/catalog/test_capabilities.py"
+ABLE = "tests/catalog/test_capabilities.py"
 PACKAGES: dict[str, Package] = {
     "core": Package(
         (f"{IMPLS}/core",), 40,
@@ -70,15 +70,15 @@ PACKAGES: dict[str, Package] = {
     "rest": Package(
         (f"{IMPLS}/rest",), 15, ("tests/rest", "tests/interop"),
     ),
-    "glue": Package((f"{IMPLS}/glue",), 25, ("tests/glue", ABLE, BOUNDS)),
-    "hive": Package((f"{IMPLS}/hive",), 25, ("tests/hive", ABLE, BOUNDS)),
-    "unity": Package((f"{IMPLS}/unity",), 20, ("tests/unity", FAILURES, ABLE, BOUNDS)),
+    "glue": Package((f"{IMPLS}/glue",), 25, ("tests/glue", ABLE)),
+    "hive": Package((f"{IMPLS}/hive",), 25, ("tests/hive", ABLE)),
+    "unity": Package((f"{IMPLS}/unity",), 20, ("tests/unity", FAILURES, ABLE)),
     "iceberg": Package(
         (f"{IMPLS}/iceberg", f"{IMPLS}/iceberg_rest"), 25,
-        ("tests/iceberg", "tests/polaris", FAILURES, ABLE, BOUNDS),
+        ("tests/iceberg", "tests/polaris", FAILURES, ABLE),
     ),
-    "polaris": Package((f"{IMPLS}/polaris",), 10, ("tests/polaris", ABLE, BOUNDS)),
-    "sql": Package((f"{IMPLS}/sql",), 20, ("tests/sql", ABLE, BOUNDS)),
+    "polaris": Package((f"{IMPLS}/polaris",), 10, ("tests/polaris", ABLE)),
+    "sql": Package((f"{IMPLS}/sql",), 20, ("tests/sql", ABLE)),
     "top": Package(
         tuple(f"{IMPLS}/{name}.py" for name in ("__init__", "extend", "interop", "registry")), 8,
         ("tests/core", "tests/catalog", "tests/interop"),
@@ -86,14 +86,14 @@ PACKAGES: dict[str, Package] = {
     "server": Package(
         (f"{IMPLS}/server",), 45,
         ("tests/server/test_wire.py", "tests/server/test_routes.py", "tests/server/test_bad_input.py",
-         "tests/server/test_callers.py", "tests/server/test_policy.py", "tests/server", BOUNDS),
+         "tests/server/test_callers.py", "tests/server/test_policy.py", "tests/server"),
     ),
-    "cli": Package((f"{IMPLS}/cli",), 25, ("tests/cli", BOUNDS)),
+    "cli": Package((f"{IMPLS}/cli",), 25, ("tests/cli")),
     "spark": Package(
         (f"{IMPLS}/spark",), 20,
         ("tests/spark/test_numbers.py", "tests/spark/test_names.py", "tests/spark/test_broken_files.py",
          "tests/spark/test_reader.py", "tests/spark/test_columns.py", "tests/spark/test_formats.py",
-         "tests/spark", BOUNDS),
+         "tests/spark"),
     ),
     "conformance": Package(
         (f"{IMPLS}/conformance",), 15, ("tests/conformance/test_wrong.py", "tests/conformance"),
