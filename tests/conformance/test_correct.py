@@ -6,10 +6,11 @@ import pytest
 
 from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
-from tests.conformance.targets import CORRECT, UNDER, correct
+from tests.conformance.targets import CORRECT, UNDER, WIDE, correct
 
 SLOW = ("two-levels", "rest-three-levels")
 """Those that show nothing which the others do not: fewer levels, and the same behind a server."""
+WHOLE = ("dir", "rest")
 
 
 # A check commits past the catalog, which says so where it keeps the versions.
@@ -19,7 +20,18 @@ SLOW = ("two-levels", "rest-three-levels")
     [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CORRECT],
 )
 def test_a_correct_target_fails_nothing(name, tmp_path):
-    options = Options(under=UNDER.get(name, ()), max_seconds=600)
+    check_correct(name, tmp_path, () if name in WHOLE else WIDE)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*committed past the catalog")
+@pytest.mark.parametrize("name", sorted({*CORRECT} - {*WHOLE}))
+def test_a_correct_target_fails_nothing_on_wide_courses(name, tmp_path):
+    check_correct(name, tmp_path, only=WIDE)
+
+
+def check_correct(name, tmp_path, skip=(), only=()):
+    options = Options(under=UNDER.get(name, ()), skip=skip, only=only, max_seconds=600)
     with correct(name, tmp_path) as target:
         outcome = run(target, options)
     assert [(f.check.id, f.expected, f.got) for f in outcome.failed()] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from .targets import WIDE
 from .trace import Trace, record, touched, verdict
 from .wrong.sets import FAULTS, OPEN, UNCAUGHT, left_open
 
@@ -13,12 +14,12 @@ SAMPLE = [name for name in RUN if " answer " in name or " request " in name][::7
 
 @pytest.fixture(scope="module")
 def mixed() -> dict[str, Trace]:
-    return {"mixed": record("mixed")}
+    return {"mixed": record("mixed", WIDE)}
 
 
 @pytest.fixture(scope="module")
-def traces(mixed: dict[str, Trace]) -> dict[str, Trace]:
-    return {**mixed, "managed": record("managed")}
+def traces() -> dict[str, Trace]:
+    return {kind: record(kind) for kind in ("mixed", "managed")}
 
 
 @pytest.mark.parametrize("name", SAMPLE)
