@@ -88,7 +88,7 @@ PACKAGES: dict[str, Package] = {
         ("tests/server/test_wire.py", "tests/server/test_routes.py", "tests/server/test_bad_input.py",
          "tests/server/test_callers.py", "tests/server/test_policy.py", "tests/server"),
     ),
-    "cli": Package((f"{IMPLS}/cli",), 25, ("tests/cli")),
+    "cli": Package((f"{IMPLS}/cli",), 25, ("tests/cli",)),
     "spark": Package(
         (f"{IMPLS}/spark",), 20,
         ("tests/spark/test_numbers.py", "tests/spark/test_names.py", "tests/spark/test_broken_files.py",
