@@ -30,12 +30,19 @@ ROOM = 8 << 30
 """Bytes that the temporary files of a whole run may take."""
 
 
-def pytest_configure() -> None:
-    """Put temporary files in memory where there is room: databases and tables wait for a disk often."""
-    if "TMPDIR" not in os.environ and IN_MEMORY.is_dir():
-        usage = os.statvfs(IN_MEMORY)
-        if usage.f_bavail * usage.f_frsize >= ROOM and not usage.f_flag & os.ST_NOEXEC:
-            os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
+def pytest_configure(config: pytest.Config) -> None:
+    """Put temporary files in memory where there is room: databases and tables wait for a disk often.
+
+    The processes of a run have it from the first, which takes away what pytest would keep of the last
+    runs.
+    """
+    if "TMPDIR" in os.environ or not IN_MEMORY.is_dir():
+        return
+    usage = os.statvfs(IN_MEMORY)
+    if usage.f_bavail * usage.f_frsize >= ROOM and not usage.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
+        kept = os.environ["PYTEST_DEBUG_TEMPROOT"] = tempfile.mkdtemp(prefix="lns-")
+        config.add_cleanup(lambda: shutil.rmtree(kept, ignore_errors=True))
 
 
 @pytest.fixture(scope="session", autouse=True)
