@@ -23,16 +23,22 @@ _SOURCE = ("rest.yaml, the descriptions of the operations, which make no differe
 _TABLES = ["tables"]
 _ROWS = stream(people(*STARTED))
 Told = list[tuple[str, Any, Reply]]
+Between = Callable[[Lab, Place, Reply], None]
+"""What is done after each call of a course, with its reply."""
 
 
 def made(lab: Lab, table: list[str], operation: str = "CreateTable", **more: Any) -> list[str]:
     """Return a table after it was made with the properties of every course, as far as it takes any."""
     data = _ROWS if operation == "CreateTable" else None
-    reply = lab.call(operation, data, id=table, properties=GIVEN, **more)
-    if reply.code in (0, 13) and not lab.told.get("properties"):
+    takes = lab.told.setdefault("properties", {})
+    given = {"properties": GIVEN} if takes.get(operation) is not False else {}
+    reply = lab.call(operation, data, id=table, **given, **more)
+    if reply.succeeded:
+        takes.setdefault(operation, bool(given))
+    elif reply.code in (0, 13) and given and True not in takes.values():
         reply = lab.call(operation, data, id=table, **more)
-    elif reply.succeeded:
-        lab.told["properties"] = True
+        if reply.succeeded:
+            takes[operation] = False
     if reply.code in (0, 13):
         raise Skipped(f"{operation}: {reply.outcome()}")
     if not reply.succeeded:
@@ -136,11 +142,27 @@ def _branch(lab: Lab) -> Place:
     return placed(lab, table, "side")
 
 
-def _nothing(lab: Lab, place: Place) -> None:
-    pass
+def nothing(lab: Lab, place: Place, reply: Reply) -> None:
+    """Do nothing between the calls of a course."""
 
 
-def _reads(lab: Lab, place: Place) -> None:
+def changed(reply: Reply) -> bool:
+    """Return whether a call changed something, after which a server may keep what is read."""
+    return reply.succeeded and not OPERATIONS[reply.step.operation].repeatable
+
+
+def _read(lab: Lab) -> Place:
+    place = fresh(lab)
+    _read_all(lab, place)
+    return place
+
+
+def _reads(lab: Lab, place: Place, reply: Reply) -> None:
+    if changed(reply):
+        _read_all(lab, place)
+
+
+def _read_all(lab: Lab, place: Place) -> None:
     """Read all of a table, so that what a server keeps of it would show."""
     of = {"branch": place.branch} if place.branch else {}
     for operation in ("TableExists", "ListTableTags", "ListTableBranches", "ListTableIndices",
@@ -158,20 +180,25 @@ def _reads(lab: Lab, place: Place) -> None:
     )
 
 
-def _refusals(lab: Lab, place: Place) -> None:
-    """Have calls refused."""
-    for operation, request in (
-        ("DescribeTable", {"version": 999}), ("UpdateTable", {"updates": [["nothing", "1"]]}),
-        ("CreateTableTag", {"tag": "no", "version": 999}), ("DeleteTableBranch", {"name": "no"}),
-        ("DropTableIndex", {"index_name": "no"}), ("AlterTableDropColumns", {"columns": ["nothing"]}),
-        ("DeleteFromTable", {"predicate": "nothing = 1"}), ("RestoreTable", {"version": 999}),
-    ):  # fmt: skip
-        lab.call(operation, id=place.table, **request)
-    lab.call("InsertIntoTable", b"no stream", id=place.table)
+_REFUSED: tuple[Call, ...] = (
+    ("DescribeTable", None, {"version": 999}), ("UpdateTable", None, {"updates": [["nothing", "1"]]}),
+    ("CreateTableTag", None, {"tag": "no", "version": 999}), ("DeleteTableBranch", None, {"name": "no"}),
+    ("DropTableIndex", None, {"index_name": "no"}),
+    ("AlterTableDropColumns", None, {"columns": ["nothing"]}),
+    ("DeleteFromTable", None, {"predicate": "nothing = 1"}), ("RestoreTable", None, {"version": 999}),
+    ("InsertIntoTable", b"no stream", {}),
+)  # fmt: skip
+
+
+def _refusals(lab: Lab, place: Place, reply: Reply) -> None:
+    """Have two calls refused, others each time."""
+    for number in range(2):
+        operation, data, request = _REFUSED[(len(lab.steps) // 3 * 2 + number) % len(_REFUSED)]
+        lab.call(operation, data, id=place.table, **request)
 
 
 def gone_through(lab: Lab, places: list[Place], course: Callable[[Place], Course],
-         between: Callable[[Lab, Place], None] = _nothing) -> list[Told]:  # fmt: skip
+         between: Between = nothing) -> list[Told]:  # fmt: skip
     """Return what each place tells; with several they take turns."""
     going = [course(place) for place in places]
     found: list[Told] = [[] for _ in places]
@@ -187,7 +214,7 @@ def gone_through(lab: Lab, places: list[Place], course: Callable[[Place], Course
             replies[number] = reply
             given = {k: v for k, v in asked[2].items() if k != "id"}
             found[number].append((f"{asked[0]} of {given}", told(reply, place), reply))
-            between(lab, place)
+            between(lab, place, reply)
 
 
 def _send(lab: Lab, place: Place, asked: Call) -> Reply:
@@ -245,20 +272,20 @@ def _first(one: Any, other: Any) -> Any:
 
 
 Prepare = Callable[[Lab], Place]
-KINDS: tuple[tuple[str, Prepare, Callable[[Lab, Place], None], tuple[str, ...]], ...] = (
-    ("a table that was renamed", _renamed, _nothing, ("RenameTable",)),
-    ("a table that was moved to another namespace", _moved, _nothing, ("RenameTable",)),
-    ("a table that was registered", _registered, _nothing, ("RegisterTable", "DeregisterTable")),
-    ("a table of a name that was dropped", _made_again, _nothing, ("DropTable",)),
-    ("a table that took another's place", _overwritten, _nothing, ()),
-    ("a table that was declared first", _declared, _nothing, ("DeclareTable",)),
-    ("a table far below the root", _deep, _nothing, ("CreateNamespace",)),
-    ("a table whose name needs encoding", _oddly_named, _nothing, ()),
-    ("a table of ten versions", _of_many_versions, _nothing, ("InsertIntoTable",)),
-    ("a table, with null in every field that is left out,", _with_nulls, _nothing, ()),
-    ("a table, with a context that means nothing,", _with_context, _nothing, ()),
-    ("a branch", _branch, _nothing, ("CreateTableBranch",)),
-    ("a table that is read between all calls", fresh, _reads, ()),
+KINDS: tuple[tuple[str, Prepare, Between, tuple[str, ...]], ...] = (
+    ("a table that was renamed", _renamed, nothing, ("RenameTable",)),
+    ("a table that was moved to another namespace", _moved, nothing, ("RenameTable",)),
+    ("a table that was registered", _registered, nothing, ("RegisterTable", "DeregisterTable")),
+    ("a table of a name that was dropped", _made_again, nothing, ("DropTable",)),
+    ("a table that took another's place", _overwritten, nothing, ()),
+    ("a table that was declared first", _declared, nothing, ("DeclareTable",)),
+    ("a table far below the root", _deep, nothing, ("CreateNamespace",)),
+    ("a table whose name needs encoding", _oddly_named, nothing, ()),
+    ("a table of ten versions", _of_many_versions, nothing, ("InsertIntoTable",)),
+    ("a table, with null in every field that is left out,", _with_nulls, nothing, ()),
+    ("a table, with a context that means nothing,", _with_context, nothing, ()),
+    ("a branch", _branch, nothing, ("CreateTableBranch",)),
+    ("a table that is read between all calls", _read, _reads, ()),
     ("a table between refusals", fresh, _refusals, ()),
 )
 
@@ -278,9 +305,7 @@ _LESS: dict[Callable[..., Any], tuple[str, ...]] = {
 """Courses on places where others would show nothing more; a run has to end in two minutes."""
 
 
-def _as_fresh(
-    kind: str, prepare: Prepare, between: Callable[[Lab, Place], None], name: str
-) -> Callable[[Lab], None]:
+def _as_fresh(kind: str, prepare: Prepare, between: Between, name: str) -> Callable[[Lab], None]:
     def run(lab: Lab) -> None:
         due = _base(lab, name)
         place = prepare(lab)
@@ -295,7 +320,7 @@ def _as_fresh(
 
 for _n, (_kind, _prepare, _between, _needs) in enumerate(KINDS):
     for _m, _name in enumerate(COURSES, start=1):
-        if _name in _LESS.get(_prepare if _between is _nothing else _between, COURSES):
+        if _name in _LESS.get(_prepare if _between is nothing else _between, COURSES):
             check(
                 f"LN-ALIKE-{_n:02}{_m}",
                 f"Calls on {_name} give on {_kind.rstrip(',')} what they give on a fresh one.",
@@ -309,10 +334,12 @@ for _n, (_kind, _prepare, _between, _needs) in enumerate(KINDS):
 def _in_turns(name: str) -> Callable[[Lab], None]:
     def run(lab: Lab) -> None:
         due = _base(lab, name)
-        places = [fresh(lab), fresh(lab)]
+        places = [fresh(lab)]
         if lab.shape.tables_in_new:
             parent = lab.new_namespace()
             places.append(placed(lab, made(lab, [*parent, places[0].table[-1]])))
+        else:
+            places.append(fresh(lab))
         for found in gone_through(lab, [_for(name, place) for place in places], COURSES[name]):
             compare(due, found, "one of several tables in turns")
 
@@ -321,14 +348,14 @@ def _in_turns(name: str) -> Callable[[Lab], None]:
 
 def _beside(name: str) -> Callable[[Lab], None]:
     def run(lab: Lab) -> None:
-        others = [furnished(lab)]
-        others.append(made(lab, [*others[0][:-1], f"{others[0][-1]}x"]))
+        table = furnished(lab)
+        others = [made(lab, [*table[:-1], f"{table[-1]}x"])]
         if lab.shape.tables_in_new:
-            others.append(made(lab, [*lab.new_namespace(), others[0][-1]]))
+            others.append(made(lab, [*lab.new_namespace(), table[-1]]))
         before = [state(lab, other) for other in others]
-        lab.given("DropTable", id=others[0])
-        gone_through(lab, [placed(lab, made(lab, others[0]))], COURSES[name])
-        for other, was in zip(others[1:], before[1:], strict=True):
+        lab.given("DropTable", id=table)
+        gone_through(lab, [placed(lab, made(lab, table))], COURSES[name])
+        for other, was in zip(others, before, strict=True):
             unchanged(lab, was, state(lab, other), f"calls on {name} of another table")
 
     return run

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -52,6 +53,25 @@ _FILTERS: tuple[tuple[str, Callable[[Row], bool | None]], ...] = (
 )
 
 
+def covering(
+    lines: Sequence[Any],
+    settings: Mapping[str, Sequence[Any]],
+    allowed: Callable[[dict[str, Any]], bool] = lambda request: True,
+) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield lines with requests, so that any three values come together; None leaves a field out."""
+    choices = [lines, *settings.values()]
+    every = list(itertools.product(*(range(len(values)) for values in choices)))
+    random.Random(0).shuffle(every)
+    seen: set[Any] = set()
+    for numbers in every:
+        line, *values = (values[n] for values, n in zip(choices, numbers, strict=True))
+        request = {k: v for k, v in zip(settings, values, strict=True) if v is not None}
+        threes = set(itertools.combinations(enumerate(numbers), 3))
+        if allowed(request) and not threes <= seen:
+            seen |= threes
+            yield line, request
+
+
 def _made(lab: Lab) -> list[str]:
     def make() -> list[str]:
         table = lab.table_id()
@@ -88,7 +108,13 @@ def _lines(lab: Lab, table: list[str]) -> list[tuple[dict[str, Any], list[Row]]]
        capabilities=_TABLES)  # fmt: skip
 def conditions(lab: Lab) -> None:
     table = _made(lab)
-    for (of, rows), (condition, holds) in itertools.product(_lines(lab, table), _FILTERS):
+    lines = _lines(lab, table)
+    asked = [
+        (line, each)
+        for number, line in enumerate(lines)
+        for each in (_FILTERS[number :: len(lines) - 1] if number else _FILTERS)
+    ]
+    for (of, rows), (condition, holds) in asked:
         due = [r["id"] for r in rows if holds(r) is True]
         found = lab.query(table, filter=condition, columns={"column_names": ["id"]}, **of)
         lab.same(
@@ -143,10 +169,7 @@ _SETTINGS: dict[str, tuple[Any, ...]] = {
        _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def scans(lab: Lab) -> None:
     table = _made(lab)
-    lines = _lines(lab, table)
-    for number, values in enumerate(itertools.product(*_SETTINGS.values())):
-        of, rows = lines[(number + number // len(lines)) % len(lines)]
-        request = {k: v for k, v in zip(_SETTINGS, values, strict=True) if v is not None}
+    for (of, rows), request in covering(_lines(lab, table), _SETTINGS):
         reply = lab.call("QueryTable", id=table, vector=lab.no_vector(), **request, **of)
         if reply.code in (0, 13) and "column_aliases" in (request.get("columns") or {}):
             continue
@@ -190,6 +213,11 @@ _SEARCHES: dict[str, tuple[Any, ...]] = {
 _SOUGHT = (5.0, 1.0)
 
 
+def _settled(request: dict[str, Any]) -> bool:
+    """Return False where it is open whether the filter or the offset comes first."""
+    return not ("offset" in request and "filter" in request and not request["prefilter"])
+
+
 def _distance(vector: list[float], kind: str | None) -> float:
     if kind == "cosine":
         inner = sum(a * b for a, b in zip(vector, _SOUGHT, strict=True))
@@ -201,12 +229,7 @@ def _distance(vector: list[float], kind: str | None) -> float:
        _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def searches(lab: Lab) -> None:
     table = _made(lab)
-    lines = _lines(lab, table)
-    for number, values in enumerate(itertools.product(*_SEARCHES.values())):
-        of, rows = lines[(number + number // len(lines)) % len(lines)]
-        request = {k: v for k, v in zip(_SEARCHES, values, strict=True) if v is not None}
-        if "offset" in request and not request["prefilter"] and "filter" in request:
-            continue  # whether the filter or the offset comes first is open
+    for (of, rows), request in covering(_lines(lab, table), _SEARCHES, _settled):
         reply = lab.call(
             "QueryTable", id=table, vector={"single_vector": [*_SOUGHT]}, **request, **of
         )

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 from ..lab import Lab
 from ..requirement import check
 from ..rows import people, stream
+from .combined import covering
 from .history import version_numbers
 
 _TABLES = ["tables"]
 _OLD = (1, 2, 3, 4, 5)
 _NEW = (4, 5, 6, 7)
 _MERGE: dict[str, tuple[Any, ...]] = {
-    "when_matched_update_all": (False, True),
+    "when_matched_update_all": (None, True),
     "when_matched_update_all_filt": (None, "source.id = 4", "target.score IS NULL"),
-    "when_not_matched_insert_all": (False, True),
-    "when_not_matched_by_source_delete": (False, True),
+    "when_not_matched_insert_all": (None, True),
+    "when_not_matched_by_source_delete": (None, True),
     "when_not_matched_by_source_delete_filt": (None, "id < 2"),
 }
+_FLAGS = {key for key, values in _MERGE.items() if True in values}
 
 
 def _merged(request: dict[str, Any]) -> tuple[dict[int, str], tuple[int, int, int]]:
@@ -46,15 +47,8 @@ def merges(lab: Lab) -> None:
     lines: list[dict[str, Any]] = [{}]
     if lab.call("CreateTableBranch", id=table, name="side").succeeded:
         lines.append({"branch": "side"})
-    for number, values in enumerate(itertools.product(*_MERGE.values())):
-        request = {k: v for k, v in zip(_MERGE, values, strict=True) if v}
-        if not {
-            "when_matched_update_all",
-            "when_not_matched_insert_all",
-            "when_not_matched_by_source_delete",
-        } & set(request):
-            continue
-        of = lines[number % len(lines)]
+    asked = covering(lines, _MERGE, lambda request: bool(_FLAGS & set(request)))
+    for number, (of, request) in enumerate(asked):
         lab.given("InsertIntoTable", stream(people(*_OLD)), id=table, mode="overwrite", **of)
         on = "id" if number % 3 else ["id"]
         answer = lab.maybe("MergeInsertIntoTable", stream(new), id=table, on=on, **request, **of)

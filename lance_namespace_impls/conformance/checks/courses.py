@@ -71,7 +71,6 @@ def rows(place: Place) -> Course:
     both = {"when_matched_update_all": True, "when_not_matched_insert_all": True}
     yield _call("MergeInsertIntoTable", stream(people(1, 9)), on="id", **both)
     yield _call("DeleteFromTable", predicate="id = 3")
-    yield _call("DeleteFromTable", predicate="id > 100")
     yield _query()
     yield _query(filter="id > 4", columns={"column_names": ["name", "id"]})
     yield _query(version=1)
@@ -81,11 +80,9 @@ def rows(place: Place) -> Course:
     for request in (
         {},
         {"predicate": "id > 3"},
-        {"version": 1},
         {"version": 2, "predicate": "id > 3"},
     ):
         yield _call("CountTableRows", **request)
-    yield _call("GetTableStats")
     yield _described()
     yield _described(version=1)
     yield _call("ExplainTableQueryPlan", query={"vector": None, "k": 1, "filter": "id > 1"})
@@ -96,7 +93,6 @@ def rows(place: Place) -> Course:
     refused: tuple[Call, ...] = (
         ("InsertIntoTable", stream(people(9)), {"mode": "sometimes"}),
         ("InsertIntoTable", plain(1, column="other"), {}),
-        ("CountTableRows", None, {"version": 99}),
         ("CountTableRows", None, {"predicate": "id > > 1"}),
         ("UpdateTable", None, {"updates": [["nothing", "1"]]}),
         ("MergeInsertIntoTable", stream(people(9)), {"on": "nothing", **both}),
@@ -115,13 +111,11 @@ def history(place: Place) -> Course:
     for tag, version in (("t", 1), ("u", 2), ("t", 2), ("w", 99)):
         yield _call("CreateTableTag", tag=tag, version=version)
     yield _call("ListTableTags")
-    yield _call("GetTableTagVersion", tag="t")
     yield _described(tag="t")
     yield _call("UpdateTableTag", tag="t", version=2)
     yield _call("UpdateTableTag", tag="t", version=99)
     yield _call("GetTableTagVersion", tag="t")
     yield _described(tag="t")
-    yield _call("ListTableVersions", descending=True)
     yield _call("ListTableVersions", descending=True, limit=1)
     for version in (1, 2, 99):
         yield _call("DescribeTableVersion", version=version)
@@ -158,7 +152,6 @@ def branches(place: Place) -> Course:
         yield _query(**of)
         yield _call("CountTableRows", predicate="id > 1", **of)
         yield _described(**of)
-        yield _call("GetTableStats", **of)
     yield _call(
         "CreateTableScalarIndex", branch="one", column="id", index_type="BTREE", name="by_id"
     )
@@ -261,7 +254,6 @@ def entry(place: Place) -> Course:
     yield _call("DeregisterTable")
     yield _call("TableExists")
     yield _call("ListTables", id=parent)
-    yield _call("DeregisterTable")
     if where:
         yield _call("RegisterTable", location=where, properties={"by": "again"})
         yield _call("DescribeTable")
@@ -281,7 +273,6 @@ def entry(place: Place) -> Course:
     yield _query()
     yield _call("DescribeTable", check_declared=True)
     yield _call("DropTable")
-    yield _call("ListTables", id=parent)
 
 
 def namespace(place: Place) -> Course:

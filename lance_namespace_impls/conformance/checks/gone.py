@@ -26,6 +26,18 @@ Missing = Callable[[Lab], tuple[list[str], list[str] | None, tuple[int, ...]]]
 """A name that nothing has, a table that must stay as it is, and the codes that are due."""
 
 
+def _kept(lab: Lab) -> list[str]:
+    return lab.kept("furnished", lambda: furnished(lab))
+
+
+def _before(lab: Lab, table: list[str]) -> dict[str, Any]:
+    """Return what a table was like when it was first looked at."""
+    if table[-1] not in lab.told:
+        lab.told[table[-1]] = state(lab, table)
+    found: dict[str, Any] = lab.told[table[-1]]
+    return found
+
+
 def _dropped(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
     table = furnished(lab)
     lab.given("DropTable", id=table)
@@ -47,12 +59,12 @@ def _renamed(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
 def _elsewhere(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
     if not lab.shape.tables_in_new:
         raise Skipped("no tables can be made in a new namespace")
-    table = furnished(lab)
+    table = _kept(lab)
     return [*lab.new_namespace(), table[-1]], table, _MISSING
 
 
 def _alike(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
-    table = furnished(lab)
+    table = _kept(lab)
     return [*table[:-1], table[-1] + "x"], table, _MISSING
 
 
@@ -64,14 +76,14 @@ def _prefix(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
 
 
 def _nowhere(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
-    table = furnished(lab)
+    table = _kept(lab)
     return [*lab.namespace_id(), table[-1]], table, _NOWHERE
 
 
 def _in_dropped(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
     if not lab.shape.tables_in_new:
         raise Skipped("no tables can be made in a new namespace")
-    table, namespace = furnished(lab), lab.new_namespace()
+    table, namespace = _kept(lab), lab.new_namespace()
     lab.given("CreateTable", stream(people(1)), id=[*namespace, table[-1]])
     lab.given("DropTable", id=[*namespace, table[-1]])
     lab.given("DropNamespace", id=namespace)
@@ -93,7 +105,7 @@ _KINDS: tuple[tuple[str, Missing, str], ...] = (
 def _refused_by_all(missing: Missing) -> Callable[[Lab], None]:
     def run(lab: Lab) -> None:
         table, other, codes = missing(lab)
-        before = state(lab, other) if other else {}
+        before = _before(lab, other) if other else {}
         for operation in OPERATIONS.values():
             if not operation.path.startswith("/v1/table/{id}") or operation.name in _MAKERS:
                 continue
@@ -105,9 +117,9 @@ def _refused_by_all(missing: Missing) -> Callable[[Lab], None]:
                 raise Failed(
                     f"{operation.name} of {table} to be code {due}", reply.outcome(), reply
                 )
-            if not operation.repeatable:
-                there = lab.call("TableExists", id=table).succeeded
-                lab.that(not there, f"no table after {operation.name} was refused", table)
+        # One that was made would have answered the calls after.
+        there = lab.call("TableExists", id=table).succeeded
+        lab.that(not there, "no table after all operations were refused", table)
         if other:
             unchanged(lab, before, state(lab, other), "calls on a name that nothing has")
 
@@ -185,7 +197,7 @@ def version_of_another(lab: Lab) -> None:
     table, other = lab.new_table(1), lab.new_table(1)
     lab.call("CreateTableTag", id=table, tag="kept", version=1)
     lab.given("InsertIntoTable", stream(people(2)), id=other)
-    for version in (2, 3, 2**31, 2**40):
+    for version in (2, 2**40):
         _without_version(lab, table, version)
     lab.same(lab.ids(table), [1], "the ids")
 
