@@ -361,19 +361,11 @@ def _beside(name: str) -> Callable[[Lab], None]:
     return run
 
 
+_TOGETHER: tuple[tuple[str, Callable[[str], Callable[[Lab], None]], tuple[str, ...]], ...] = (
+    ("of several tables in turns give what they give on each alone", _in_turns, ()),
+    ("of a table leave tables of a like name as they are", _beside, ("DropTable",)),
+)
 for _m, _name in enumerate(COURSES, start=1):
-    check(
-        f"LN-ALIKE-50{_m}",
-        f"Calls on {_name} of several tables in turns give what they give on each alone.",
-        _SOURCE,
-        "CreateTable",
-        capabilities=_TABLES,
-    )(_in_turns(_name))
-    check(
-        f"LN-ALIKE-51{_m}",
-        f"Calls on {_name} of a table leave tables of a like name as they are.",
-        _SOURCE,
-        "CreateTable",
-        "DropTable",
-        capabilities=_TABLES,
-    )(_beside(_name))
+    for _n, (_asked, _run, _needs) in enumerate(_TOGETHER, start=50):
+        check(f"LN-ALIKE-{_n}{_m}", f"Calls on {_name} {_asked}.", _SOURCE, "CreateTable", *_needs,
+              capabilities=_TABLES)(_run(_name))  # fmt: skip

@@ -232,6 +232,14 @@ def indices(place: Place) -> Course:
     yield _query()
 
 
+def _dropped(kind: str, parent: list[str]) -> Course:
+    """Yield calls that drop an object and look for it."""
+    yield _call(f"Drop{kind}")
+    yield _call(f"{kind}Exists")
+    yield _call(f"Describe{kind}")
+    yield _call(f"List{kind}s", id=parent)
+
+
 def entry(place: Place) -> Course:
     """Yield calls that look at a table's entry, change it, take it away and bring it back."""
     parent, name = place.table[:-1], place.table[-1]
@@ -261,10 +269,7 @@ def entry(place: Place) -> Course:
     yield _call("CreateTable", stream(people(11)), mode="Overwrite", properties={"more": "3"})
     yield _query()
     yield _call("DescribeTable")
-    yield _call("DropTable")
-    yield _call("TableExists")
-    yield _call("DescribeTable")
-    yield _call("ListTables", id=parent)
+    yield from _dropped("Table", parent)
     yield _call("DropTable")
     yield _call("DeclareTable", properties={"more": "4"})
     yield _call("DescribeTable", check_declared=True)
@@ -316,10 +321,7 @@ def namespace(place: Place) -> Course:
     yield _call("ListNamespaces")
     yield _call("CreateNamespace", mode="Overwrite", properties={"more": "5"})
     yield _call("DescribeNamespace")
-    yield _call("DropNamespace")
-    yield _call("NamespaceExists")
-    yield _call("DescribeNamespace")
-    yield _call("ListNamespaces", id=parent)
+    yield from _dropped("Namespace", parent)
     yield _call("ListNamespaces")
     yield _call("ListTables")
     yield _call("AlterNamespace", set_properties={"more": "6"})

@@ -152,12 +152,11 @@ def blank_predicate(lab: Lab) -> None:
        "rest.yaml, UpdateFieldMetadataEntry, metadata and replace", "UpdateFieldMetadata",
        "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def replace_with_null(lab: Lab) -> None:
-    table = lab.new_table()
-    for entry in (
-        {"metadata": {"a": "1", "b": "2", "c": "3"}},
-        {"metadata": {"a": "4", "b": None}, "replace": True},
-    ):
-        lab.maybe("UpdateFieldMetadata", id=table, updates=[{"path": "id", **entry}])
+    table, path = lab.new_table(), {"path": "id"}
+    first = {**path, "metadata": {"a": "1", "b": "2", "c": "3"}}
+    second = {**path, "metadata": {"a": "4", "b": None}, "replace": True}
+    lab.maybe("UpdateFieldMetadata", id=table, updates=[first])
+    lab.maybe("UpdateFieldMetadata", id=table, updates=[second])
     held = fields(lab, table)["id"].get("metadata") or {}
     lab.same({k: held.get(k) for k in "abc"}, {"a": "4", "b": None, "c": None}, "the metadata")
 

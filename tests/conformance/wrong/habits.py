@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve
@@ -23,8 +24,16 @@ HABITS: dict[str, Act] = {}
 add = adding(HABITS)
 
 
-def habit(name: str) -> Any:
-    return lambda act: add(name, act)
+def habit(name: str, *operations: str) -> Callable[[Act], Act]:
+    """Return what adds a behaviour of some operations, or of all where none is named."""
+
+    def put(act: Act) -> Act:
+        def habitual(target: WrongTarget, step: Step) -> Reply | None:
+            return act(target, step) if not operations or step.operation in operations else None
+
+        return add(name, habitual)
+
+    return put
 
 
 def asked(target: WrongTarget, step: Step, **change: Any) -> Reply:
@@ -54,9 +63,9 @@ def offset(target: WrongTarget, step: Step) -> Reply | None:
     return Reply(step=step, answer=found)
 
 
-@habit("versions are sorted as texts")
+@habit("versions are sorted as texts", "ListTableVersions")
 def as_texts(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "ListTableVersions" or step.request.get("limit"):
+    if step.request.get("limit"):
         return None
     reply = target.correct.call(step)
     if not reply.succeeded:
@@ -82,10 +91,10 @@ def bin_(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-@habit("properties with null or empty values are left out")
+@habit(
+    "properties with null or empty values are left out", "CreateTable", "DeclareTable", "AlterTable"
+)
 def no_empty(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation not in ("CreateTable", "DeclareTable", "AlterTable"):
-        return None
     key = "set_properties" if step.operation == "AlterTable" else "properties"
     given = step.request.get(key)
     if not given:
@@ -93,9 +102,9 @@ def no_empty(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, **{key: {k: v for k, v in given.items() if v != ""}})
 
 
-@habit("everything that is updated moves to the end with null in what was not named")
+@habit("everything that is updated moves to the end with null in what was not named", "UpdateTable")
 def nulls_on_update(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "UpdateTable" or step.request.get("branch"):
+    if step.request.get("branch"):
         return None
     named = {pair[0] for pair in step.request.get("updates") or () if len(pair) == 2}
     if "name" in named or not named:
@@ -138,10 +147,8 @@ def ten(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-@habit("a query without rows fails with table not found")
+@habit("a query without rows fails with table not found", "QueryTable")
 def none_found(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "QueryTable":
-        return None
     reply = target.correct.call(step)
     if reply.rows is not None and reply.rows.num_rows == 0:
         return Reply(step=step, code=4, message="no rows")
@@ -161,9 +168,9 @@ def all_nullable(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, rows=reply.rows.cast(pa.schema(fields)))
 
 
-@habit("a namespace is a prefix of names: it exists once something is in it")
+@habit("a namespace is a prefix of names: it exists once something is in it", "NamespaceExists")
 def prefixes(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "NamespaceExists" or not step.request.get("id"):
+    if not step.request.get("id"):
         return None
     reply = target.correct.call(step)
     if not reply.succeeded:
@@ -175,9 +182,9 @@ def prefixes(target: WrongTarget, step: Step) -> Reply | None:
     return reply if inside else Reply(step=step, code=1, message="it is empty")
 
 
-@habit("tables are listed from an index that lags by one call")
+@habit("tables are listed from an index that lags by one call", "ListTables")
 def lags(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "ListTables" or step.request.get("limit"):
+    if step.request.get("limit"):
         return None
     reply = target.correct.call(step)
     before = target.memory.get(key_of(step))
@@ -185,9 +192,9 @@ def lags(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(before, step=step) if before is not None and reply.succeeded else reply
 
 
-@habit("DropNamespace takes empty children along")
+@habit("DropNamespace takes empty children along", "DropNamespace")
 def empty_children(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "DropNamespace" or step.request.get("behavior"):
+    if step.request.get("behavior"):
         return None
     children = (target.ask("ListNamespaces", id=step.request["id"]).answer or {}).get("namespaces")
     for child in children or ():
@@ -195,10 +202,8 @@ def empty_children(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-@habit("tags are moved by CreateTableTag")
+@habit("tags are moved by CreateTableTag", "CreateTableTag")
 def moves(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "CreateTableTag":
-        return None
     reply = target.correct.call(step)
     if reply.code == 9:
         return evolve(target.ask("UpdateTableTag", **step.request), step=step)
@@ -219,9 +224,9 @@ def follows(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-@habit("RestoreTable throws the later versions away")
+@habit("RestoreTable throws the later versions away", "RestoreTable")
 def throws_away(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "RestoreTable" or step.request.get("branch"):
+    if step.request.get("branch"):
         return None
     reply = target.correct.call(step)
     if reply.succeeded:
@@ -252,9 +257,9 @@ def needs_filter(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, when_not_matched_by_source_delete=False)
 
 
-@habit("rows of the source that are twice there are inserted once")
+@habit("rows of the source that are twice there are inserted once", "InsertIntoTable")
 def distinct(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "InsertIntoTable" or step.data is None:
+    if step.data is None:
         return None
     try:
         rows = table_of(step.data)
@@ -270,10 +275,8 @@ def distinct(target: WrongTarget, step: Step) -> Reply | None:
     )
 
 
-@habit("new columns are computed for the first fragment")
+@habit("new columns are computed for the first fragment", "AlterTableAddColumns")
 def first_fragment(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "AlterTableAddColumns":
-        return None
     reply = target.correct.call(step)
     names = [c["name"] for c in step.request.get("new_columns") or () if isinstance(c, dict)]
     if reply.succeeded and len((target.ask("ListTableVersions", id=step.request["id"]).answer or {}
@@ -283,10 +286,8 @@ def first_fragment(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-@habit("renaming a table makes a copy")
+@habit("renaming a table makes a copy", "RenameTable")
 def copies(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "RenameTable":
-        return None
     told = (target.ask("DescribeTable", id=step.request["id"]).answer or {}).get("location")
     reply = target.correct.call(step)
     if reply.succeeded and told:
@@ -294,10 +295,8 @@ def copies(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-@habit("RenameTable forgets the properties")
+@habit("RenameTable forgets the properties", "RenameTable")
 def forgets(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "RenameTable":
-        return None
     old = (target.ask("DescribeTable", id=step.request["id"]).answer or {}).get("properties") or {}
     reply = target.correct.call(step)
     if reply.succeeded and old:
@@ -307,10 +306,8 @@ def forgets(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-@habit("descriptions are kept for two seconds")
+@habit("descriptions are kept for two seconds", "DescribeTable", "DescribeNamespace")
 def kept(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation not in ("DescribeTable", "DescribeNamespace"):
-        return None
     key = repr(sorted(step.request.items(), key=repr)) + step.operation
     held = target.memory.get(key)
     if held is not None and time.monotonic() - held[0] < 2:
@@ -327,10 +324,13 @@ def missing(target: WrongTarget, step: Step) -> Reply | None:
     return evolve(reply, code=1) if reply.code == 4 and step.operation == "DropTable" else reply
 
 
-@habit("what cannot be done is a success without effect")
+@habit(
+    "what cannot be done is a success without effect",
+    "AlterTableAlterColumns",
+    "CreateTableIndex",
+    "RestoreTable",
+)
 def swallowed(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation not in ("AlterTableAlterColumns", "CreateTableIndex", "RestoreTable"):
-        return None
     reply = target.correct.call(step)
     if reply.code in (13, 20):
         return Reply(step=step, answer={"version": 1})
@@ -363,9 +363,9 @@ def rounded(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-@habit("names of columns are looked up in any case")
+@habit("names of columns are looked up in any case", "QueryTable")
 def any_case(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "QueryTable" or not step.request.get("columns"):
+    if not step.request.get("columns"):
         return None
     columns = step.request["columns"].get("column_names") or []
     return asked(target, step, columns={"column_names": [c.lower() for c in columns]})
@@ -390,19 +390,15 @@ def bare_lists(target: WrongTarget, step: Step) -> Reply | None:
     return answer("DescribeTable", change)(target, step)
 
 
-@habit("a branch of a branch starts at its first version")
+@habit("a branch of a branch starts at its first version", "CreateTableBranch")
 def from_the_first(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "CreateTableBranch":
-        return None
     if step.request.get("from_version") is None and step.request.get("from_branch"):
         return asked(target, step, from_version=1)
     return None
 
 
-@habit("DeregisterTable deletes the data")
+@habit("DeregisterTable deletes the data", "DeregisterTable")
 def deletes(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "DeregisterTable":
-        return None
     told = target.ask("DescribeTable", id=step.request["id"])
     reply = target.ask("DropTable", id=step.request["id"])
     if reply.succeeded:
@@ -421,18 +417,14 @@ def one_index(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-@habit("statistics are of the moment when the table was made")
+@habit("statistics are of the moment when the table was made", "GetTableStats")
 def first_stats(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "GetTableStats":
-        return None
     reply = target.correct.call(step)
     return target.memory.setdefault(key_of(step), reply) if reply.succeeded else reply
 
 
-@habit("metadata of a field is replaced, whatever is asked")
+@habit("metadata of a field is replaced, whatever is asked", "UpdateFieldMetadata")
 def replaced(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "UpdateFieldMetadata":
-        return None
     updates = [
         {**u, "replace": True} if isinstance(u, dict) else u
         for u in step.request.get("updates") or ()
@@ -448,20 +440,16 @@ def null_compares(target: WrongTarget, step: Step) -> Reply | None:
     return None
 
 
-@habit("a namespace made under a missing one is made at the root")
+@habit("a namespace made under a missing one is made at the root", "CreateNamespace")
 def at_the_root(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "CreateNamespace":
-        return None
     reply = target.correct.call(step)
     if reply.code == 1:
         return Reply(step=step, answer={"properties": step.request.get("properties") or {}})
     return reply
 
 
-@habit("the answer of AlterTable has the properties from before")
+@habit("the answer of AlterTable has the properties from before", "AlterTable")
 def from_before(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "AlterTable":
-        return None
     old = (target.ask("DescribeTable", id=step.request["id"]).answer or {}).get("properties")
     reply = target.correct.call(step)
     return evolve(reply, answer={"properties": old or {}}) if reply.succeeded else reply

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from lance_namespace_impls.conformance.exchange import Reply, Step
 
-from .python import WrongTarget, add, without, wrong
+from .python import WrongTarget, add, answer, without, wrong
 from .together import each
 
 add("a table that moves to the root stays in its namespace", "LN-TABLE-RENAME-013",
@@ -75,16 +75,8 @@ def _said(query: Any) -> Any:
     return {k: "Or" if k == "operator" and v == "and" else _said(v) for k, v in query.items()}
 
 
-@wrong("a level of a namespace is split at its dots", "LN-NAME-017")
-def splits(target: WrongTarget, step: Step) -> Reply | None:
-    if step.operation != "DescribeTable":
-        return None
-    reply = target.correct.call(step)
-    if not reply.succeeded or not (reply.answer or {}).get("namespace"):
-        return reply
-    answer: dict[str, Any] = dict(reply.answer or {})
-    answer["namespace"] = [part for level in answer["namespace"] for part in level.split(".")]
-    return evolve(reply, answer=answer)
+add("a level of a namespace is split at its dots", "LN-NAME-017", answer("DescribeTable", lambda a: {
+    **a, "namespace": [p for level in a.get("namespace") or () for p in level.split(".")]}))  # fmt: skip
 
 
 @wrong("the mean of fragments is rounded up", "LN-STATS-005")
