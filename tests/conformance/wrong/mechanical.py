@@ -94,6 +94,17 @@ _GIVEN: dict[str, dict[str, Change]] = {
 """How a value of an answer is given wrongly, by its type."""
 
 
+_HELD: dict[str, Any] = {
+    "integer": int, "boolean": bool, "number": (int, float), "string": str, "array": (list, tuple),
+    "map": dict, "object": dict,
+}  # fmt: skip
+
+
+def _of_its_type(type: str, change: Change) -> Change:
+    """Return a change that leaves a value of another type as it is: checks send such values as well."""
+    return lambda v: change(v) if isinstance(v, _HELD[type]) else v
+
+
 def _request_fault(field: Field, kind: str, change: Change) -> Fault:
     def of(step: Step) -> Step:
         return evolve(step, request=changed(dict(step.request), field.path, change))
@@ -155,7 +166,7 @@ def _requests() -> Iterator[Fault]:
         yield _request_fault(field, "ignored", lambda v: ABSENT)
         for kind, change in _TAKEN[field.type].items():
             if field.path != ("id",) or kind in ("empty", "without its last"):
-                yield _request_fault(field, kind, change)
+                yield _request_fault(field, kind, _of_its_type(field.type, change))
 
 
 def _answers() -> Iterator[Fault]:
