@@ -6,6 +6,7 @@ of several that change one object the last wins.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import math
 import os
@@ -13,6 +14,7 @@ import stat
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
@@ -69,6 +71,8 @@ def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
     """Hold the lock of a key, which one thread of one of this user's processes has at a time.
 
     It ends with its process. Processes with another folder for temporary files do not know of it.
+    Where that folder cannot hold locks, threads of this process alone wait for each other, and a
+    `RuntimeWarning` says so.
 
     Args:
         key: what the lock is for; its `repr` is the same in each process.
@@ -82,7 +86,7 @@ def machine_lock(key: Hashable, timeout: float | None = None) -> Iterator[None]:
         at = int.from_bytes(blake2b(repr(key).encode(), digest_size=7).digest(), "big")
         path = os.path.join(tempfile.gettempdir(), f"lance-ns-locks-{os.getuid()}")
         # Tried again and again: the system would take two processes of many threads for a deadlock.
-        while (file := _lock_file(path, os.getpid())) is not None and not _try_to_hold(
+        while (file := _lock_file_or_warning(path)) is not None and not _try_to_hold(
             file, path, at
         ):
             if time.monotonic() >= last:
@@ -109,20 +113,36 @@ def _try_to_hold(file: int, path: str, at: int) -> bool:
     return False
 
 
-@cache
-def _lock_file(path: str, process: int) -> int | None:
-    """Open the file whose bytes are the locks; None where there can be none of this user's.
-
-    It stays open: to close it would release all the locks that its process has.
-    """
+def _lock_file_or_warning(path: str) -> int | None:
+    """Return the file whose bytes are the locks; None, with a warning, where there can be none."""
     try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    except OSError:
-        return None  # a read-only system; locks among threads are what remains
+        return _lock_file(path, os.getpid())
+    except OSError as error:
+        warnings.warn(
+            f"other processes of this machine may change the same objects at the same moment: locks "
+            f"cannot be kept in {path}: {error.strerror}; set TMPDIR to a folder that can be written "
+            "to, the same one for all of them",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+        return None
+
+
+@cache
+def _lock_file(path: str, process: int) -> int:
+    """Open the file whose bytes are the locks.
+
+    It stays open: to close it would release all the locks that its process has. A failure is not
+    remembered: the next lock looks again.
+
+    Raises:
+        OSError: there can be none of this user's.
+    """
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     found = os.fstat(file)
     if found.st_uid != os.getuid() or not stat.S_ISREG(found.st_mode):
         os.close(file)
-        return None
+        raise PermissionError(errno.EPERM, "it is not a file of this user's", path)
     return file
 
 

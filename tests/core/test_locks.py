@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -113,6 +114,33 @@ def test_the_file_of_locks_that_are_taken_is_never_old(folder: Path) -> None:
     with machine_lock("key"):
         pass
     assert file.stat().st_mtime > 0
+
+
+@pytest.mark.parametrize("fault", ["missing", "link", "directory"])
+def test_a_folder_that_cannot_hold_locks_is_warned_about_each_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    lost = folder / "temporary"
+    monkeypatch.setattr(tempfile, "tempdir", str(lost))
+    file = lost / f"lance-ns-locks-{os.getuid()}"
+    if fault != "missing":
+        lost.mkdir()
+        if fault == "link":
+            file.symlink_to(folder / "elsewhere")
+        else:
+            file.mkdir()
+    for _ in range(2):
+        with (
+            pytest.warns(RuntimeWarning, match=r"locks cannot be kept in .*; set TMPDIR"),
+            machine_lock("key"),
+        ):
+            pass
+    if fault != "missing":
+        file.unlink() if fault == "link" else file.rmdir()
+    lost.mkdir(exist_ok=True)
+    with warnings.catch_warnings(), machine_lock("key"):
+        warnings.simplefilter("error")
+        assert file.is_file()
 
 
 def test_a_forked_process_waits_for_no_thread_that_it_has_not(folder: Path) -> None:
