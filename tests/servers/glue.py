@@ -39,6 +39,7 @@ from moto.glue.responses import GlueResponse
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from moto.sts.responses import TokenResponse
 
+from . import quick_moto as quick_moto
 from .glue_answers import Call, answer, error_of, invalid, signer_of
 
 __all__ = ["ACCOUNT", "REGION", "Call", "Fault", "GlueServer"]

@@ -11,15 +11,20 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable
+from io import BytesIO
 from typing import Any, NamedTuple, Self
 from uuid import uuid4
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
+from . import quick_moto as quick_moto
+
 __all__ = ["Asked", "Canned", "GuardedS3"]
 
 _KEY = re.compile(r"Credential=([^/]+)/")
+CONDITIONS = {"HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"}
+"""Headers, as WSGI calls them, of requests that are to take effect in one state of an object alone."""
 _REFUSAL = b"<Error><Code>AccessDenied</Code><Message>refused by the test</Message></Error>"
 
 
@@ -54,6 +59,7 @@ class GuardedS3:
         self.answers: Callable[[Asked], Canned | None] = lambda asked: None
         """Gives the answer to a request; None leaves it to the store."""
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self._one_at_a_time = threading.Lock()
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._server = make_server("127.0.0.1", 0, self._gate, threaded=True)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
@@ -75,7 +81,7 @@ class GuardedS3:
 
     def objects(self) -> set[str]:
         """List the objects of the bucket, past the gate's notes."""
-        pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
+        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
         found = {entry["Key"] for page in pages for entry in page.get("Contents", ())}
         self.asked = [each for each in self.asked if each.access_key != "test-itself"]
         return found
@@ -84,7 +90,7 @@ class GuardedS3:
         """Empty the bucket and the notes, and refuse nothing."""
         self.refuses = lambda asked: False
         self.answers = lambda asked: None
-        client = self._client()
+        client = self.client()
         for key in self.objects():
             client.delete_object(Bucket=self.bucket, Key=key)
         self.asked.clear()
@@ -108,10 +114,20 @@ class GuardedS3:
             headers = [("Content-Type", "application/xml"), ("Content-Length", str(canned.length))]
             start_response(canned.status, headers)
             return [canned.body]
+        if not CONDITIONS.isdisjoint(environ):
+            return self._conditional(environ, start_response)
         answer: Iterable[bytes] = self._moto(environ, start_response)
         return answer
 
-    def _client(self) -> Any:
+    def _conditional(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        """Answer one request after the other: moto checks a condition first and writes later."""
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        environ["wsgi.input"] = BytesIO(body)
+        with self._one_at_a_time:
+            return list(self._moto(environ, start_response))
+
+    def client(self) -> Any:
+        """Return what asks the store past the notes."""
         import boto3
 
         return boto3.client(
@@ -124,7 +140,7 @@ class GuardedS3:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._client().create_bucket(Bucket=self.bucket)
+        self.client().create_bucket(Bucket=self.bucket)
         return self
 
     def __exit__(self, *raised: object) -> None:
