@@ -254,15 +254,15 @@ class CatalogBase(Namespace):
     ) -> tuple[TableEntry, int] | None:
         """Create a table with its first rows, of which nobody sees one without the other.
 
-        It is asked where the rows are few and can be read again.
-
         Args:
             identifier: the table.
             properties: its properties.
-            write: writes the rows where it is told, where nothing is, and returns the version.
+            write: writes the rows where it is told, where nothing is and nobody else writes, and
+                returns the version. It may read rows that cannot be read again.
 
         Returns:
-            the table and its version; None where the table has to be added before it has rows.
+            the table and its version; None, before anything is written, where the name may be taken
+            or the table has to be added before it has rows.
 
         Raises:
             TableAlreadyExistsError: code 5.

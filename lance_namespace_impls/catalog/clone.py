@@ -79,10 +79,19 @@ class TableClones(TableListings, CommitOperations, abstract=True):
         from ..tables.clone import clone
         from ..tables.dataset import open_dataset
 
+        def write(entry: TableEntry) -> int:
+            return clone(source, self.storage_of(entry), version=version, is_shallow=is_shallow)
+
         schema = open_dataset(source, version=version).schema
+        if (at_once := self.create_table_at_once(identifier, {}, write)) is not None:
+            return self._created(*at_once)
         entry = self.add_at_place(identifier, {}, schema)
-        with self.initial_write_lock(entry, wait=False), self.rolled_back_on_failure(entry):
-            made = clone(source, self.storage_of(entry), version=version, is_shallow=is_shallow)
+        with (
+            self.first_rows(entry),
+            self.initial_write_lock(entry, wait=False),
+            self.rolled_back_on_failure(entry),
+        ):
+            made = write(entry)
             self.adopt_versions(entry)
         self.data_written(entry)
         return self._created(entry, made)

@@ -25,6 +25,7 @@ from ..core.identifiers import (
     parse_identifier,
     subject_of,
 )
+from ..core.location import plain_path
 from ..core.modes import CreateMode, parse_mode
 from .changes import replacing
 from .entry import (
@@ -37,6 +38,8 @@ from .operation import operation
 from .places import TablePlaces
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lance_namespace_client.arrow import ArrowData
     from lance_namespace_client.models import (
         CreateTableRequest,
@@ -74,23 +77,21 @@ class TableCreation(TablePlaces, abstract=True):
         with about(subject):
             rows = RowStream.of(data)
             check_columns(rows.schema)
-        if mode is CreateMode.CREATE and rows.are_few and not _wanted_location(request):
+        if not _wanted_location(request):
             with about(subject):
                 made = self._created_at_once(identifier, properties, rows)
             if made is not None:
                 return self._created(*made)
-        added = held = False
+        held = False
         changed: Mapping[str, str] = {}
         gone: Sequence[str] = ()
-        try:
-            entry = self.add_at_place(identifier, properties, rows.schema)
-            added = True
-        except TableAlreadyExistsError:
-            entry = self._existing_table(identifier)
+        entry, taken = self._added_or_found(identifier, properties, rows.schema)
+        if taken is not None:
             held = self.has_data(entry)
             if held:
                 if mode is CreateMode.CREATE:
-                    raise
+                    self.require_listed(entry)
+                    raise taken
                 if mode is CreateMode.EXIST_OK:
                     _refuse_other_location(entry, request)
                     return self._created(entry, None)
@@ -104,17 +105,24 @@ class TableCreation(TablePlaces, abstract=True):
                 changed, gone = replacing(entry.properties, properties)
                 self._require_alterable(entry, [*changed, *gone])
         with (
+            self.first_rows(entry) as committing,
             nullcontext()
             if held
             else self.initial_write_lock(entry, wait=mode is CreateMode.EXIST_OK),
-            self.rolled_back_on_failure(entry) if added else nullcontext(),
+            self.rolled_back_on_failure(entry) if taken is None else self.refused_if_gone(entry),
         ):
             _refuse_other_location(entry, request)
             storage, overwrite = self.storage_of(entry), mode is CreateMode.OVERWRITE
+            if not rows.can_begin_again:
+                raise ConcurrentModificationError(
+                    "someone else made the table at the same moment; send the rows again",
+                    subject=subject,
+                )
             try:
                 with about(subject), rows.guarded():
-                    version = create(storage, rows, overwrite=overwrite)
+                    version = create(storage, rows, overwrite=overwrite, committing=committing)
             except TableAlreadyExistsError:
+                self.require_listed(entry)
                 if mode is CreateMode.EXIST_OK:
                     return self._created(entry, None)
                 raise
@@ -126,11 +134,14 @@ class TableCreation(TablePlaces, abstract=True):
     def _created_at_once(
         self, identifier: Identifier, properties: Mapping[str, str], rows: RowStream
     ) -> tuple[TableEntry, int] | None:
-        """Create a table at once; None where that is not possible, and the rows are to be read again."""
-        from ..tables.write import create_alone
+        """Create a table at once; None where that is not possible, or someone else was faster."""
+        from ..tables.write import create, create_alone
 
         def write(entry: TableEntry) -> int:
-            return create_alone(self.storage_of(entry), rows)
+            storage = self.storage_of(entry)
+            if rows.are_few and "://" not in entry.location:
+                return create_alone(storage, rows)
+            return create(storage, rows, overwrite=False)
 
         try:
             with rows.guarded():
@@ -147,19 +158,32 @@ class TableCreation(TablePlaces, abstract=True):
                 subject=subject_of("CreateTable", entry.id),
             )
 
-    def _existing_table(self, identifier: Identifier) -> TableEntry:
-        """Look up the table that has the name of a new one."""
-        try:
-            return self.load_table(identifier)
-        except TableNotFoundError as error:
-            raise TableAlreadyExistsError(
-                f"table {format_identifier(identifier)} cannot be created: its storage is occupied "
-                "by a table that was deregistered; register that one, or choose another name"
-            ) from error
-        except InvalidInputError as error:
-            raise TableAlreadyExistsError(
-                f"table {format_identifier(identifier)} cannot be created: {error.message}"
-            ) from error
+    def _added_or_found(
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        schema: pa.Schema,
+    ) -> tuple[TableEntry, TableAlreadyExistsError | None]:
+        """Add a table, or return the one that has its name already and the error that says so.
+
+        A name that is taken, and then not found, may have been given up in between: it is tried
+        again.
+        """
+        for is_last in (False, False, True):
+            try:
+                return self.add_at_place(identifier, properties, schema), None
+            except TableAlreadyExistsError as error:
+                taken = error
+            try:
+                return self.load_table(identifier), taken
+            except TableNotFoundError:
+                if is_last:  # what has the name is no table
+                    raise taken from None
+            except InvalidInputError as error:
+                raise TableAlreadyExistsError(
+                    f"table {format_identifier(identifier)} cannot be created: {error.message}"
+                ) from error
+        raise AssertionError("the last try returns or raises")
 
     def _created(self, entry: TableEntry, version: int | None) -> CreateTableResponse:
         storage = self.storage_of(entry)
@@ -192,11 +216,15 @@ class TableCreation(TablePlaces, abstract=True):
         with about(subject):
             check_columns(rows.schema)
         entry = self.find_table(identifier)
-        with self.initial_write_lock(entry, wait=False):
+        with (
+            self.first_rows(entry) as committing,
+            self.initial_write_lock(entry, wait=False),
+            self.refused_if_gone(entry),
+        ):
             storage = self.storage_of(entry)
             try:
                 with about(subject), rows.guarded():
-                    version = create(storage, rows, overwrite=False)
+                    version = create(storage, rows, overwrite=False, committing=committing)
             except TableAlreadyExistsError as error:
                 raise ConcurrentModificationError(
                     f"table {format_identifier(identifier)}: someone else wrote its first rows at "
@@ -209,7 +237,7 @@ class TableCreation(TablePlaces, abstract=True):
 def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:
     """Refuse rows for another place than the table's (code 13)."""
     wanted = _wanted_location(request)
-    if wanted and _plain_path(wanted) != _plain_path(entry.location):
+    if wanted and plain_path(wanted) != plain_path(entry.location):
         raise InvalidInputError(
             f"the table's place is {entry.location}, not {wanted}; leave x-lance-table-location out, "
             "or register the table at that place",
@@ -219,7 +247,3 @@ def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> No
 
 def _wanted_location(request: CreateTableRequest) -> str | None:
     return (request.context or {}).get("header.x-lance-table-location")
-
-
-def _plain_path(location: str) -> str:
-    return location.removeprefix("file://").rstrip("/")

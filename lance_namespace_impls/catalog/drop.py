@@ -20,6 +20,7 @@ from ..core.identifiers import (
     format_identifier,
     parse_identifier,
 )
+from ..core.location import plain_path
 from .entry import (
     TableEntry,
     plain_properties,
@@ -85,12 +86,12 @@ class TableDrops(TableStorages, abstract=True):
         return TableFolder(evolve(self.storage_of(entry), managed=False))
 
     def _is_still_listed(self, entry: TableEntry) -> bool:
-        """Return whether a removal that failed has had no effect all the same."""
+        """Return whether the catalog has a table, and not none or another one of its name."""
         try:
-            self.find_table(entry.id)
+            found = self.find_table(entry.id)
         except TableNotFoundError:
             return False
-        return True
+        return plain_path(found.location) == plain_path(entry.location)
 
     def _remove_drop_marker(self, entry: TableEntry) -> None:
         """Remove the marker of a drop that never came to the catalog: the data is to be kept.

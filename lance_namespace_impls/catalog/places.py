@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -20,7 +20,8 @@ from ..core.identifiers import (
     Identifier,
     format_identifier,
 )
-from ..core.location import fresh_location
+from ..core.location import fresh_location, plain_path
+from ..core.locks import machine_lock
 from .drop import TableDrops
 from .entry import (
     STORAGE_PREFIX,
@@ -32,6 +33,25 @@ if TYPE_CHECKING:
 
 
 __all__ = ["NewPlace", "TablePlaces"]
+
+
+def _place_lock(location: str) -> AbstractContextManager[None]:
+    return machine_lock(("first rows", plain_path(location)), 0)
+
+
+def _are_rows_on_their_way(location: str) -> bool:
+    try:
+        with _place_lock(location):
+            return False
+    except TimeoutError:
+        return True
+
+
+def _gone_meanwhile(entry: TableEntry) -> ConcurrentModificationError:
+    return ConcurrentModificationError(
+        f"table {format_identifier(entry.id)} was dropped or renamed while its first rows were "
+        "written; create it again"
+    )
 
 
 @frozen(kw_only=True)
@@ -54,7 +74,8 @@ class TablePlaces(TableDrops, abstract=True):
 
         Whatever is at its usual location is not this table's, which is not in the catalog: it was
         deregistered or renamed, or another tool dropped its entry. It stays, and the new table goes
-        beside it. What a broken-off drop of this very table left is no hindrance.
+        beside it; so it does while rows are on their way to a table that has gone meanwhile. What a
+        broken-off drop of this very table left is no hindrance.
         """
         if self.capabilities.storage_only:
             return NewPlace()
@@ -71,6 +92,8 @@ class TablePlaces(TableDrops, abstract=True):
         )
         try:
             folder = self._folder_of(usual)
+            if _are_rows_on_their_way(location):
+                return NewPlace(location=fresh_location(location))
             if not folder.is_occupied:
                 return NewPlace()
             if folder.has_drop_marker(identifier) and not self._is_used_by_other(usual):
@@ -99,7 +122,7 @@ class TablePlaces(TableDrops, abstract=True):
             TableAlreadyExistsError: code 5.
         """
         # What is at the place must not change before the entry names it.
-        with nullcontext() if self.capabilities.storage_only else self.sole_change(identifier):
+        with self._sole_change_of(identifier):
             place = self.place_of(identifier, properties, declaring=schema is None)
             if schema is None:
                 entry = self.add_table(identifier, place.location, properties)
@@ -120,6 +143,56 @@ class TablePlaces(TableDrops, abstract=True):
             folder.delete()
 
     @contextmanager
+    def first_rows(self, entry: TableEntry) -> Iterator[AbstractContextManager[None]]:
+        """Keep a table's place for its first rows, and return what surrounds their commit.
+
+        Until they are there no new table gets the place. The commit is refused where the table has
+        gone by then (code 14), and nobody on this machine drops or renames it meanwhile.
+        """
+        if self.capabilities.storage_only:
+            yield nullcontext()
+            return
+        with ExitStack() as held:
+            with suppress(TimeoutError):  # another's first rows are on their way there already
+                held.enter_context(_place_lock(entry.location))
+            yield self._as_listed(entry)
+
+    @contextmanager
+    def _as_listed(self, entry: TableEntry) -> Iterator[None]:
+        with self.sole_change(entry.id):
+            self.require_listed(entry)
+            yield
+
+    @contextmanager
+    def refused_if_gone(self, entry: TableEntry) -> Iterator[None]:
+        """Raise code 14 in place of a failure where the table has gone meanwhile."""
+        try:
+            yield
+        except InvalidInputError:
+            raise
+        except Exception as error:
+            if self._has_gone(entry):
+                raise _gone_meanwhile(entry) from error
+            raise
+
+    def _has_gone(self, entry: TableEntry) -> bool:
+        """Return whether a table has gone; not where the catalog cannot tell."""
+        try:
+            return not self._is_still_listed(entry)
+        except NamespaceNotFoundError:
+            return True
+        except Exception as error:
+            # Why the rows could not be written is what the caller must see, and not this.
+            if not self.is_failure(error):
+                raise
+            return False
+
+    def require_listed(self, entry: TableEntry) -> None:
+        """Raise where a table that gets its first rows has gone, or another has its name (code 14)."""
+        if not self.capabilities.storage_only and not self._is_still_listed(entry):
+            raise _gone_meanwhile(entry)
+
+    @contextmanager
     def rolled_back_on_failure(self, entry: TableEntry) -> Iterator[None]:
         """Withdraw a table that was added where its rows cannot be written.
 
@@ -135,10 +208,7 @@ class TablePlaces(TableDrops, abstract=True):
                 and isinstance(error, Exception)
                 and not isinstance(error, InvalidInputError)
             ):
-                raise ConcurrentModificationError(
-                    f"table {format_identifier(entry.id)} was dropped while its first rows were "
-                    "written; create it again"
-                ) from error
+                raise _gone_meanwhile(entry) from error
             raise
 
     def _roll_back(self, entry: TableEntry) -> bool:
@@ -152,11 +222,19 @@ class TablePlaces(TableDrops, abstract=True):
                 raise
             if self.capabilities.storage_only:
                 return True  # data that cannot be read is not deleted
-        return self._take_back(entry)
+        with self._sole_change_of(entry.id):
+            return self._take_back(entry)
+
+    def _sole_change_of(self, identifier: Identifier) -> AbstractContextManager[None]:
+        """Return `sole_change`, or nothing where the catalog is the storage itself."""
+        return nullcontext() if self.capabilities.storage_only else self.sole_change(identifier)
 
     def _take_back(self, entry: TableEntry) -> bool:
         """Withdraw a table; False where it has gone meanwhile."""
         try:
+            # Many catalogs would remove another table that has the name by now.
+            if not self.capabilities.storage_only and not self._is_still_listed(entry):
+                return False
             self.withdraw_table(entry)
         except TableNotFoundError:
             return False

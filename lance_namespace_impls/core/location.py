@@ -13,7 +13,14 @@ from urllib.parse import quote
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["absolute", "absolute_or_current", "as_address", "default_location", "fresh_location"]
+__all__ = [
+    "absolute",
+    "absolute_or_current",
+    "as_address",
+    "default_location",
+    "fresh_location",
+    "plain_path",
+]
 
 # What servers refuse that parse a location as a URI; letters of any language are fine with them.
 _ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}]|%(?![0-9A-Fa-f]{2})')
@@ -90,6 +97,11 @@ def _shortened(name: str) -> str:
     while len(start := quote(head, safe="")) > LONGEST_LEVEL - 17:
         head = head[:-1]
     return f"{start}-{digest}"
+
+
+def plain_path(location: str) -> str:
+    """Return a location without what two names of one place on local storage differ in."""
+    return location.removeprefix("file://").rstrip("/")
 
 
 def fresh_location(location: str) -> str:

@@ -274,6 +274,8 @@ class FlatTables(TableFolders):
         """Move a table to its name when it has its first rows; see `CatalogBase`."""
         name = identifier[-1]
         own = f"{name}{SUFFIX}"
+        if not self.directory.is_local:
+            return None  # an object store cannot move it
         if any(map(self.directory.has, (*self._own_folders(name), _beside_note(name)))):
             return None  # it is there, or something is that has to be looked at
         with self.directory.staged() as staged:

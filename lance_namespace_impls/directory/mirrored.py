@@ -8,7 +8,7 @@ row beside it for clients that go by the manifest.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
@@ -22,7 +22,8 @@ from . import folders
 from .flat import FlatTables, batched
 from .manifest import TABLE, Change, Row, Snapshot
 from .names import PROPERTIES, SUFFIX, dump, object_id
-from .nested import NestedTables, moved, require_namespace
+from .nested import NestedTables, moved
+from .nested_namespaces import require_namespace
 
 __all__ = ["RootTables"]
 
@@ -171,12 +172,31 @@ class RootTables(FlatTables):
         self._refuse_namespace(identifier)
         properties = _unmanaged(identifier, properties)
         entry = super().add_table(identifier, location, properties)
+        self._mirror_new(entry)
+        return entry
+
+    def create_table_at_once(
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        write: Callable[[TableEntry], int],
+    ) -> tuple[TableEntry, int] | None:
+        self._refuse_namespace(identifier)
+        properties = _unmanaged(identifier, properties)
+        if self._elsewhere(identifier) is not None:
+            return None
+        made = super().create_table_at_once(identifier, properties, write)
+        if made is not None:
+            self._mirror_new(made[0])
+        return made
+
+    def _mirror_new(self, entry: TableEntry) -> None:
+        """Write the row of a table that was added just now, or take the table back."""
         try:
             self._mirror(entry)
         except Exception:
             super().withdraw_table(entry)
             raise
-        return entry
 
     def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]

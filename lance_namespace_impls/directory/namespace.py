@@ -314,9 +314,7 @@ class DirectoryNamespace(CatalogNamespace):
         write: Callable[[TableEntry], int],
     ) -> tuple[TableEntry, int] | None:
         tables = self._tables(identifier[:-1])
-        if tables is not self._flat or not self._directory.is_local:
-            return None
-        return self._flat.create_table_at_once(identifier, properties, write)
+        return tables.create_table_at_once(identifier, properties, write)
 
     def absolute_location(self, location: str) -> str:
         if "://" in location or location.startswith(("/", "~", "file:")):

@@ -17,15 +17,13 @@ from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     InvalidTableStateError,
+    NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
 )
 
 from ..catalog.entry import MANAGED, ListedTables, TableEntry, managed_choice
 from ..catalog.errors import (
-    namespace_exists,
-    namespace_not_empty,
-    namespace_not_found,
     table_exists,
     table_not_found,
 )
@@ -34,32 +32,16 @@ from ..tables.drop import DROP_MARKER
 from . import folders, sweep
 from .filesystem import Directory
 from .folders import Owner, TableFolders
-from .manifest import NAMESPACE, TABLE, Change, Manifest, Row, Snapshot
+from .manifest import TABLE, Change, Manifest, Row, Snapshot
 from .names import DECLARED, DELIMITER, MAX_FOLDER_BYTES, object_id
+from .nested_namespaces import NestedNamespaces, require_namespace
 
-__all__ = ["NestedTables", "require_namespace"]
+__all__ = ["NestedTables"]
 
 _HASHED = re.compile(r"[0-9a-f]{8}_.+")
 
 
-def require_namespace(snapshot: Snapshot | None, identifier: Identifier) -> None:
-    """Raise where a namespace is not there (code 1); the root always is."""
-    if identifier and (snapshot is None or snapshot.type_of(object_id(identifier)) != NAMESPACE):
-        raise namespace_not_found(identifier)
-
-
-def changed_properties(
-    old: Mapping[str, str], changed: Mapping[str, str], removed: Sequence[str]
-) -> dict[str, str]:
-    """Return properties with some set and some removed."""
-    if MANAGED in changed or MANAGED in removed:
-        raise InvalidInputError(
-            f"property {MANAGED!r} is chosen when a table is created, and stays as it is"
-        )
-    return {key: value for key, value in {**old, **changed}.items() if key not in removed}
-
-
-class NestedTables(TableFolders):
+class NestedTables(NestedNamespaces, TableFolders):
     """Namespaces of any depth, and tables that are where their rows in the manifest say.
 
     A new table gets a directory that no other had before: ``<8 hex digits>_<identifier>``.
@@ -74,111 +56,6 @@ class NestedTables(TableFolders):
         super().__init__(directory, owner)
         self.manifest = manifest
         self._swept: float | None = None
-
-    # --- namespaces
-
-    def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the child namespaces' names in order; see `CatalogBase`."""
-        snapshot = self.manifest.snapshot()
-        require_namespace(snapshot, parent)
-        if snapshot is None:
-            return iter(())
-        return snapshot.children(object_id(parent), NAMESPACE, after)
-
-    def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
-        """Return a namespace's properties; those of the root are the manifest's own."""
-        snapshot = self.manifest.snapshot()
-        require_namespace(snapshot, identifier)
-        if snapshot is None:
-            return {}
-        if not identifier:
-            return dict(snapshot.metadata)
-        row = snapshot.row(object_id(identifier))
-        return {} if row is None else row.properties
-
-    def add_namespace(
-        self,
-        identifier: Identifier,
-        properties: Mapping[str, str],
-        is_stale: Callable[[Row], bool] = lambda row: False,
-    ) -> Mapping[str, str]:
-        """Add a namespace; see `CatalogBase`.
-
-        Args:
-            identifier: the namespace.
-            properties: its properties.
-            is_stale: whether a row of that name stands for nothing any more.
-        """
-
-        def decide(snapshot: Snapshot) -> Change:
-            require_namespace(snapshot, identifier[:-1])
-            name = object_id(identifier)
-            found = snapshot.row(name)
-            if found is not None and not is_stale(found):
-                raise namespace_exists(identifier)
-            stale = [] if found is None else snapshot.below(name)
-            row = Row(id=name, type=NAMESPACE, properties=properties)
-            return Change(remove=stale, put=[row])
-
-        self.manifest.change(decide)
-        return properties
-
-    def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        """Remove a namespace, and with `cascade` all in it; the tables' data stays."""
-        name, had = object_id(identifier), dict[str, str]()
-
-        def decide(snapshot: Snapshot) -> Change:
-            row = snapshot.row(name)
-            if row is None or row.type != NAMESPACE:
-                raise namespace_not_found(identifier)
-            below = snapshot.below(name)
-            if below and not cascade:
-                raise namespace_not_empty(identifier, below[0][len(name) + 1 :])
-            had.clear()
-            had.update(row.properties)
-            return Change(remove=[name, *below])
-
-        if self.manifest.snapshot() is None:
-            raise namespace_not_found(identifier)
-        self.manifest.change(decide)
-        return had
-
-    def change_namespace(
-        self, identifier: Identifier, changed: Mapping[str, str], removed: Sequence[str]
-    ) -> Mapping[str, str]:
-        """Change a namespace's properties and return all of them."""
-        row = self._change_row(identifier, NAMESPACE, changed, removed)
-        if row is None:
-            raise namespace_not_found(identifier)
-        return row.properties
-
-    def _change_row(
-        self,
-        identifier: Identifier,
-        type: str,
-        changed: Mapping[str, str],
-        removed: Sequence[str],
-    ) -> Row | None:
-        """Change the properties of an object; None where there is none of that type."""
-        name = object_id(identifier)
-        found: list[Row] = []
-
-        def decide(snapshot: Snapshot) -> Change | None:
-            found.clear()
-            row = snapshot.row(name)
-            if row is None or row.type != type:
-                return None
-            found.append(
-                evolve(row, properties=changed_properties(row.properties, changed, removed))
-            )
-            return Change(put=found) if found[0] != row else None
-
-        if self.manifest.snapshot() is None:
-            return None
-        self.manifest.change(decide)
-        return found[0] if found else None
-
-    # --- tables
 
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
         """Return the tables' names in order, each with its entry."""
@@ -278,12 +155,59 @@ class NestedTables(TableFolders):
             raise TableAlreadyExistsError(
                 f"table {format_identifier(identifier)}: {folder} is there already; try again"
             )
+        self._insert_new(identifier, row)
+        return self.entry(identifier, row)
+
+    def create_table_at_once(
+        self,
+        identifier: Identifier,
+        properties: Mapping[str, str],
+        write: Callable[[TableEntry], int],
+    ) -> tuple[TableEntry, int] | None:
+        """Add a table's row when it has its first rows; see `CatalogBase`.
+
+        Another client that found the row before them would take the table for declared, and write
+        its own rows on top of them.
+        """
+        snapshot = self.manifest.snapshot()
+        require_namespace(snapshot, identifier[:-1])
+        if snapshot is not None and snapshot.type_of(object_id(identifier)) is not None:
+            return None  # it may be declared only
+        row = self.row_to_add(identifier, self.default_location(identifier), properties)
+        entry = self.entry(identifier, row)
+        if entry.managed:
+            return None  # its versions are kept in its row
+        with self._filled(self.folder(entry)) as folder:
+            version = write(evolve(entry, location=self.directory.location(folder)))
+        self._insert_new(identifier, row)
+        return entry, version
+
+    @contextmanager
+    def _filled(self, folder: str) -> Iterator[str]:
+        """Return the name of the directory to fill, which in the end has the given name, or is gone."""
+        if self.directory.is_local:
+            with self.directory.staged() as staged:
+                yield staged
+                if not self.directory.move(staged, folder):
+                    raise FileExistsError(f"{self.directory.location(folder)} is there already")
+            return
+        try:
+            yield folder
+        except BaseException:
+            self.directory.delete(folder)
+            raise
+
+    def _insert_new(self, identifier: Identifier, row: Row) -> None:
+        """Write the row of a new table, or delete its directory where there cannot be one."""
         try:
             self._insert(identifier, row)
-        except TableAlreadyExistsError:
-            self.directory.delete(self.directory.move_to_trash(folder))
+        except (
+            ConcurrentModificationError,
+            NamespaceNotFoundError,
+            TableAlreadyExistsError,
+        ):
+            self.directory.delete(self.directory.move_to_trash(str(row.location)))
             raise
-        return self.entry(identifier, row)
 
     def _insert(self, identifier: Identifier, row: Row) -> None:
         def decide(snapshot: Snapshot) -> Change:
@@ -447,7 +371,7 @@ class NestedTables(TableFolders):
         self, entry: TableEntry, changed: Mapping[str, str], removed: Sequence[str]
     ) -> Mapping[str, str]:
         """Change a table's parameters and return all of them."""
-        row = self._change_row(entry.id, TABLE, changed, removed)
+        row = self.change_row(entry.id, TABLE, changed, removed)
         if row is None:
             raise table_not_found(entry.id)
         return self.entry(entry.id, row).properties

@@ -6,6 +6,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -36,18 +37,27 @@ _OVERTAKEN = re.compile(
 )
 
 
-def create(storage: TableStorage, rows: RowStream, *, overwrite: bool) -> int:
+def create(
+    storage: TableStorage,
+    rows: RowStream,
+    *,
+    overwrite: bool,
+    committing: AbstractContextManager[None] | None = None,
+) -> int:
     """Write the first rows of a table and return the dataset's version.
 
     Args:
         storage: where the dataset goes.
         rows: the rows.
         overwrite: whether a dataset that is there is replaced, in one commit.
+        committing: what surrounds the commit of rows that are written; it may refuse.
 
     Raises:
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
     """
-    return _overwrite(storage, rows) if overwrite else _write_first(storage, rows)
+    if overwrite:
+        return _overwrite(storage, rows)
+    return _write_first(storage, rows, committing or nullcontext())
 
 
 def create_alone(storage: TableStorage, rows: RowStream) -> int:
@@ -87,7 +97,9 @@ def _overwrite(storage: TableStorage, rows: RowStream) -> int:
     )
 
 
-def _write_first(storage: TableStorage, rows: RowStream) -> int:
+def _write_first(
+    storage: TableStorage, rows: RowStream, committing: AbstractContextManager[None]
+) -> int:
     """Write version 1, or nothing.
 
     Not by pylance's mode "create": of several writers at once, it puts the later ones' rows in the
@@ -109,7 +121,8 @@ def _write_first(storage: TableStorage, rows: RowStream) -> int:
             raise
         raise _made_by_other(storage) from error
     try:
-        return commit_onto(storage, transaction)
+        with committing:
+            return commit_onto(storage, transaction)
     except OSError as error:
         if not is_overtaken(error):
             raise

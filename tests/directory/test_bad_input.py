@@ -47,6 +47,7 @@ def namespace(tmp_path: Path) -> Iterator[Namespace]:
         (tmp_path / "both").mkdir()
         (tmp_path / "both.lance").mkdir()
         (tmp_path / "file.lance").write_text("a file")
+        (tmp_path / "plain").write_text("a file")
         yield found
 
 
@@ -175,6 +176,28 @@ def test_bad_input_has_its_code_and_changes_nothing(
     # An insert that fails leaves data files that no version names; a later clean-up takes them.
     orphans = {p for p in after if p.startswith("t.lance/data/") and p not in before}
     assert {p: c for p, c in after.items() if p not in orphans} == before
+
+
+@pytest.mark.parametrize("name", ["file", "plain"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda ns, name: ns.declare_table({"id": [name]}),
+        lambda ns, name: ns.create_table({"id": [name]}, ROWS),
+        lambda ns, name: ns.create_table({"id": [name], "mode": "ExistOk"}, ROWS),
+        lambda ns, name: ns.create_table({"id": [name], "mode": "Overwrite"}, ROWS),
+        lambda ns, name: ns.rename_table({"id": ["t"], "new_table_name": name}),
+    ],
+    ids=["declare", "create", "create if missing", "overwrite", "rename"],
+)
+def test_a_file_in_the_place_of_a_table_is_named_and_stays(
+    namespace: Namespace, tmp_path: Path, call: Callable[[Namespace, str], Any], name: str
+) -> None:
+    before = snapshot(tmp_path)
+    with pytest.raises(LanceNamespaceError, match=rf"{name}(\.lance)? is a file") as refused:
+        call(namespace, name)
+    assert refused.value.code == 5
+    assert snapshot(tmp_path) == before
 
 
 def test_a_half_written_directory_is_still_a_table(namespace: Namespace, tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ FUNCTIONS = (
     "Manifest._commit",
     "fragment.write_fragments",
     "write.create",
+    "write.create_alone",
 )
 OFTEN = ("create", "move into the root")
 """What is killed in every run of the tests; the rest only in the long ones."""

@@ -373,6 +373,7 @@ def test_a_table_that_is_being_filled_is_named_and_left_alone(
     monkeypatch.setattr(folders, "LOCK_TIMEOUT_SECONDS", 0.05)
     one, two = pair
     outcomes: list[Outcome] = []
+    one.declare_table({"id": ["t"]})
     created = one.create_table(
         {"id": ["t"]},
         rows_while(lambda: outcomes.append(_outcome(two, method, request_, rows))),
@@ -403,6 +404,7 @@ def test_who_comes_while_a_table_is_filled_waits(
         later.join(0.1)
         assert later.is_alive()
 
+    one.declare_table({"id": ["t"]})
     one.create_table({"id": ["t"]}, rows_while(come))
     later.join(WAIT_SECONDS)
     assert outcomes == [(None, "")]
@@ -418,6 +420,7 @@ def test_a_table_that_goes_before_it_is_filled_is_said(
     one.declare_table({"id": ["t"]})
     found = one.load_table(("t",))  # type: ignore[attr-defined]
     two.drop_table({"id": ["t"]})
+    monkeypatch.setattr(one, "create_table_at_once", lambda *_: None)
     monkeypatch.setattr(one, "add_table_for", lambda *_: found)
     with pytest.raises(ConcurrentModificationError, match="table t was dropped or renamed"):
         one.create_table({"id": ["t"]}, rows_while(lambda: None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.core.locks import object_lock
 from tests.servers.hive import RELEASES, Metastore
 from tests.servers.proxy import Proxy
 from tests.writers import CHANGES, Work, change_from_everywhere, processes
@@ -92,6 +94,28 @@ def properties_of(form: Form, database: list[str], kind: str) -> set[str]:
     else:
         found = form.namespace.describe_namespace({"id": database})
     return set(found.properties or {})
+
+
+@pytest.mark.parametrize("place", [("db", "t"), ("db",), ("cat", "db", "t")], ids=len)
+def test_a_change_waits_for_others_of_this_machine_by_server_and_object(
+    place: tuple[str, ...],
+) -> None:
+    """Hive takes upper and lower case of a name for one; no server is asked until the lock is had."""
+    uri = "thrift://127.0.0.1:1"
+    with connect("hive2", {"uri": uri, "read_timeout": "50ms", "locks": "false"}) as hive:
+        other_case = tuple(name.upper() for name in place)
+        with (
+            object_lock(hive.config.uri[0], other_case),
+            pytest.raises(ConcurrentModificationError, match=re.escape("$".join(place))),
+            hive._changing("AlterTable", place, place),
+        ):
+            pytest.fail("two change it")
+        with (
+            object_lock(hive.config.uri[0], (*place[:-1], "other")),
+            object_lock("thrift://127.0.0.1:2", place),
+            hive._changing("AlterTable", place, place),
+        ):
+            pass
 
 
 @pytest.mark.parametrize("kind", ["table", "namespace"])

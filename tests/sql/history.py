@@ -39,8 +39,8 @@ class Call:
     end: int
     answer: int | None
 
-    def outcomes(self, state: State) -> list[State]:
-        """Return the states that the call can leave, if it happens in this one; none: it cannot."""
+    def outcomes(self, state: State, *, has_begun: bool = False) -> list[State]:
+        """Return the states that the call can leave, if it ends in this one; none: it cannot."""
         here, there = state[self.name], state[1 - self.name]
         is_here, is_taken = here in THERE, there in THERE
         right, after = {
@@ -52,19 +52,29 @@ class Call:
             "exists": (0 if is_here else 4, (here, there)),
         }[self.kind]
         changed = self._ordered(*after)
-        # A create that is cut off, or whose entry another takes away, may leave it or have had it.
-        begun = [self._ordered(DECLARED, there)] if self.kind == "create" and not is_here else []
         if self.answer is None:
-            return [state] if right else [state, changed, *begun]
+            return [state] if right else [state, changed]
         if self.answer in NO_EFFECT:
-            return [state, *begun]
+            return [state]
         if self.kind == "rename" and self.answer == 5:
             return [state] if is_taken else []
         if self.kind == "drop" and self.answer == 4:
             return [] if is_here else [state]
         if self.answer != right:
             return []
+        if has_begun and right == 0 and not is_here:
+            return []  # the rows would be in no table
         return [state] if right else [changed]
+
+    def begun(self, state: State) -> State | None:
+        """Return the state after the call's first step; None where it has none there.
+
+        A create adds a table and fills it later: others may find it declared, fill it themselves,
+        or take it away.
+        """
+        if self.kind != "create" or state[self.name] in THERE:
+            return None
+        return self._ordered(DECLARED, state[1 - self.name])
 
     def _ordered(self, here: int, there: int) -> State:
         return (here, there) if self.name == 0 else (there, here)
@@ -73,13 +83,15 @@ class Call:
 def has_an_order(calls: Iterable[Call]) -> bool:
     """Return whether the calls of a group could have happened one after the other.
 
-    Each happened at one moment between its begin and its end.
+    Each happened at one moment between its begin and its end, a create at one or two.
     """
     ordered = sorted(calls, key=lambda call: call.begin)
-    stack: list[tuple[int, frozenset[int], State]] = [(0, frozenset(), (MISSING, MISSING))]
+    # Calls before the first are done, and so are some after it; others have begun.
+    Found: TypeAlias = tuple[int, frozenset[int], frozenset[int], State]
+    stack: list[Found] = [(0, frozenset(), frozenset(), (MISSING, MISSING))]
     seen = set(stack)
     while stack:
-        first, done, state = stack.pop()
+        first, done, begun, state = stack.pop()
         while first in done:
             done, first = done - {first}, first + 1
         if first == len(ordered):
@@ -92,8 +104,13 @@ def has_an_order(calls: Iterable[Call]) -> bool:
             if call.begin > least:
                 break
             least = min(least, call.end)
-            for after in call.outcomes(state):
-                found = (first, done | {number}, after)
+            reached: list[Found] = [
+                (first, done | {number}, begun - {number}, after)
+                for after in call.outcomes(state, has_begun=number in begun)
+            ]
+            if number not in begun and (after := call.begun(state)) is not None:
+                reached.append((first, done, begun | {number}, after))
+            for found in reached:
                 if found not in seen:
                     seen.add(found)
                     stack.append(found)

@@ -126,6 +126,27 @@ def a_call(kind: str, begin: int, end: int, answer: int | None, name: int = 0) -
         ([a_call("declare", 0, 1, 0), a_call("create", 2, 3, 0)], True),
         ([a_call("create", 0, 1, 0), a_call("drop", 2, 3, 0), a_call("exists", 4, 5, 0)], False),
         ([a_call("drop", 0, 1, 0)], False),
+        # A create adds the table, and fills it later.
+        ([a_call("create", 0, 9, 14), a_call("exists", 2, 3, 0), a_call("drop", 4, 5, 0)], True),
+        ([a_call("create", 0, 9, 14), *[a_call("drop", at, at + 1, 0) for at in (2, 4, 6)]], False),
+        ([a_call("create", 0, 9, 14), a_call("exists", 10, 11, 0)], True),
+        ([a_call("create", 0, 9, 5), a_call("exists", 1, 2, 0), a_call("create", 3, 4, 0)], True),
+        # It is refused though nobody filled the table, which was deregistered meanwhile.
+        (
+            [a_call("declare", 0, 1, 0), a_call("deregister", 2, 5, 0), a_call("create", 3, 4, 5)],
+            False,
+        ),
+        # What it filled has gone by then, filled by another.
+        (
+            [
+                a_call("declare", 0, 1, 0),
+                a_call("create", 2, 19, 0),
+                a_call("create", 3, 4, 0),
+                a_call("deregister", 5, 6, 0),
+                a_call("exists", 20, 21, 4),
+            ],
+            False,
+        ),
     ],
 )
 def test_the_check_tells_right_from_wrong(calls: list[Call], right: bool) -> None:

@@ -20,22 +20,29 @@ from .killing import ROWS, Step, run_and_die
 
 # --- a directory
 
-CREATE_STEPS = {
-    "before the table is added": Step("Directory.add", "before"),
-    "after the table was added": Step("Directory.add", "after"),
+FILL_STEPS = {
     "before the data is written": Step("write.create", "before"),
     "in the middle of the stream": Step("RowStream._each", "first"),
     "before the rows are committed": Step("write.commit_onto", "before"),
     "after the data was written": Step("write.create", "after"),
+}
+MARKER_STEPS = {
     "before the marker goes": Step("Directory.remove_marker", "before"),
     "after the marker went": Step("Directory.remove_marker", "after"),
 }
-CREATE_FEW_STEPS = {
-    "before there is a place for the rows": Step("Directory.staged", "before"),
+FEW_STEPS = {
     "before the rows are written": Step("write.create_alone", "before"),
     "after the rows were written": Step("write.create_alone", "after"),
+}
+NAME_STEPS = {
+    "before there is a place for the rows": Step("Directory.staged", "before"),
     "before the table gets its name": Step("Directory.move", "before"),
     "after the table got its name": Step("Directory.move", "after"),
+}
+CREATE_STEPS = {
+    "fill": FILL_STEPS | MARKER_STEPS,
+    "create": FILL_STEPS | NAME_STEPS,
+    "create few": FEW_STEPS | NAME_STEPS,
 }
 DROP_STEPS = {
     "before the directory goes": Step("os.rename", "before"),
@@ -48,8 +55,9 @@ DROP_STEPS = {
 @pytest.mark.parametrize(
     ("operation", "step"),
     [
-        *(pytest.param("create", step, id=name) for name, step in CREATE_STEPS.items()),
-        *(pytest.param("create few", step, id=name) for name, step in CREATE_FEW_STEPS.items()),
+        pytest.param(operation, step, id=f"{operation}, {name}")
+        for operation, steps in CREATE_STEPS.items()
+        for name, step in steps.items()
     ],
 )
 def test_create_table_killed(
@@ -57,7 +65,10 @@ def test_create_table_killed(
 ) -> None:
     monkeypatch.setattr(sweep, "SWEEP_SECONDS", 0.0)
     with connect("dir", {"path": str(tmp_path)}) as namespace:
-        run_and_die(namespace, ["t"], operation, step)
+        if operation == "fill":
+            namespace.declare_table({"id": ["t"], "properties": {"k": "v"}})
+        run_and_die(namespace, ["t"], operation.replace("fill", "create"), step)
+        assert list(namespace.iter_tables()) == ["t"][: operation == "fill" or has_name(step)]
         ready = list(namespace.iter_tables(include_declared=False))
         if ready:
             assert namespace.count_table_rows({"id": ["t"]}).count == 10
@@ -71,8 +82,11 @@ def test_create_table_killed(
         assert namespace.describe_table({"id": ["t"]}).properties == {"k": "v"}
         namespace.drop_table({"id": ["t"]})
         assert list(namespace.iter_tables()) == []
-    if operation == "create few":
-        assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def has_name(step: Step) -> bool:
+    return step == NAME_STEPS["after the table got its name"]
 
 
 @pytest.mark.parametrize("step", DROP_STEPS.values(), ids=DROP_STEPS)

@@ -44,8 +44,12 @@ class Place:
     parent: list[str]
     connect: Callable[[], Any]
     storage: Mapping[str, str] = attrs.Factory(dict)
+    folder: str | None = None
+    """Where requests want their tables to be, if they say so."""
 
     def request(self, name: str, **more: Any) -> dict[str, Any]:
+        if self.folder is not None:
+            more["context"] = {"header.x-lance-table-location": f"{self.folder}/{name}.lance"}
         return {"id": [*self.parent, name], **more}
 
 
@@ -69,7 +73,11 @@ def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Subject]:
         yield running
 
 
-@pytest.fixture(params=["dir", "dir on S3", "memory", "memory on S3", "iceberg"])
+LISTED_FIRST = ["dir on S3", "memory", "memory on S3", "iceberg"]
+"""Where a table is listed before its rows are written."""
+
+
+@pytest.fixture(params=["dir", *LISTED_FIRST])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "iceberg":
         subject: Subject = request.getfixturevalue("iceberg")
@@ -82,10 +90,13 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return make(f"s3://{s3.bucket}/{tmp_path.name}", s3.options())
 
 
-@pytest.fixture(params=[_directory, _in_memory], ids=["dir", "memory"])
+@pytest.fixture(params=["dir", "memory"])
 def local(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    found: Place = request.param(str(tmp_path / "lake"), {})
-    return found
+    """A place on local storage where a table is listed before its rows are written."""
+    root = str(tmp_path / "lake")
+    if request.param == "memory":
+        return _in_memory(root, {})
+    return attrs.evolve(_directory(root, {}), folder=root)
 
 
 def at_once(calls: list[Callable[[], Any]]) -> list[Any]:

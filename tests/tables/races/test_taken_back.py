@@ -18,10 +18,9 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls.catalog.catalog import CatalogNamespace
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.tables import write
 from tests.servers.s3 import GuardedS3
 
-from .conftest import Place, _directory, rows_of
+from .conftest import LISTED_FIRST, Place, _directory, rows_of
 
 pytestmark = pytest.mark.s3
 
@@ -41,6 +40,7 @@ def interrupted(rows: pa.Table, meanwhile: Callable[[], Any], end: str = "") -> 
     return pa.RecordBatchReader.from_batches(rows.schema, batches())
 
 
+@pytest.mark.parametrize("place", LISTED_FIRST, indirect=True)
 def test_rows_that_others_committed_outlive_a_create_that_breaks_off(place: Place) -> None:
     request = place.request("t")
     with place.connect() as namespace:
@@ -111,6 +111,7 @@ def after_adding(
     monkeypatch.setattr(namespace, "add_at_place", add_and_pause)
 
 
+@pytest.mark.parametrize("place", LISTED_FIRST, indirect=True)
 @pytest.mark.parametrize(
     ("mode", "expected"),
     [("Create", rows_of(7)), ("ExistOk", rows_of(7)), ("Overwrite", rows_of(1))],
@@ -125,7 +126,7 @@ def test_who_fills_a_table_that_was_just_added_keeps_it(
             other.create_table(place.request("t"), rows_of(7))
 
         after_adding(monkeypatch, namespace, fill)
-        rows = rows_of(1).to_reader()  # no few rows that a directory's table is made with at once
+        rows = rows_of(1)
         if mode == "Create":
             with pytest.raises(TableAlreadyExistsError, match="another writer"):
                 namespace.create_table(request, rows)
@@ -141,18 +142,17 @@ def test_a_table_that_is_dropped_before_its_first_rows_is_said(
     with local.connect() as namespace, local.connect() as other:
         request = local.request("t")
 
-        def lose(*args: Any) -> int:
+        def lose() -> None:
             other.drop_table(request)
-            raise OSError("the data has gone")
 
+        rows = rows_of(1).to_reader()
         if local.parent:
-            monkeypatch.setattr(write, "commit_onto", lose)
+            rows = interrupted(rows_of(1), lose)
         else:
-            after_adding(monkeypatch, namespace, lambda: other.drop_table(request))
+            after_adding(monkeypatch, namespace, lose)
         with pytest.raises(ConcurrentModificationError, match=r"table (ns\$)?t was dropped"):
-            namespace.create_table(request, rows_of(1).to_reader())
+            namespace.create_table(request, rows)
         assert list(other.iter_tables(local.parent)) == []
-        monkeypatch.undo()
 
 
 def test_a_slip_while_taking_back_is_not_swallowed(

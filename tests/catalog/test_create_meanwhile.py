@@ -1,0 +1,128 @@
+"""What others do to a name between the steps of a CreateTable: its answer is right all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import TableNotFoundError
+from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.core.identifiers import Identifier
+from lance_namespace_impls.tables import write
+from tests.behaviour.memory import MemoryConfig, Mixed
+
+from .memory import ROWS, code_of
+
+GONE: dict[str, Callable[[Mixed], Any]] = {
+    "deregistered": lambda others: others.deregister_table({"id": ["t"]}),
+    "dropped": lambda others: others.drop_table({"id": ["t"]}),
+    "renamed": lambda others: others.rename_table({"id": ["t"], "new_table_name": "u"}),
+}
+
+
+class Watched(Mixed):
+    """A catalog in which others do something once, just before a step."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        super().__init__(config)
+        self.before: dict[str, Callable[[Mixed], Any]] = {}
+        self.others = Mixed(config)
+
+    def _reached(self, step: str) -> None:
+        if (others_do := self.before.pop(step, None)) is not None:
+            others_do(self.others)
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        self._reached("load")
+        return super().load_table(identifier)
+
+    def has_data(self, entry: TableEntry) -> bool:
+        self._reached("look")
+        return super().has_data(entry)
+
+    def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Any:
+        self._reached("write")
+        return super().initial_write_lock(entry, wait=wait)
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Watched:
+    return Watched(MemoryConfig(root=str(tmp_path)))
+
+
+@pytest.mark.parametrize("gone", GONE)
+def test_a_name_that_is_given_up_meanwhile_is_free(watched: Watched, gone: str) -> None:
+    watched.declare_table({"id": ["t"]})
+    watched.before["load"] = GONE[gone]
+    watched.create_table({"id": ["t"]}, ROWS)
+    assert watched.open_table(["t"]).to_table() == ROWS
+
+
+@pytest.mark.parametrize(("declared", "step"), [(True, "look"), (True, "write"), (False, "write")])
+def test_a_table_that_is_filled_under_another_name_is_not_in_the_way(
+    watched: Watched, declared: bool, step: str
+) -> None:
+    def rename_and_fill(others: Mixed) -> None:
+        GONE["renamed"](others)
+        others.create_table({"id": ["u"]}, ROWS)
+
+    if declared:
+        watched.declare_table({"id": ["t"]})
+    watched.before[step] = rename_and_fill
+    code, message = code_of(lambda: watched.create_table({"id": ["t"]}, ROWS.slice(1)))
+    assert code == 14 and message.startswith("table t was dropped or renamed")
+    with pytest.raises(TableNotFoundError):
+        watched.table_exists({"id": ["t"]})
+    assert watched.open_table(["u"]).to_table() == ROWS
+
+
+def test_rows_of_a_table_that_is_dropped_meanwhile_are_refused(watched: Watched) -> None:
+    def fill_and_drop(others: Mixed) -> None:
+        others.create_table({"id": ["t"]}, ROWS)
+        others.drop_table({"id": ["t"]})
+
+    watched.declare_table({"id": ["t"]})
+    watched.before["write"] = fill_and_drop
+    assert code_of(lambda: watched.create_table({"id": ["t"]}, ROWS))[0] == 14
+    watched.create_table({"id": ["t"]}, ROWS)
+
+
+@pytest.mark.parametrize("again", ["declare", "create"])
+@pytest.mark.parametrize("gone", GONE)
+def test_rows_on_their_way_do_not_come_to_a_later_table_of_the_name(
+    watched: Watched, gone: str, again: str
+) -> None:
+    def take_the_name(others: Mixed) -> None:
+        GONE[gone](others)
+        if again == "declare":
+            others.declare_table({"id": ["t"]})
+        else:
+            others.create_table({"id": ["t"]}, ROWS)
+
+    watched.before["write"] = take_the_name
+    assert code_of(lambda: watched.create_table({"id": ["t"]}, ROWS.slice(1)))[0] == 14
+    if again == "declare":
+        watched.create_table({"id": ["t"]}, ROWS)
+    assert watched.open_table(["t"]).to_table() == ROWS
+
+
+@pytest.mark.parametrize("call", ["create_table", "insert_into_table"])
+def test_a_failure_to_fill_a_table_that_has_gone_says_so(
+    watched: Watched, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder was deleted beneath the writer, which says something else."""
+
+    def fail(*_: Any) -> None:
+        GONE["dropped"](watched.others)
+        raise OSError("Failed to persist temp file")
+
+    watched.declare_table({"id": ["t"]})
+    monkeypatch.setattr(write, "_write_first", fail)
+    assert code_of(lambda: getattr(watched, call)({"id": ["t"]}, ROWS))[0] == 14
+    watched.declare_table({"id": ["t"]})
+    monkeypatch.setitem(GONE, "dropped", lambda others: None)
+    code, message = code_of(lambda: getattr(watched, call)({"id": ["t"]}, ROWS))
+    assert code != 14 and "persist temp file" in message
