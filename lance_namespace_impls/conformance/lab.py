@@ -85,7 +85,8 @@ class Lab:
     """Operations that succeeded at least once."""
     told: dict[str, Any] = field(factory=dict)
     """What checks found out that later ones compare with."""
-    _shared: dict[str, Identifier] = field(factory=dict)
+    _shared: dict[str, tuple[Identifier, list[Step]]] = field(factory=dict)
+    """Tables that are made once, and the calls that made each."""
     _transactions: set[str] = field(factory=set)
     """Transactions that answers named."""
 
@@ -330,10 +331,14 @@ class Lab:
     def kept(self, name: str, make: Callable[[], list[str]]) -> list[str]:
         """Return a table that is made once, and that checks leave as it is."""
         if name not in self._shared:
+            before = len(self.steps)
             found = tuple(make())
-            self._shared[name] = found
+            self._shared[name] = found, self.steps[before:]
             self.ledger.keep("table", found)
-        return list(self._shared[name])
+        found, made_by = self._shared[name]
+        if made_by and made_by[0] not in self.steps:
+            self.steps[:0] = made_by  # a script of this check alone has to make the table too
+        return list(found)
 
     def count(self, table: Sequence[str], **request: Any) -> int:
         """Return what CountTableRows gives."""

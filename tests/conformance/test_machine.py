@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lance_namespace_impls.conformance.exchange import Reply
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.runner import Options, run
 
@@ -37,3 +38,22 @@ def test_a_wrong_one_is_found_and_its_script_is_short(name, tmp_path):
     outcome = run(target, Options(only=ONLY, seed=1, max_seconds=600))
     (found,) = [f for f in outcome.failed() if f.check.id == "LN-SEQUENCE-001"]
     assert len(found.script) <= 12
+
+
+def test_a_script_makes_the_table_that_checks_share(tmp_path):
+    """Whoever replays the failure of one check has none of what the checks before it made."""
+
+    def act(target, step):
+        if "filter" in step.request:
+            return Reply(step=step, code=18, message="no filters today")
+        return None
+
+    target = WrongTarget(PythonTarget(memory(tmp_path, "mixed")), act)
+    only = ("LN-QUERY-002", "LN-QUERY-003")
+    failed = run(target, Options(only=only, max_seconds=600)).failed()
+    assert [finding.check.id for finding in failed] == list(only)
+    for finding in failed:
+        made = [step for step in finding.script if step.operation == "CreateTable"]
+        asked = [step for step in finding.script if step.operation == "QueryTable"]
+        assert [step.request["id"] for step in made] == [asked[0].request["id"]]
+        assert finding.script.index(made[0]) < finding.script.index(asked[0])
