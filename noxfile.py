@@ -23,6 +23,8 @@ UNIT = (
 
 def install(session: nox.Session) -> None:
     """Install the locked versions and the project itself, as an editable; say what is done."""
+    # A session starts hundreds of processes: what one has compiled, the others shall find.
+    session.env["PYTHONDONTWRITEBYTECODE"] = None
     session.install("--require-hashes", "-r", LOCK, silent=False)
     session.install("--no-deps", "--no-build-isolation", "-e", ".")
 
@@ -42,9 +44,9 @@ def run_pytest(session: nox.Session, *arguments: str) -> None:
     session.run("pytest", *arguments, env={"LANCE_NS_REQUIRE_SERVERS": "1"})
 
 
-# Half as many processes again as there are cores, since many tests wait for servers and for time to
-# pass; tests/schedule.py says which tests stay together.
-PROCESSES = min(8, (os.cpu_count() or 2) * 3 // 2)
+# Twice as many processes as there are cores, since many tests wait for servers and for time to pass;
+# tests/schedule.py says which tests stay together.
+PROCESSES = min(8, (os.cpu_count() or 2) * 2)
 PARALLEL = ("-n", str(PROCESSES), "--dist", "loadscope")
 
 

@@ -20,7 +20,7 @@ SQL = ("sql-postgresql", "sql-managed")
 CORRECT = ("dir", "dir-manifest", "rest", *LEVELS, *SQL, "rest-mixed", "rest-three-levels")
 WIDE = ("LN-ALIKE-*", "LN-COMBINED-*", "LN-PAST-*")
 """Checks of what tables hold after long courses of calls, half of a run: what answers them is the same
-for each catalog here, so that the fast tests ask it of two targets.
+for each catalog here, so that the fast tests ask it of one target.
 """
 UNDER = {"one-catalog": ("main",), "any-depth": ("main",)}
 """Where catalogs that are configured with a namespace let anything be made."""

@@ -8,9 +8,12 @@ from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
 from tests.conformance.targets import CORRECT, UNDER, WIDE, correct
 
-SLOW = ("two-levels", "rest-three-levels")
-"""Those that show nothing which the others do not: fewer levels, and the same behind a server."""
-WHOLE = ("dir", "rest")
+SLOW = ("two-levels", "rest-three-levels", "sql-postgresql")
+"""Those that show little which the others do not: fewer levels, the same behind a server, and the same
+in another database, where the behaviour suite runs each time.
+"""
+WHOLE = ("rest",)
+"""A server in front of a directory, for both."""
 
 
 # A check commits past the catalog, which says so where it keeps the versions.
