@@ -221,7 +221,7 @@ def by_hand(package: str) -> list[Mutant]:
     return found
 
 
-def mutants_of(package: str) -> list[Mutant]:
+def mutants_of(package: str, seed: int = SEED) -> list[Mutant]:
     """Return the faults of a package: those written down, and as many made as it is to have.
 
     The choice goes by kinds of fault in turn, so that the frequent ones do not crowd out the rest;
@@ -232,7 +232,7 @@ def mutants_of(package: str) -> list[Mutant]:
     for path in PACKAGES[package].files():
         for mutant in _in_file(path):
             kinds.setdefault(mutant.why, []).append(mutant)
-    chance = random.Random(f"{SEED}{package}")
+    chance = random.Random(f"{seed}{package}")
     for found in kinds.values():
         chance.shuffle(found)
     chosen: list[Mutant] = []

@@ -54,7 +54,7 @@ PACKAGES: dict[str, Package] = {
         ("tests/tables/test_refusals.py", FIELDS, "tests/tables/test_declared.py",
          "tests/tables/test_types.py", "tests/tables/test_update.py", "tests/tables/drop",
          "tests/tables/test_align.py", "tests/tables/test_column_changes.py",
-         "tests/tables/test_few_reads.py", "tests/server/attacks/test_deep_sql.py"),
+         "tests/tables/test_few_reads.py", "tests/server/attacks/test_deep_sql.py", "tests/tables"),
     ),
     "catalog": Package(
         (f"{IMPLS}/catalog",), 45,

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from .make import Mutant, mutants_of
+from .make import SEED, Mutant, mutants_of
 from .packages import PACKAGES, REACH, ROOT
 from .reach import tests_of
 
@@ -208,7 +208,7 @@ def _pytest(root: Path, arguments: list[str], seconds: float, **more: str) -> tu
         return code, failed.read_text("utf-8").partition("\n")[0]
 
 
-def run(package: str, jobs: int, limit: int | None, *, again: bool) -> None:
+def run(package: str, jobs: int, limit: int | None, *, again: bool, seed: int = SEED) -> None:
     """Ask for the outcome of each mutant of a package that is not known yet.
 
     Args:
@@ -216,12 +216,13 @@ def run(package: str, jobs: int, limit: int | None, *, again: bool) -> None:
         jobs: copies at work at a time.
         limit: most mutants to run now.
         again: whether those that were not caught are run again, as after a new test, and against more.
+        seed: what the choice goes by.
     """
     scores = Scores(package)
     if again:
         scores.known = {key: each for key, each in scores.known.items() if each == CAUGHT}
     waiting: queue.SimpleQueue[tuple[str, Mutant]] = queue.SimpleQueue()
-    todo = [(key_of(package, each), each) for each in mutants_of(package)]
+    todo = [(key_of(package, each), each) for each in mutants_of(package, seed)]
     for item in [item for item in todo if item[0] not in scores.known][:limit]:
         waiting.put(item)
 
@@ -245,13 +246,13 @@ def run(package: str, jobs: int, limit: int | None, *, again: bool) -> None:
         worker.join()
 
 
-def score(packages: list[str]) -> float:
+def score(packages: list[str], seed: int = SEED) -> float:
     """Print how many mutants of each package are caught, and those that are not."""
     total = caught_total = made = 0
     left = []
     for package in packages:
         known = Scores(package).known
-        mutants = mutants_of(package)
+        mutants = mutants_of(package, seed)
         made += len(mutants)
         outcomes = [(known.get(key_of(package, each)), each) for each in mutants]
         caught, survived, timeout = (
@@ -276,6 +277,7 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", help="packages, all unless given")
     parser.add_argument("--jobs", type=int, default=2, help="copies at work at a time")
     parser.add_argument("--limit", type=int, help="most mutants of a package to run now")
+    parser.add_argument("--seed", type=int, default=SEED, help="another choice than the usual one")
     parser.add_argument("--again", action="store_true", help="run those not caught again")
     parser.add_argument("--score", action="store_true", help="print the score alone")
     options = parser.parse_args()
@@ -285,7 +287,7 @@ def main() -> None:
     if not options.score:
         record()
         for package in packages:
-            run(package, options.jobs, options.limit, again=options.again)
-    found = score(packages)
+            run(package, options.jobs, options.limit, again=options.again, seed=options.seed)
+    found = score(packages, options.seed)
     if found < BOUND:
         sys.exit(f"{found:.0%} of the mutants are caught, and {BOUND:.0%} should be")
