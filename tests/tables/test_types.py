@@ -9,10 +9,12 @@ import lance
 import pyarrow as pa
 import pytest
 from lance.namespace import DirectoryNamespace
+from lance.schema import schema_to_json
 from lance_namespace import DescribeTableRequest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
+from lance_namespace_impls.tables.lance_types import sql_type_name, to_lance_schema
 from lance_namespace_impls.tables.schema import from_json_type, to_json_schema
 
 ITEM = {"name": "item", "nullable": True, "type": {"type": "float32"}}
@@ -158,3 +160,39 @@ def test_columns_are_altered_by_either_name(tmp_path: Path, name: str, wide: str
     found = lance.dataset(tmp_path / "t.lance").to_table()
     assert found.schema == pa.schema([("s", pa.utf8()), ("f", pa.float64())])
     assert found.to_pylist() == [{"s": "a", "f": 1.5}]
+
+
+UNITS = ("s", "ms", "us", "ns")
+OF_TIME = [
+    *(pa.time32(unit) for unit in UNITS[:2]),
+    *(pa.time64(unit) for unit in UNITS[2:]),
+    *(make(unit) for make in (pa.timestamp, pa.duration) for unit in UNITS),
+    *(pa.timestamp(unit, "UTC") for unit in UNITS),
+]
+STRUCT = pa.struct([
+    pa.field("a", pa.int32(), nullable=False, metadata={"unit": "m"}),
+    pa.field("b", pa.list_(pa.field("item", pa.timestamp("ms"), nullable=False))),
+])  # fmt: skip
+EVERY_KIND = [*(row[0] for row in TYPES), *OF_TIME, pa.struct([("a", pa.int8()), ("b", STRUCT)])]
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in EVERY_KIND if not pa.types.is_map(kind)], ids=str
+)
+def test_a_schema_for_lance_is_what_lance_writes(kind: pa.DataType) -> None:
+    field = pa.field("x", kind, nullable=pa.types.is_null(kind), metadata={"comment": "of x"})
+    schema = pa.schema([field, pa.field("y", kind)], metadata={"owner": "me"})
+    assert to_lance_schema(to_json_schema(schema)) == schema_to_json(schema)
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND, ids=str)
+def test_a_type_in_sql_is_that_type_to_lance(kind: pa.DataType) -> None:
+    dataset = lance.write_dataset(pa.table({"a": [1]}), "memory://")
+    try:
+        named = sql_type_name(kind)
+    except InvalidInputError:
+        assert pa.types.is_map(kind)
+        return
+    found = dataset.to_table(columns={"a": "a", "x": f"arrow_cast(NULL, '{named}')"})
+    # Lance's SQL has no names for fields that cannot be null, nor for their metadata.
+    assert str(found.schema.field("x").type) == str(kind).replace(" not null", "")

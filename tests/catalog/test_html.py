@@ -1,0 +1,31 @@
+"""Tables for notebooks: well-formed, whole, and nothing in them is read as markup."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from lance_namespace_impls.catalog.html import LONGEST, as_html
+
+ODD = '<b onclick="x">&amp;</b>'
+
+
+@pytest.mark.parametrize("caption", ["", "a lake", ODD])
+@pytest.mark.parametrize("rows", [[], [["x", 1]], [[ODD, None], [("a", "b"), 0.5]]], ids=len)
+def test_a_table_says_all_that_it_is_given_as_text(caption: str, rows: list[list[object]]) -> None:
+    table = ElementTree.fromstring(as_html(["a", ODD], iter(rows), caption))
+    assert table.tag == "table"
+    assert [each.text for each in table.findall("caption")] == ([caption] if caption else [])
+    assert [each.text for each in table.findall("thead/tr/th")] == ["a", ODD]
+    cells = [[cell.text for cell in row.findall("td")] for row in table.findall("tbody/tr")]
+    assert cells == [[str(value) for value in row] for row in rows]
+
+
+@pytest.mark.parametrize("length", [1, LONGEST, LONGEST + 1, 10 * LONGEST])
+def test_only_a_value_that_is_too_long_is_cut(length: int) -> None:
+    text = "".join(chr(ord("a") + place % 26) for place in range(length))
+    (cell,) = ElementTree.fromstring(as_html(["a"], [[text]])).iter("td")
+    shown = cell.text or ""
+    assert len(shown) == min(length, LONGEST)
+    assert shown == text if length <= LONGEST else shown == f"{text[: LONGEST - 1]}…"

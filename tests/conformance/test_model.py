@@ -1,0 +1,57 @@
+"""What is drawn on a table goes by what is known of its history."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from lance_namespace_client.models import CreateTableResponse
+from lance_namespace_impls.conformance.model.calls import Call, Granted, Rows
+from lance_namespace_impls.conformance.model.draw import DATA_OPERATIONS, data_call
+from lance_namespace_impls.conformance.model.known import Known
+from lance_namespace_impls.conformance.model.tree import Tree
+
+ROWS = Rows({"id": (1, 2)})
+# What goes on where a table was: tags, branches, indices and old versions.
+HISTORY = {
+    "CreateTableTag", "ListTableTags", "CreateTableBranch", "ListTableBranches",
+    "CreateTableScalarIndex", "ListTableIndices", "RestoreTable", "AlterTableAddColumns",
+}  # fmt: skip
+
+
+def create(tree: Tree, mode: str, version: int) -> None:
+    call = Call("CreateTable", {"id": ["t"], "mode": mode}, ROWS)
+    outcome = tree.expect(call)
+    assert isinstance(outcome, Granted)
+    outcome.settle(CreateTableResponse(location="memory://t", version=version, properties={}))
+
+
+def drawn(tree: Tree) -> set[str]:
+    """Return the operations on data that are drawn for the table."""
+    chance = random.Random(1)
+    calls = {name: data_call(name, tree, ("t",), chance) for name in DATA_OPERATIONS}
+    return {name for name, call in calls.items() if call is not None}
+
+
+@pytest.mark.parametrize("in_full", [True, False])
+@pytest.mark.parametrize(
+    "modes", [("Create",), ("ExistOk",), ("Overwrite",), ("Create", "ExistOk")]
+)
+def test_all_is_drawn_on_a_table_whose_history_is_known(
+    in_full: bool, modes: tuple[str, ...]
+) -> None:
+    tree = Tree(Known(in_full=in_full, location=lambda identifier, properties: "memory://t"), {})
+    for mode in modes:
+        create(tree, mode, 1)
+    assert drawn(tree) >= HISTORY
+
+
+@pytest.mark.parametrize("in_full", [True, False])
+def test_where_a_replaced_table_may_go_on_its_history_is_left_alone(in_full: bool) -> None:
+    tree = Tree(Known(in_full=in_full, location=lambda identifier, properties: "memory://t"), {})
+    create(tree, "Create", 1)
+    create(tree, "Overwrite", 2)
+    found = drawn(tree)
+    assert {"QueryTable", "CountTableRows", "InsertIntoTable"} <= found
+    assert found >= HISTORY if in_full else not HISTORY & found

@@ -1,0 +1,78 @@
+"""A client is judged by the time that it is waited for, not by the time that the server takes."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from lance_namespace_impls.server import limits
+from lance_namespace_impls.server.limits import Meter, TooSlowError
+
+RATE, SECONDS = 10, 100
+
+
+class Client:
+    """A client of a server whose clock goes on where a test says so."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.meter = Meter(RATE, SECONDS)
+        monkeypatch.setattr(limits, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def wait(self, seconds: float) -> None:
+        async def waited() -> None:
+            async with self.meter.waiting():
+                self.now += seconds
+
+        asyncio.run(waited())
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Client:
+    return Client(monkeypatch)
+
+
+def test_who_sends_nothing_is_not_waited_for_longer() -> None:
+    async def silent() -> None:
+        async with Meter(RATE, 0.05).waiting():
+            await asyncio.Event().wait()
+
+    with pytest.raises(TooSlowError, match=f"fewer than {RATE} bytes a second"):
+        asyncio.run(silent())
+
+
+@pytest.mark.parametrize("steps", [[999], [400, 599], [0], [1] * 999])
+@pytest.mark.parametrize("waits", [[100], [50, 50], [0, 250]])
+def test_who_sent_too_little_when_the_time_was_up_is_given_up(
+    client: Client, steps: list[int], waits: list[int]
+) -> None:
+    for count in steps[:-1]:
+        client.meter.moved(count)
+    for seconds in waits:
+        client.wait(seconds)
+    with pytest.raises(TooSlowError) as told:
+        client.meter.moved(steps[-1])
+    assert told.value.code == 13
+
+
+@pytest.mark.parametrize("steps", [[1000], [400, 600], [100_000]])
+def test_who_sent_enough_is_watched_anew(client: Client, steps: list[int]) -> None:
+    for _ in range(3):
+        for count in steps[:-1]:
+            client.meter.moved(count)
+        client.wait(99)
+        client.meter.moved(steps[-1])
+    client.wait(99)
+    client.meter.moved(999)  # what was more than enough does not count for later
+    client.wait(1)
+    with pytest.raises(TooSlowError):
+        client.meter.moved(0)
+
+
+def test_the_time_between_waits_is_the_servers(client: Client) -> None:
+    for _ in range(5):
+        client.wait(10)
+        client.now += SECONDS
+        client.meter.moved(1)

@@ -1,0 +1,46 @@
+"""A connection whose request does not come is ended, however little of it came."""
+
+from __future__ import annotations
+
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from lance_namespace_impls import connect
+from lance_namespace_impls.server import Limits, ServerOptions, serving
+
+HEAD = b"GET /v1/table HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+HANGS = 60
+"""Seconds after which it counts as never."""
+
+
+FIRST = [(b"", 0, 0.2), (b"G", 0, 0.2), (b"GET /v1", 0, 0.2), (HEAD[:26], 0, 0.2), (HEAD, 0, 0.2)]
+
+
+@pytest.mark.parametrize(("sent", "before", "seconds"), [*FIRST, (HEAD, 1, 3), (HEAD[:9], 1, 3)])
+def test_a_request_that_does_not_come_ends_the_connection(
+    sent: bytes, before: int, seconds: float
+) -> None:
+    options = ServerOptions(limits=Limits(header_seconds=seconds))
+    with connect("memory") as namespace, serving(namespace, options) as uri:
+        parts = urlsplit(uri)
+        with socket.create_connection((parts.hostname, parts.port), HANGS) as client:
+            for _ in range(before):
+                client.sendall(HEAD + b"\r\n")
+                assert client.recv(1 << 16).startswith(b"HTTP/1.1 200")
+            client.sendall(sent)
+            answer = b""
+            while data := client.recv(1 << 16):
+                answer += data
+    assert not answer or b"408" in answer.partition(b"\r\n")[0], answer
+
+
+def test_a_request_that_comes_in_time_is_answered() -> None:
+    options = ServerOptions(limits=Limits(header_seconds=HANGS))
+    with connect("memory") as namespace, serving(namespace, options) as uri:
+        parts = urlsplit(uri)
+        with socket.create_connection((parts.hostname, parts.port), HANGS) as client:
+            for part in (b"", b"G", HEAD[1:20], HEAD[20:], b"\r\n"):
+                client.sendall(part)
+            assert client.recv(1 << 16).startswith(b"HTTP/1.1 200")
