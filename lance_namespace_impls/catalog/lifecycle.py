@@ -94,16 +94,22 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
         properties = request.properties or {}
         self._refuse_outside("RegisterTable", identifier, request.location)
         self._refuse_properties("RegisterTable", identifier, properties)
-        try:
-            entry = self._adopt(identifier, request.location, properties)
-        except TableAlreadyExistsError as taken:
-            if mode is RegisterMode.CREATE:
-                raise
+        for is_last in (False, False, True):
+            try:
+                entry = self._adopt(identifier, request.location, properties)
+                break
+            except TableAlreadyExistsError as error:
+                if mode is RegisterMode.CREATE:
+                    raise
+                taken = error
             try:
                 with self.sole_change(identifier):
                     entry = self.replace_table(identifier, request.location, properties)
+                break
             except TableNotFoundError:
-                raise taken from None  # by a namespace, or it went meanwhile
+                # A namespace has the name, or the table went meanwhile.
+                if is_last:
+                    raise taken from None
         return models.RegisterTableResponse(
             location=entry.location, properties=plain_properties(entry.properties)
         )

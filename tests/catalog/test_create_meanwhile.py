@@ -1,4 +1,4 @@
-"""What others do to a name between the steps of a CreateTable: its answer is right all the same."""
+"""What others do to a name while CreateTable or RegisterTable runs: the answer is right all the same."""
 
 from __future__ import annotations
 
@@ -39,6 +39,10 @@ class Watched(Mixed):
         self._reached("load")
         return super().load_table(identifier)
 
+    def sole_change(self, identifier: Identifier) -> Any:
+        self._reached("change")
+        return super().sole_change(identifier)
+
     def has_data(self, entry: TableEntry) -> bool:
         self._reached("look")
         return super().has_data(entry)
@@ -58,6 +62,16 @@ def test_a_name_that_is_given_up_meanwhile_is_free(watched: Watched, gone: str) 
     watched.declare_table({"id": ["t"]})
     watched.before["load"] = GONE[gone]
     watched.create_table({"id": ["t"]}, ROWS)
+    assert watched.open_table(["t"]).to_table() == ROWS
+
+
+@pytest.mark.parametrize("gone", GONE)
+def test_a_name_that_is_given_up_meanwhile_can_be_registered(watched: Watched, gone: str) -> None:
+    location = watched.create_table({"id": ["old"]}, ROWS).location
+    watched.deregister_table({"id": ["old"]})
+    watched.declare_table({"id": ["t"]})
+    watched.before["change"] = GONE[gone]
+    watched.register_table({"id": ["t"], "location": location, "mode": "Overwrite"})
     assert watched.open_table(["t"]).to_table() == ROWS
 
 

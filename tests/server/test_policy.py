@@ -144,25 +144,26 @@ def test_a_caller_is_not_a_group_by_name(policy):
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "wrong"),
     [
-        "[[grants]]",
-        "grant = 1",
-        "[[grant]]\nto = []\nactions = ['read']\non = [['a']]",
-        "[[grant]]\nto = 'a'\nactions = ['read']\non = [['a']]",
-        "[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]",
-        "[[grant]]\nto = ['a']\nactions = ['read']\non = ['a']",
-        "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]",
-        "[[grant]]\nto = ['a']\nactions = ['read']\non = [['a']]\nnot = 1",
-        "[[grant]]\nto = ['a']\nactions = ['read']",
-        "[[grant",
+        ("[[grants]]", "there is no 'grants' in it"),
+        ("grant = 1", "write [[grant]], in two brackets"),
+        ("[[grant]]\nto = []\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
+        ("[[grant]]\nto = 'a'\nactions = ['read']\non = [['a']]", "grant 1: to must be a list"),
+        ("[[grant]]\nto = ['a']\nactions = ['admin']\non = [['a']]", "there is no action 'admin'"),
+        ("[[grant]]\nto = ['a']\nactions = ['read']\non = ['a']", "on must be a list of patterns"),
+        ("[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]", "a pattern must be names"),
+        ("[[grant]]\nto = ['a']\nactions = ['read']\non = [['a']]\nnot = 1", "has no 'not'"),
+        ("[[grant]]\nto = ['a']\nactions = ['read']", "on must be a list of patterns"),
+        ("[[grant", "Expected"),
     ],
 )
-def test_a_wrong_file(tmp_path, text):
+def test_a_wrong_file(tmp_path, text, wrong):
     file = tmp_path / "wrong.toml"
     file.write_text(text)
-    with pytest.raises(InvalidInputError, match="the policy"):
+    with pytest.raises(InvalidInputError, match="the policy") as caught:
         PolicyFile(file)
+    assert wrong in str(caught.value)
 
 
 def test_the_file_is_read_again(tmp_path, monkeypatch):
