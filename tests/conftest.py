@@ -15,15 +15,15 @@ import pytest
 from hypothesis import settings
 
 from tests.servers import real
+from tests.servers.jvm import SHORT_LIVED
 
 # The same examples each time; HYPOTHESIS_PROFILE=search looks further than a test run should.
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
-# A JVM that lives for a few tests spends more on its best compiler than that gives back.
 for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
-    os.environ.setdefault(variable, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    os.environ.setdefault(variable, " ".join((*SHORT_LIVED, "-Xmn384m")))
 # Each process that imports NumPy, as all with a table do, has a thread a core that turns idly at first:
 # 0.3 s of processor, more than the rest of a short command.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

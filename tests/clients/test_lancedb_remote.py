@@ -41,10 +41,10 @@ def _embedded_node() -> dict[str, str | None]:
 
 @pytest.fixture(
     params=[
-        *("dir", "hive", "glue"),
+        *("dir", "hive"),
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("manifest", "unity", "iceberg", "polaris")
+            for name in ("manifest", "glue", "unity", "iceberg", "polaris")
         ),
     ]
 )

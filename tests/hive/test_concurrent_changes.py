@@ -186,7 +186,7 @@ def test_a_rename_loses_no_change(form: Form, writers: ProcessPoolExecutor) -> N
     renaming = threading.Thread(target=rename)
     renaming.start()
     try:
-        for step in range(8):
+        for step in range(4):
             for name in ("t", "u") * 50:
                 with suppress(TableNotFoundError):
                     request = {"id": [*database, name], "set_properties": {f"k{step}": "v"}}

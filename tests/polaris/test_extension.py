@@ -31,6 +31,7 @@ def test_it_is_written_on_the_extension_interface(module: str) -> None:
             assert not str(node.module).startswith("lance_namespace_impls")
 
 
+@pytest.mark.slow
 def test_the_conformance_kit_fails_nothing(
     connected: Connect, polaris: Polaris, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport
 
 from .java import java_command
+from .jvm import SHORT_LIVED
 from .maven import jars
 from .metastore_locks import make_lock_tables
 from .ports import free_port
@@ -161,7 +162,7 @@ class Metastore:
                 [
                     *bound_to_us(),
                     str(java),
-                    *("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+                    *("-Xmx512m", *SHORT_LIVED),
                     *self.release.options,
                     f"-Dderby.stream.error.file={self.folder}/derby.log",
                     *("-cp", classpath),

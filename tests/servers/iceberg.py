@@ -16,6 +16,7 @@ from typing import TypeVar
 from attrs import define
 
 from .java import java_command
+from .jvm import SHORT_LIVED
 from .maven import jars
 from .process import ServerProcess
 from .s3 import GuardedS3
@@ -25,7 +26,7 @@ __all__ = ["IcebergFixture", "Nessie", "shared_iceberg", "shared_nessie"]
 ICEBERG = "1.11.0"
 NESSIE = "0.99.0"
 _Server = TypeVar("_Server", bound=ServerProcess)
-JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+JVM = ("-Xmx512m", *SHORT_LIVED)
 
 
 @define(kw_only=True)

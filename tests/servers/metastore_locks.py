@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from .jvm import SHORT_LIVED
 from .maven import jars
 from .process import START_SECONDS
 
@@ -87,7 +88,7 @@ def make_lock_tables(java: Path, found: Sequence[Path], database: Path) -> None:
     script.write_text("".join(f"{line};\n" for line in [opened, *STATEMENTS, "exit"]))
     done = subprocess.run(
         [
-            *(str(java), "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            *(str(java), *SHORT_LIVED),
             f"-Dderby.stream.error.file={database.parent}/derby.log",
             *("-cp", ":".join(map(str, [*found, *tools]))),
             *("org.apache.derby.tools.ij", str(script)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,10 @@ from lance_namespace_impls.spark import local_session, protocol_error_in
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    session = local_session("tests", cores=2, settings={"spark.sql.shuffle.partitions": "2"})
+    preloaded = str(Path(__file__).with_name("preloaded"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", preloaded, prepend=os.pathsep)
+        session = local_session("tests", cores=2, settings={"spark.sql.shuffle.partitions": "2"})
     yield session
     session.stop()
 
