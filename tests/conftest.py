@@ -23,7 +23,7 @@ settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
-    os.environ.setdefault(variable, " ".join((*SHORT_LIVED, "-Xmn384m")))
+    os.environ.setdefault(variable, " ".join(SHORT_LIVED))
 # Each process that imports NumPy, as all with a table do, has a thread a core that turns idly at first:
 # 0.3 s of processor, more than the rest of a short command.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

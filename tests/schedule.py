@@ -39,8 +39,19 @@ IN_SPARK = {
             "managed",
             "import",
             "in_process",
+            "streams",
         ),
-        "two": ("queries", "changes", "read_table", "int96", "inventory", "maintain"),
+        "two": (
+            "queries",
+            "changes",
+            "read_table",
+            "int96",
+            "inventory",
+            "maintain",
+            "types",
+            "backfill",
+            "update",
+        ),
     }.items()
     for name in names
 }

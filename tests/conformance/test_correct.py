@@ -8,8 +8,11 @@ from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run
 from tests.conformance.targets import CORRECT, UNDER, WIDE, correct
 
-SLOW = ("two-levels", "rest-mixed", "rest-three-levels", "sql-postgresql")
-"""Those that show little which the others do not: fewer levels, the same behind a server, and the same
+SLOW = (
+    *("one-catalog", "two-levels", "any-depth"),
+    *("rest-mixed", "rest-three-levels", "sql-postgresql"),
+)
+"""Those that show little which the others do not: other levels, the same behind a server, and the same
 in another database, where the behaviour suite runs each time.
 """
 WHOLE = ("rest",)

@@ -21,7 +21,13 @@ RUNS_ON_AWS = 10
 WHERE = ["the double", *(["AWS"] if real_account() is not None else [])]
 
 
-@pytest.mark.parametrize("levels", SUBJECTS)
+@pytest.mark.parametrize(
+    "levels",
+    [
+        pytest.param(each, marks=pytest.mark.slow) if each == "two levels" else each
+        for each in SUBJECTS
+    ],
+)
 def test_glue_behaves(levels: str, glue: GlueServer, tmp_path: Path) -> None:
     explore(SUBJECTS[levels](glue, tmp_path / "root"), RUNS)
 
