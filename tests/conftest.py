@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Generator, Iterator
 from multiprocessing.util import Finalize
@@ -34,11 +35,14 @@ ROOM = 8 << 30
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put temporary files in memory where there is room: databases and tables wait for a disk often.
+    """Heed Ctrl-C, and put temporary files in memory where there is room: a disk is often waited for.
 
     The processes of a run have it from the first, which takes away what pytest would keep of the last
     runs.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So it is in the background, and for all that is started there.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if "TMPDIR" in os.environ or not IN_MEMORY.is_dir():
         return
     usage = os.statvfs(IN_MEMORY)

@@ -39,11 +39,6 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def heed_ctrl_c() -> None:
-    """End at Ctrl-C also where the tests run in the background, whose children ignore it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def command(*args: str, code: str = MAIN) -> list[str]:
     return [sys.executable, "-c", code, *args]
 
@@ -81,7 +76,6 @@ class Terminal:
             stdout=follower,
             stderr=follower,
             start_new_session=True,
-            preexec_fn=heed_ctrl_c,
         )
         os.close(follower)
 
@@ -279,7 +273,6 @@ def test_ctrl_c_ends_it_with_one_line(environment: dict[str, str], tmp_path: Pat
     with subprocess.Popen(
         command("ls", "--impl", "slow:Slow", "-p", f"path={tmp_path}"),
         env=environment,
-        preexec_fn=heed_ctrl_c,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:

@@ -10,10 +10,10 @@ from tests.conformance.targets import CORRECT, UNDER, WIDE, correct
 
 SLOW = (
     *("one-catalog", "two-levels", "any-depth"),
-    *("rest-mixed", "rest-three-levels", "sql-postgresql"),
+    *("rest-mixed", "rest-three-levels", "sql-postgresql", "sql-managed"),
 )
-"""Those that show little which the others do not: other levels, the same behind a server, and the same
-in another database, where the behaviour suite runs each time.
+"""Those that show little which the others do not: other levels, the same behind a server, and databases,
+where the behaviour suite runs each time.
 """
 WHOLE = ("rest",)
 """A server in front of a directory, for both."""

@@ -55,11 +55,13 @@ def checked(tmp_path_factory: pytest.TempPathFactory) -> dict[int, str]:
     return said
 
 
+@pytest.mark.slow
 def test_what_is_right_passes(checked: dict[int, str]) -> None:
     good = len(GOOD.splitlines())
     assert not {number: text for number, text in checked.items() if number <= good}
 
 
+@pytest.mark.slow
 def test_a_wrong_key_and_a_wrong_type_are_errors(checked: dict[int, str]) -> None:
     good = len(GOOD.splitlines())
     assert sorted(checked) == list(range(good + 1, good + len(built_in()) + 3))

@@ -16,7 +16,7 @@ from ..servers.glue import REGION, GlueServer
 from .conftest import KEYS
 from .subject import SUBJECTS, aws, real_account
 
-RUNS = 12
+RUNS = 8
 RUNS_ON_AWS = 10
 WHERE = ["the double", *(["AWS"] if real_account() is not None else [])]
 
