@@ -299,6 +299,9 @@ def commit(
     found = [lance.FragmentMetadata.from_json(json.dumps(fragment)) for fragment in fragments]
     storage = plan.target.storage_at(plan.location)
     try:
+        if found and not Attempts(storage, plan.job).is_open():
+            # Who dropped the table deleted what was written, and another may be there by now.
+            raise _overtaken(plan)
         if operation is None:
             version = _commit(plan, storage, found, dict(properties or {}))
         elif alone and int(plan.target.open(storage).version) != plan.read_version:

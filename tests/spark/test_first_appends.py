@@ -167,3 +167,20 @@ def test_a_first_append_that_fails_leaves_the_table_to_another_in_flight(quiet_l
     assert writing.commit(theirs, files) == 1
     assert quiet_lake.dataset("t").to_table() == ROWS
     assert quiet_lake.data_files("t") == {files[0]["files"][0]["path"]}
+
+
+@pytest.mark.parametrize("mode", [Mode.APPEND, Mode.OVERWRITE])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_rows_that_a_drop_deleted_do_not_come_to_a_later_table(
+    quiet_lake: Lake, is_first: bool, mode: Mode
+) -> None:
+    if not is_first:
+        quiet_lake.put("t", ROWS)
+    plan = planned(target_of(quiet_lake), mode, ROWS, makes_table=True)
+    fragments = written(plan)
+    plan.target.namespace.drop_table({"id": list(plan.target.table)})
+    theirs = ROWS.slice(1)
+    quiet_lake.put("t", theirs)
+    with pytest.raises(ConcurrentModificationError, match="table t was changed by someone else"):
+        writing.commit(plan, fragments)
+    assert quiet_lake.dataset("t").to_table() == theirs
