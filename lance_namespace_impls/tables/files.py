@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..core.storage import TableStorage
 
-__all__ = ["delete_file", "is_missing", "local_path", "read_beside", "read_small"]
+__all__ = ["delete_file", "is_missing", "local_path", "missing_beside", "read_beside", "read_small"]
 
 
 def read_small(session: Any, name: str) -> bytes | None:
@@ -52,6 +53,28 @@ def read_beside(storage: TableStorage, name: str) -> bytes | None:
         return Path(storage.location, name).read_bytes()
     except FileNotFoundError:
         return None
+
+
+def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> list[str]:
+    """Return which of some files are not in a folder of a dataset.
+
+    Args:
+        storage: where the dataset is.
+        folder: the folder's path in that of the dataset.
+        names: the files' paths in the folder.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    if not names:
+        return []
+    if (local := local_path(storage.location)) is not None:
+        return [name for name in names if not Path(local, folder, name).exists()]
+    from lance.file import LanceFileSession
+
+    session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
+    there = {PurePosixPath(path).name for path in session.list(folder)}
+    return [name for name in names if PurePosixPath(name).name not in there]
 
 
 def delete_file(session: Any, name: str) -> bool:

@@ -22,7 +22,7 @@ from ..core.storage import TableStorage
 from .align import aligned
 from .dataset import open_dataset
 from .errors import from_lance, plain_message
-from .files import delete_file
+from .files import delete_file, missing_beside
 from .schema import check_columns
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ __all__ = ["commit_onto", "create", "create_alone", "delete_data_files", "insert
 _OVERTAKEN = re.compile(
     r"Dataset already exists|_versions/(0|18446744073709551615)\.manifest was not found"
 )
+
+# A file on disk is written beside its place and put there at the end.
+_FOLDER_GONE = re.compile(r"failed to persist temp file .*No such file or directory")
 
 
 def create(
@@ -117,18 +120,50 @@ def _write_first(
             session=storage.session(),
         )
     except OSError as error:
-        if rows.failure is not None or not is_overtaken(error):
+        if rows.failure is not None:
+            raise
+        if _FOLDER_GONE.search(str(error)):
+            raise _deleted_meanwhile(storage) from error
+        if not is_overtaken(error):
             raise
         raise _made_by_other(storage) from error
     try:
         with committing:
+            _require_data_files(storage, transaction)
             return commit_onto(storage, transaction)
     except OSError as error:
+        if _FOLDER_GONE.search(str(error)):
+            raise _deleted_meanwhile(storage) from error
         if not is_overtaken(error):
             raise
         if _took_effect(storage, transaction):
             return 1
         raise _made_by_other(storage) from error
+
+
+def _data_files(transaction: Any) -> list[str]:
+    """Return the names below ``data`` of the files that a transaction adds."""
+    return [file.path for each in transaction.operation.fragments for file in each.files]
+
+
+def _require_data_files(storage: TableStorage, transaction: Any) -> None:
+    """Refuse a commit of rows that were deleted while they were written.
+
+    Whoever drops a table deletes all that is in its folder, and another can have its name and place
+    by now.
+
+    Raises:
+        ConcurrentModificationError: code 14.
+    """
+    if missing_beside(storage, "data", _data_files(transaction)):
+        raise _deleted_meanwhile(storage)
+
+
+def _deleted_meanwhile(storage: TableStorage) -> ConcurrentModificationError:
+    return ConcurrentModificationError(
+        f"{storage.location}: rows were deleted while they were written, as a drop of the table does; "
+        "send them again"
+    )
 
 
 def commit_onto(storage: TableStorage, transaction: Any) -> int:
@@ -173,7 +208,7 @@ def _took_effect(storage: TableStorage, transaction: Any) -> bool:
 
     An object store's client that repeats a request whose answer was lost meets its own file.
     """
-    files = [file.path for each in transaction.operation.fragments for file in each.files]
+    files = _data_files(transaction)
     try:
         if _first_writer(storage) == transaction.uuid:
             return True
