@@ -87,7 +87,8 @@ class TableCreation(TablePlaces, abstract=True):
         gone: Sequence[str] = ()
         entry, taken = self._added_or_found(identifier, properties, rows.schema)
         if taken is not None:
-            held = self.has_data(entry)
+            with self.refused_if_gone(entry):
+                held = self.has_data(entry)
             if held:
                 if mode is CreateMode.CREATE:
                     self.require_listed(entry)

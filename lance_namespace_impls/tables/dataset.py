@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 from lance_namespace_client.errors import InvalidTableStateError, TableVersionNotFoundError
 
 from ..core.identifiers import format_identifier
 from ..core.storage import TableStorage
+from .errors import plain_message
 from .refs import checkout, checkout_tag
 
 __all__ = [
@@ -21,6 +24,10 @@ __all__ = [
     "open_through",
     "table_uri",
 ]
+
+# A version was listed, and is deleted or replaced before it is read.
+_GONE_BETWEEN = re.compile(r"[Nn]ot found: .*_versions/|Invalid range \d+\.\.\d+ for object")
+_PAUSES_SECONDS = (0.01, 0.05, 0.2)
 
 
 def open_dataset(
@@ -96,7 +103,29 @@ def _at(dataset: Any, version: int | str | None, branch: str | None) -> Any:
 
 
 def exists(storage: TableStorage) -> bool:
-    """Return whether the location holds a dataset."""
+    """Return whether the location holds a dataset.
+
+    While one is dropped, versions are listed that can no longer be read: it is looked again.
+
+    Raises:
+        InvalidTableStateError: code 19, a version stays listed and cannot be read.
+    """
+    for pause in (*_PAUSES_SECONDS, None):
+        try:
+            return _opens(storage)
+        except (OSError, ValueError) as error:
+            if not _GONE_BETWEEN.search(str(error)):
+                raise
+            if pause is None:
+                raise InvalidTableStateError(
+                    f"{storage.location}: a version is listed and cannot be read; restore its "
+                    f"manifest, or drop the table: {plain_message(error)}"
+                ) from error
+            sleep(pause)
+    raise AssertionError("the last look returns or raises")
+
+
+def _opens(storage: TableStorage) -> bool:
     try:
         open_dataset(storage)
     except InvalidTableStateError:

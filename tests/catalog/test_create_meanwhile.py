@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import pytest
 
 from lance_namespace_client.errors import TableNotFoundError
 from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.catalog.places import _place_lock
 from lance_namespace_impls.core.identifiers import Identifier
-from lance_namespace_impls.tables import write
+from lance_namespace_impls.tables import dataset, write
 from tests.behaviour.memory import MemoryConfig, Mixed
 
 from .memory import ROWS, code_of
 
+# A version that is listed and cannot be read, as while a table's folder is deleted.
+NO_LONGER_READ = "_versions/18446744073709551614.manifest"
 GONE: dict[str, Callable[[Mixed], Any]] = {
     "deregistered": lambda others: others.deregister_table({"id": ["t"]}),
     "dropped": lambda others: others.drop_table({"id": ["t"]}),
@@ -140,3 +144,81 @@ def test_a_failure_to_fill_a_table_that_has_gone_says_so(
     monkeypatch.setitem(GONE, "dropped", lambda others: None)
     code, message = code_of(lambda: getattr(watched, call)({"id": ["t"]}, ROWS))
     assert code != 14 and "persist temp file" in message
+
+
+@pytest.mark.parametrize("step", ["written", "being written"])
+def test_rows_that_are_deleted_meanwhile_are_refused(
+    watched: Watched, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two fill a table; one ends, the table is dropped and declared again, at the same place."""
+    location = watched.declare_table({"id": ["t"]}).location or ""
+    ends = ExitStack()
+    ends.enter_context(_place_lock(location))
+
+    def drop_and_declare(others: Mixed) -> None:
+        ends.close()
+        others.drop_table({"id": ["t"]})
+        assert others.declare_table({"id": ["t"]}).location == location
+
+    def delete_beneath(*_: Any, **__: Any) -> None:
+        drop_and_declare(watched.others)
+        raise OSError(
+            f"LanceError(IO): failed to persist temp file to {location}/data/1.lance: No such file or "
+            "directory (os error 2)"
+        )
+
+    def start(others: Mixed) -> None:
+        if step == "written":
+            watched.before["change"] = drop_and_declare
+        else:
+            monkeypatch.setattr("lance.fragment.write_fragments", delete_beneath)
+
+    watched.before["write"] = start
+    code, message = code_of(lambda: watched.create_table({"id": ["t"]}, ROWS))
+    assert code == 14 and "deleted while they were written" in message
+    monkeypatch.undo()
+    assert watched.describe_table({"id": ["t"], "check_declared": True}).is_only_declared
+    watched.create_table({"id": ["t"]}, ROWS)
+    assert watched.open_table(["t"]).to_table() == ROWS
+
+
+def test_data_that_is_deleted_meanwhile_is_no_data(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A drop lists a table's versions no longer, a moment after they could not be read."""
+    location = Path(watched.declare_table({"id": ["t"]}).location or "")
+    left = location / NO_LONGER_READ
+    left.parent.mkdir(parents=True)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        left.unlink()
+
+    def ask(call: Callable[[], Any]) -> Any:
+        left.symlink_to(location / "deleted")
+        return call()
+
+    monkeypatch.setattr(dataset, "sleep", pause)
+    assert ask(lambda: watched.list_tables({"include_declared": False})).tables == []
+    assert ask(
+        lambda: watched.describe_table({"id": ["t"], "check_declared": True})
+    ).is_only_declared
+    ask(lambda: watched.create_table({"id": ["t"]}, ROWS))
+    assert len(pauses) == 3 and watched.open_table(["t"]).to_table() == ROWS
+
+
+def test_a_create_that_looks_into_a_drop_is_told_that_the_table_has_gone(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = Path(watched.declare_table({"id": ["t"]}).location or "")
+    left = location / NO_LONGER_READ
+    left.parent.mkdir(parents=True)
+    left.symlink_to(location / "deleted")
+    monkeypatch.setattr(dataset, "sleep", lambda seconds: None)
+    create = lambda: watched.create_table({"id": ["t"]}, ROWS)  # noqa: E731
+    code, message = code_of(create)
+    assert code == 19 and NO_LONGER_READ in message  # it is damaged: nobody drops it
+    watched.before["look"] = lambda others: others.remove_table(others.find_table(("t",)))
+    code, message = code_of(create)
+    assert code == 14 and message.startswith("table t was dropped or renamed")
