@@ -21,9 +21,10 @@ GROUPS, TABLES = 12, 4
 NEVER = 2**63
 # It had no effect, and may be tried again.
 NO_EFFECT = frozenset({14, 17, 21})
-MISSING, LEFT, DECLARED, FILLED = range(4)
-"""What a name is: `LEFT` has gone, and data may be left that another drop deletes."""
-THERE = (DECLARED, FILLED)
+MISSING, LEFT, DECLARED, BEGUN, FILLED = range(5)
+"""What a name is: `LEFT` has gone, and data may be left that another drop deletes; `BEGUN` is
+declared by a create whose rows are on their way."""
+THERE = (DECLARED, BEGUN, FILLED)
 State: TypeAlias = tuple[int, int]
 KINDS = ("declare", "create", "deregister", "drop", "rename", "exists")
 
@@ -55,7 +56,9 @@ class Call:
         if self.answer is None:
             return [state] if right else [state, changed]
         if self.answer in NO_EFFECT:
-            return [state]
+            # A create that cannot write its rows withdraws the table that it has added.
+            withdraws = has_begun and here == BEGUN
+            return [state, self._ordered(MISSING, there)] if withdraws else [state]
         if self.kind == "rename" and self.answer == 5:
             return [state] if is_taken else []
         if self.kind == "drop" and self.answer == 4:
@@ -70,11 +73,11 @@ class Call:
         """Return the state after the call's first step; None where it has none there.
 
         A create adds a table and fills it later: others may find it declared, fill it themselves,
-        or take it away.
+        or take it away. Where it fails, it withdraws the table.
         """
         if self.kind != "create" or state[self.name] in THERE:
             return None
-        return self._ordered(DECLARED, state[1 - self.name])
+        return self._ordered(BEGUN, state[1 - self.name])
 
     def _ordered(self, here: int, there: int) -> State:
         return (here, there) if self.name == 0 else (there, here)

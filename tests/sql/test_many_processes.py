@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import random
+import signal
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,6 +60,9 @@ def test_every_answer_fits_one_order(
         assert sum(map(len, by_group.values())) > 2 * GROUPS and commits
         for group, calls in by_group.items():
             assert has_an_order(calls), f"no order explains the answers about group {group}"
+        for name in catalog.list_tables({"include_declared": False}).tables:
+            filled = catalog.open_table([name]).to_table()
+            assert name.startswith("managed") or filled.num_rows == 1
         for table in range(TABLES):
             rows = catalog.open_table([f"managed{table}"]).to_table()["row"].to_pylist()
             mine = [each for each in commits if each["group"] == table]
@@ -77,7 +84,10 @@ def test_every_answer_fits_one_order(
 
 
 def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) -> list[Path]:
-    """Let processes work for some time, kill one of them each second, and return their logs."""
+    """Let processes work for some time, and return their logs.
+
+    One of them is killed each second, and some stand still for a moment, as on a busy machine.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["lance", "tests.sql.history"])
     chance = random.Random(1)
@@ -91,14 +101,28 @@ def run(properties: dict[str, str], folder: Path, processes: int, seconds: int) 
         process.start()
         return process
 
+    def stand_still() -> None:
+        while time.monotonic() < until:
+            time.sleep(moments.uniform(0, 0.03))
+            number = running[moments.randrange(processes)].pid
+            assert number is not None  # it was started
+            with suppress(ProcessLookupError):  # it was killed
+                os.kill(number, signal.SIGSTOP)
+                time.sleep(moments.uniform(0, 0.15))
+                os.kill(number, signal.SIGCONT)
+
     until = time.monotonic() + seconds
     running = [start(seconds) for _ in range(processes)]
-    while (left := until - time.monotonic()) > 1:
-        time.sleep(1)
-        victim = chance.randrange(processes)
-        running[victim].kill()
-        running[victim].join()
-        running[victim] = start(max(left - 1, 0.1))
+    moments = random.Random(2)
+    with ThreadPoolExecutor() as pool:
+        still = pool.submit(stand_still)
+        while (left := until - time.monotonic()) > 1:
+            time.sleep(1)
+            victim = chance.randrange(processes)
+            running[victim].kill()
+            running[victim].join()
+            running[victim] = start(max(left - 1, 0.1))
+        still.result()
     for process in running:
         process.join(SECONDS_TO_END)
         assert process.exitcode == 0
@@ -130,6 +154,15 @@ def a_call(kind: str, begin: int, end: int, answer: int | None, name: int = 0) -
         ([a_call("create", 0, 9, 14), a_call("exists", 2, 3, 0), a_call("drop", 4, 5, 0)], True),
         ([a_call("create", 0, 9, 14), *[a_call("drop", at, at + 1, 0) for at in (2, 4, 6)]], False),
         ([a_call("create", 0, 9, 14), a_call("exists", 10, 11, 0)], True),
+        # Where it fails it withdraws the table, and no other's.
+        (
+            [a_call("create", 0, 9, 14), a_call("exists", 2, 3, 0), a_call("exists", 10, 11, 4)],
+            True,
+        ),
+        (
+            [a_call("declare", 0, 1, 0), a_call("create", 2, 9, 14), a_call("exists", 10, 11, 4)],
+            False,
+        ),
         ([a_call("create", 0, 9, 5), a_call("exists", 1, 2, 0), a_call("create", 3, 4, 0)], True),
         # It is refused though nobody filled the table, which was deregistered meanwhile.
         (
