@@ -79,8 +79,8 @@ def on_terminal(arguments: tuple[str, ...], columns: int, env: Mapping[str, str]
     return shown.decode()
 
 
-SESSIONS = [(50, True), (80, False), (200, True)]
-OTHERS = [(50, False), (80, True), (200, False)]
+SESSIONS = [(50, True), (80, False)]
+OTHERS = [(50, False), (80, True), (200, True), (200, False)]
 
 
 @pytest.mark.parametrize(

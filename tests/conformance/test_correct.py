@@ -9,11 +9,11 @@ from lance_namespace_impls.conformance.runner import Options, run
 from tests.conformance.targets import CORRECT, UNDER, WIDE, correct
 
 SLOW = (
-    *("one-catalog", "two-levels", "any-depth"),
-    *("rest-mixed", "rest-three-levels", "sql-postgresql", "sql-managed"),
+    *("one-catalog", "two-levels", "three-levels", "any-depth"),
+    *("rest-mixed", "rest-three-levels", "sql-postgresql", "sql-managed", "dir-manifest"),
 )
-"""Those that show little which the others do not: other levels, the same behind a server, and databases,
-where the behaviour suite runs each time.
+"""Those that show little which the others do not: other levels, the same behind a server, and where the
+behaviour suite runs each time, databases and directories with a manifest.
 """
 WHOLE = ("rest",)
 """A server in front of a directory, for both."""
