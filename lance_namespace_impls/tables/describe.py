@@ -35,5 +35,9 @@ def fill_details(
     answer.stats = TableBasicStats(
         num_deleted_rows=stats["num_deleted_rows"], num_fragments=stats["num_fragments"]
     )
-    answer.metadata = {str(key): str(value) for key, value in dataset.metadata.items()}
+    # UpdateTableSchemaMetadata writes the schema's, Lance's own tools the dataset's as well.
+    answer.metadata = {
+        **(answer.schema.metadata or {}),
+        **{str(key): str(value) for key, value in dataset.metadata.items()},
+    }
     answer.is_only_declared = False

@@ -81,3 +81,14 @@ def test_a_column_of_another_type_keeps_its_metadata(path: str, renamed: str | N
         field, before = field.type.field(0), before.type.field(0)
     assert field == pa.field(renamed or before.name, other, before.nullable)
     assert field.metadata == before.metadata
+
+
+def test_metadata_is_the_schemas_and_the_datasets() -> None:
+    with connect("memory", {}) as namespace:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        asked = {"id": ["t"], "load_detailed_metadata": True}
+        assert namespace.describe_table(asked).metadata == {"owner": "me"}
+        namespace.update_table_schema_metadata({"id": ["t"], "metadata": {"note": "n"}})
+        namespace.open_table(["t"]).update_metadata({"made.by": "another tool"})
+        told = namespace.describe_table(asked).metadata
+    assert told == {"owner": "me", "note": "n", "made.by": "another tool"}

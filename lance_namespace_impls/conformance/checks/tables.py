@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote
 
 from ..lab import Lab, Skipped
@@ -319,23 +321,28 @@ def each_its_own(lab: Lab) -> None:
     asked = {"load_detailed_metadata": True, "with_table_uri": True, "check_declared": True}
     for number, table in [*enumerate(tables, start=1)] * 2:
         found = lab.maybe("DescribeTable", id=table, **asked)
-        own = {
-            "table": table[-1],
-            "namespace": table[:-1],
-            "version": None,
-            "is_only_declared": False,
-        }
+        own = {"table": table[-1], "namespace": table[:-1], "is_only_declared": False}
         for key, value in own.items():
-            if found.get(key) is not None and value is not None:
+            if found.get(key) is not None:
                 lab.same(found[key], value, key)
         if found.get("table_uri"):
             lab.same(_place(found["table_uri"]), _place(found.get("location")), "the table's URI")
         if (found.get("stats") or {}).get("num_fragments") is not None:
             lab.same(found["stats"]["num_fragments"], number + 1, "num_fragments")
-        for kind, key, value in (("properties", "owner", f"p{number}"),
-                                 ("metadata", "number", str(number))):  # fmt: skip
-            if key in (found.get(kind) or {}):
-                lab.same(found[kind][key], value, f"{key} of the {kind}")
+        for kind, told, key, value in (
+            ("properties", found.get("properties"), "owner", f"p{number}"),
+            ("metadata", _told_metadata(found), "number", str(number)),
+        ):
+            if told and key in told:
+                lab.same(told[key], value, f"{key} of the {kind}")
+
+
+def _told_metadata(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return what DescribeTable tells of a dataset's metadata, in either of its two fields."""
+    return {
+        **(found.get("metadata") or {}),
+        **((found.get("schema") or {}).get("metadata") or {}),
+    }
 
 
 @check("LN-TABLE-DESCRIBE-018", "What DescribeTable tells follows what is done to the table.",
@@ -356,11 +363,7 @@ def follows(lab: Lab) -> None:
     if (found.get("stats") or {}).get("num_fragments") is not None:
         lab.same(found["stats"]["num_fragments"], 2, "num_fragments")
     if changed and first.get("schema") is not None:
-        told = {
-            **(found.get("metadata") or {}),
-            **((found.get("schema") or {}).get("metadata") or {}),
-        }
-        lab.has(told, {"a": "b"}, "the metadata of the table and its schema")
+        lab.has(_told_metadata(found), {"a": "b"}, "the metadata of the table and its schema")
     lab.given("DropTable", id=table)
     lab.given("DeclareTable", id=table)
     found = lab.maybe("DescribeTable", id=table, check_declared=True, with_table_uri=True)
