@@ -58,9 +58,13 @@ def create(
     Raises:
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
     """
-    if overwrite:
-        return _overwrite(storage, rows)
-    return _write_first(storage, rows, committing or nullcontext())
+    write = _overwrite if overwrite else _write_first
+    try:
+        return write(storage, rows, committing or nullcontext())
+    except OSError as error:
+        if rows.failure is None and _FOLDER_GONE.search(str(error)):
+            raise _deleted_meanwhile(storage) from error
+        raise
 
 
 def create_alone(storage: TableStorage, rows: RowStream) -> int:
@@ -85,19 +89,32 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
     )
 
 
-def _overwrite(storage: TableStorage, rows: RowStream) -> int:
+def _overwrite(
+    storage: TableStorage, rows: RowStream, committing: AbstractContextManager[None]
+) -> int:
+    """Write a version of these rows alone onto whatever is there."""
     import lance
+    from lance.fragment import write_fragments
 
-    place: dict[str, Any] = {"uri": storage.location}
-    if storage.managed:
-        namespace = storage.of_namespace()
-        place = {name: namespace[name] for name in ("namespace_client", "table_id")}
     options = dict(storage.options) or None
-    return int(
-        lance.write_dataset(
-            rows.reader(aligned), mode="overwrite", storage_options=options, **place
-        ).version
+    transaction = write_fragments(
+        rows.reader(aligned),
+        storage.location,
+        mode="overwrite",
+        return_transaction=True,
+        storage_options=options,
+        session=storage.session(),
     )
+    with committing:
+        _require_data_files(storage, transaction)
+        # The operation alone, which pylance commits onto the latest version.
+        dataset = lance.LanceDataset.commit(
+            storage.location,
+            transaction.operation,
+            storage_options=options,
+            **storage.of_namespace(),
+        )
+    return int(dataset.version)
 
 
 def _write_first(
@@ -120,11 +137,7 @@ def _write_first(
             session=storage.session(),
         )
     except OSError as error:
-        if rows.failure is not None:
-            raise
-        if _FOLDER_GONE.search(str(error)):
-            raise _deleted_meanwhile(storage) from error
-        if not is_overtaken(error):
+        if rows.failure is not None or not is_overtaken(error):
             raise
         raise _made_by_other(storage) from error
     try:
@@ -132,8 +145,6 @@ def _write_first(
             _require_data_files(storage, transaction)
             return commit_onto(storage, transaction)
     except OSError as error:
-        if _FOLDER_GONE.search(str(error)):
-            raise _deleted_meanwhile(storage) from error
         if not is_overtaken(error):
             raise
         if _took_effect(storage, transaction):

@@ -146,9 +146,10 @@ def test_a_failure_to_fill_a_table_that_has_gone_says_so(
     assert code != 14 and "persist temp file" in message
 
 
+@pytest.mark.parametrize("mode", ["Create", "Overwrite"])
 @pytest.mark.parametrize("step", ["written", "being written"])
 def test_rows_that_are_deleted_meanwhile_are_refused(
-    watched: Watched, step: str, monkeypatch: pytest.MonkeyPatch
+    watched: Watched, step: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two fill a table; one ends, the table is dropped and declared again, at the same place."""
     location = watched.declare_table({"id": ["t"]}).location or ""
@@ -174,12 +175,30 @@ def test_rows_that_are_deleted_meanwhile_are_refused(
             monkeypatch.setattr("lance.fragment.write_fragments", delete_beneath)
 
     watched.before["write"] = start
-    code, message = code_of(lambda: watched.create_table({"id": ["t"]}, ROWS))
+    code, message = code_of(lambda: watched.create_table({"id": ["t"], "mode": mode}, ROWS))
     assert code == 14 and "deleted while they were written" in message
     monkeypatch.undo()
     assert watched.describe_table({"id": ["t"], "check_declared": True}).is_only_declared
     watched.create_table({"id": ["t"]}, ROWS)
     assert watched.open_table(["t"]).to_table() == ROWS
+
+
+def test_rows_that_replace_a_table_do_not_come_to_a_later_one_without_their_files(
+    watched: Watched,
+) -> None:
+    location = watched.create_table({"id": ["t"]}, ROWS).location
+
+    def make_again(others: Mixed) -> None:
+        others.drop_table({"id": ["t"]})
+        others.declare_table({"id": ["t"], "location": location})
+        others.create_table({"id": ["t"]}, ROWS.slice(1))
+
+    # The commit is the first change to the catalog after the look.
+    watched.before["look"] = lambda others: watched.before.update(change=make_again)
+    request = {"id": ["t"], "mode": "Overwrite"}
+    code, message = code_of(lambda: watched.create_table(request, ROWS))
+    assert code == 14 and "deleted while they were written" in message
+    assert watched.open_table(["t"]).to_table() == ROWS.slice(1)
 
 
 def test_data_that_is_deleted_meanwhile_is_no_data(

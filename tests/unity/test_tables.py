@@ -118,8 +118,8 @@ def test_overwrite_with_the_same_properties(unity: Unity, main: UnityNamespace) 
     unity.asked.clear()
     same = {"id": T, "mode": "Overwrite", "properties": {"k": "v"}}
     assert main.create_table(same, pa.table({"z": ["a"]})).version == 2
-    # The schema is there; the name is taken; by which table?
-    assert [asked.method for asked in unity.asked] == ["GET", "POST", "GET"]
+    # The schema is there; the name is taken; by which table? Is it still, when the rows are written?
+    assert [asked.method for asked in unity.asked] == ["GET", "POST", "GET", "GET"]
     assert main.count_table_rows({"id": T}).count == 1
 
 
