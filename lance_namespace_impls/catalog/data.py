@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lance_namespace_client import models
 from lance_namespace_client.arrow import RowStream
-from lance_namespace_client.errors import InvalidTableStateError, TableTagNotFoundError
+from lance_namespace_client.errors import TableTagNotFoundError
 
 from ..core.errors import about
 from ..core.identifiers import Identifier, parse_identifier, subject_of
 from ..core.modes import InsertMode, parse_mode
 from ..core.paging import page_of, sorted_after
-from .create import TableCreation
+from .opening import OpenedTables
 from .operation import operation
 from .versions import RemoveVersions
 
@@ -82,18 +82,8 @@ __all__ = ["DataOperations"]
 Ref = TypeVar("Ref")
 
 
-class DataOperations(TableCreation, abstract=True):
+class DataOperations(OpenedTables, abstract=True):
     """What can be done to a table once its location is known."""
-
-    @contextmanager
-    def _opened(self, operation: str, names: Sequence[str] | None, **choice: Any) -> Iterator[Any]:
-        """Open a table's dataset; what fails with it is about the operation and the table."""
-        from ..tables.dataset import open_dataset
-
-        identifier = parse_identifier(names)
-        storage = self.storage_of(self.find_table(identifier))
-        with about(subject_of(operation, identifier)):
-            yield open_dataset(storage, **choice)
 
     @contextmanager
     def _read(
@@ -156,13 +146,14 @@ class DataOperations(TableCreation, abstract=True):
         subject = subject_of("InsertIntoTable", identifier)
         with about(subject):
             rows = RowStream.of(data)
-        dataset = self._open_unless_declared("InsertIntoTable", request.id, request.branch)
-        if dataset is None:
-            version = self.fill_declared("InsertIntoTable", identifier, rows)
-        else:
-            with about(subject), rows.guarded():
-                insert(dataset, rows, mode)
-            version = int(dataset.version)
+        with self._changed_or_declared("InsertIntoTable", request) as found:
+            if found is None:
+                version = self.fill_declared("InsertIntoTable", identifier, rows)
+            else:
+                dataset, opened = found
+                with rows.guarded():
+                    insert(dataset, rows, mode, opened)
+                version = int(dataset.version)
         return models.InsertIntoTableResponse(num_inserted_rows=rows.rows, version=version)
 
     @operation
@@ -177,13 +168,13 @@ class DataOperations(TableCreation, abstract=True):
         with about(subject):
             check_merge(request)
             rows = RowStream.of(data)
-        dataset = self._open_unless_declared("MergeInsertIntoTable", request.id, request.branch)
-        if dataset is not None:
-            with about(subject), rows.guarded():
-                return merge_insert(dataset, request, rows)
-        with about(subject):
-            require_keys(rows.schema, request)
-        version = self.fill_declared("MergeInsertIntoTable", identifier, rows)
+        with self._changed_or_declared("MergeInsertIntoTable", request) as found:
+            if found is not None:
+                with rows.guarded():
+                    return merge_insert(found[0], request, rows)
+            with about(subject):
+                require_keys(rows.schema, request)
+            version = self.fill_declared("MergeInsertIntoTable", identifier, rows)
         return models.MergeInsertIntoTableResponse(
             num_updated_rows=0,
             num_inserted_rows=rows.rows,
@@ -191,24 +182,12 @@ class DataOperations(TableCreation, abstract=True):
             version=version,
         )
 
-    def _open_unless_declared(
-        self, operation: str, names: list[str] | None, branch: str | None
-    ) -> Any:
-        """Open a table; None where it is declared, and its main branch has no data yet."""
-        try:
-            with self._opened(operation, names, branch=branch) as dataset:
-                return dataset
-        except InvalidTableStateError:
-            if branch is not None:
-                raise
-            return None
-
     @operation
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
         """Set columns of the rows that fit a predicate."""
         from ..tables.rows import update
 
-        with self._opened("UpdateTable", request.id, branch=request.branch) as dataset:
+        with self._changed("UpdateTable", request.id, request.branch) as dataset:
             return update(dataset, request)
 
     @operation
@@ -216,7 +195,7 @@ class DataOperations(TableCreation, abstract=True):
         """Delete the rows that fit a predicate."""
         from ..tables.rows import delete
 
-        with self._opened("DeleteFromTable", request.id, branch=request.branch) as dataset:
+        with self._changed("DeleteFromTable", request.id, request.branch) as dataset:
             return delete(dataset, request)
 
     @operation
@@ -292,7 +271,7 @@ class DataOperations(TableCreation, abstract=True):
         """Add columns that SQL expressions fill."""
         from ..tables.columns import add
 
-        with self._opened("AlterTableAddColumns", request.id, branch=request.branch) as dataset:
+        with self._changed("AlterTableAddColumns", request.id, request.branch) as dataset:
             add(dataset, request.new_columns)
             return models.AlterTableAddColumnsResponse(version=int(dataset.version))
 
@@ -303,8 +282,11 @@ class DataOperations(TableCreation, abstract=True):
         """Rename columns, change their type or whether they may be null."""
         from ..tables.columns import alter
 
-        with self._opened("AlterTableAlterColumns", request.id, branch=request.branch) as dataset:
-            alter(dataset, request.alterations)
+        with self._opened_version("AlterTableAlterColumns", request.id, request.branch) as (
+            dataset,
+            opened,
+        ):
+            alter(dataset, request.alterations, opened)
             return models.AlterTableAlterColumnsResponse(version=int(dataset.version))
 
     @operation
@@ -314,7 +296,7 @@ class DataOperations(TableCreation, abstract=True):
         """Remove columns."""
         from ..tables.columns import drop
 
-        with self._opened("AlterTableDropColumns", request.id, branch=request.branch) as dataset:
+        with self._changed("AlterTableDropColumns", request.id, request.branch) as dataset:
             drop(dataset, request.columns)
             return models.AlterTableDropColumnsResponse(version=int(dataset.version))
 
@@ -325,8 +307,11 @@ class DataOperations(TableCreation, abstract=True):
         """Change the metadata of columns."""
         from ..tables.columns import field_metadata
 
-        with self._opened("UpdateFieldMetadata", request.id, branch=request.branch) as dataset:
-            fields = field_metadata(dataset, request.updates)
+        with self._opened_version("UpdateFieldMetadata", request.id, request.branch) as (
+            dataset,
+            opened,
+        ):
+            fields = field_metadata(dataset, request.updates, opened)
             return models.UpdateFieldMetadataResponse(version=int(dataset.version), fields=fields)
 
     @operation
@@ -334,9 +319,7 @@ class DataOperations(TableCreation, abstract=True):
         self, request: UpdateTableSchemaMetadataRequest
     ) -> UpdateTableSchemaMetadataResponse:
         """Add to the metadata of a table's schema and give all of it."""
-        with self._opened(
-            "UpdateTableSchemaMetadata", request.id, branch=request.branch
-        ) as dataset:
+        with self._changed("UpdateTableSchemaMetadata", request.id, request.branch) as dataset:
             metadata = dataset.update_schema_metadata(request.metadata or {})
             return models.UpdateTableSchemaMetadataResponse(metadata=dict(metadata))
 
@@ -347,7 +330,7 @@ class DataOperations(TableCreation, abstract=True):
         """Build an index of any kind."""
         from ..tables.indices import create
 
-        with self._opened("CreateTableIndex", request.id, branch=request.branch) as dataset:
+        with self._changed("CreateTableIndex", request.id, request.branch) as dataset:
             create(dataset, request)
             return models.CreateTableIndexResponse()
 
@@ -358,7 +341,7 @@ class DataOperations(TableCreation, abstract=True):
         """Build a scalar or full-text index."""
         from ..tables.indices import create_scalar
 
-        with self._opened("CreateTableScalarIndex", request.id, branch=request.branch) as dataset:
+        with self._changed("CreateTableScalarIndex", request.id, request.branch) as dataset:
             create_scalar(dataset, request)
             return models.CreateTableScalarIndexResponse()
 
@@ -396,7 +379,7 @@ class DataOperations(TableCreation, abstract=True):
         """Remove an index."""
         from ..tables.indices import drop
 
-        with self._opened("DropTableIndex", request.id, branch=request.branch) as dataset:
+        with self._changed("DropTableIndex", request.id, request.branch) as dataset:
             drop(dataset, request.index_name)
             return models.DropTableIndexResponse()
 

@@ -124,7 +124,7 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         """Restore an older version as the latest, as a new version."""
         from ..tables.versions import restore
 
-        with self._opened("RestoreTable", request.id) as dataset:
+        with self._changed("RestoreTable", request.id, request.branch) as dataset:
             restore(dataset, request.version, request.branch)
         return models.RestoreTableResponse()
 

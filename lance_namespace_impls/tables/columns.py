@@ -21,6 +21,8 @@ if TYPE_CHECKING:
         UpdateFieldMetadataEntry,
     )
 
+    from .lineage import OpenedVersion
+
 __all__ = ["add", "alter", "drop", "field_metadata", "require"]
 
 
@@ -90,8 +92,13 @@ def _require_one_source(entry: AddColumnsEntry) -> None:
         )
 
 
-def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
+def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion) -> None:
     """Rename columns, change their type or whether they may be null.
+
+    Args:
+        dataset: the ``lance.LanceDataset``.
+        entries: the columns, and what is to be changed of them.
+        opened: notes the first commit where there are two.
 
     Raises:
         TableColumnNotFoundError: code 12.
@@ -126,6 +133,7 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry]) -> None:
         raise InvalidInputError("there is no column to alter")
     dataset.alter_columns(*alterations)
     if lost:  # Lance writes a column of another type anew, without its metadata
+        opened.note(dataset)
         dataset.update_field_metadata(lost)
 
 
@@ -146,9 +154,14 @@ def drop(dataset: Any, columns: list[str]) -> None:
 
 
 def field_metadata(
-    dataset: Any, entries: list[UpdateFieldMetadataEntry]
+    dataset: Any, entries: list[UpdateFieldMetadataEntry], opened: OpenedVersion
 ) -> dict[str, dict[str, str]]:
     """Change the metadata of columns and give what each then has.
+
+    Args:
+        dataset: the ``lance.LanceDataset``.
+        entries: the columns and the metadata.
+        opened: notes the first commit where there are two.
 
     Raises:
         TableColumnNotFoundError: code 12.
@@ -158,6 +171,7 @@ def field_metadata(
     for replace in (False, True):
         updates = {e.path: dict(e.metadata) for e in entries if bool(e.replace) is replace}
         if updates:
+            opened.note(dataset)
             dataset.update_field_metadata(updates, replace=replace)
     return {entry.path: _metadata(require(dataset, entry.path)) for entry in entries}
 

@@ -18,6 +18,7 @@ from .refs import checkout, checkout_tag
 
 __all__ = [
     "exists",
+    "follow",
     "has_version",
     "latest_version",
     "open_dataset",
@@ -131,6 +132,16 @@ def _opens(storage: TableStorage) -> bool:
     except InvalidTableStateError:
         return False
     return True
+
+
+def follow(dataset: Any, after: Any) -> None:
+    """Let a dataset be at the version that another is at, as pylance's own changes leave it.
+
+    Args:
+        dataset: the ``lance.LanceDataset`` that was changed.
+        after: the one that the commit gave.
+    """
+    dataset._ds = after._ds
 
 
 def latest_version(storage: TableStorage) -> int:

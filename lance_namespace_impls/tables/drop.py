@@ -118,14 +118,17 @@ class TableFolder:
     @property
     def is_empty(self) -> bool:
         """Whether nothing of Lance's is there."""
-        folders, files = self._entries
-        return not (folders & FOLDERS or any(map(is_marker, files)))
+        return not (self._entries[0] & FOLDERS or self.has_marker)
+
+    @property
+    def has_marker(self) -> bool:
+        """Whether a file says that a table is declared, dropped or put elsewhere, or keeps the place."""
+        return any(map(is_marker, self._entries[1]))
 
     @property
     def is_occupied(self) -> bool:
         """Whether a table is there, or a place is kept for one; files that none names do not count."""
-        folders, files = self._entries
-        return VERSIONS in folders or any(map(is_marker, files))
+        return VERSIONS in self._entries[0] or self.has_marker
 
     def first_foreign(self) -> str | None:
         """Return the path of something there that Lance did not write; None where all is Lance's."""
@@ -198,6 +201,23 @@ class TableFolder:
             ) from error
         return had_marker
 
+    def delete_remains(self) -> None:
+        """Delete what was written into the folder when the table had been dropped.
+
+        Nothing happens where a version is there, or a file that says that the place is taken. What
+        others write after the look stays.
+        """
+        written = {
+            name: list(filter(is_lance_file, paths)) for name, paths in self._contents.items()
+        }
+        now = TableFolder(self._storage)
+        if now.has_marker or any(path.endswith(".manifest") for path in now._list(VERSIONS)):
+            return
+        for name, paths in written.items():
+            self._delete_folder(name, paths, in_bulk=False)
+        if self._local is not None:
+            _remove_if_empty(self._local)
+
     def state(self) -> FolderState | None:
         """Return how far the dataset is; None where none opens, or what is there is damaged."""
         dataset = _unless_damaged(partial(open_dataset, self._storage))
@@ -256,7 +276,7 @@ class TableFolder:
             return [path for path in self._files.list(folder) if path.strip("/") != folder]
         return _below(os.path.join(self._local, folder), folder)
 
-    def _delete_folder(self, name: str, paths: Sequence[str]) -> None:
+    def _delete_folder(self, name: str, paths: Sequence[str], *, in_bulk: bool = True) -> None:
         """Delete files of a folder, and on local storage the directories that are empty then."""
         if self._local is not None:
             for path in paths:
@@ -264,7 +284,7 @@ class TableFolder:
                     _unlink(os.path.join(self._local, path))
             for at, _, _ in os.walk(os.path.join(self._local, name), topdown=False):
                 _remove_if_empty(at)
-        elif len(paths) == len(self._contents[name]):
+        elif in_bulk and len(paths) == len(self._contents[name]):
             self._delete_in_bulk(name)
         else:
             with ThreadPoolExecutor(DELETE_CONCURRENCY) as pool:

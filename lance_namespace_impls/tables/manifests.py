@@ -24,7 +24,7 @@ from ..core.storage import TableStorage
 from .files import delete_file, is_missing, local_path
 from .layout import VERSIONS
 
-__all__ = ["ManifestFolder", "final_name", "staged_name", "version_of"]
+__all__ = ["ManifestFolder", "final_name", "final_names", "staged_name", "version_of"]
 
 LARGEST = 2**64 - 1
 _STAGED = re.compile(r"(\d{1,20}\.manifest)(-[A-Za-z0-9._-]{1,100})?")
@@ -46,7 +46,12 @@ def final_name(path: str, version: int | None = None) -> str:
     name = path.rpartition("/")[2].partition(".manifest")[0] + ".manifest"
     if version is None:
         return name
-    return f"{LARGEST - version:020d}.manifest" if len(name) == 29 else f"{version}.manifest"
+    return final_names(version)[0 if len(name) == 29 else 1]
+
+
+def final_names(version: int) -> tuple[str, str]:
+    """Return the two final names that a version's manifest can have, by the newer naming first."""
+    return f"{LARGEST - version:020d}.manifest", f"{version}.manifest"
 
 
 def staged_name(path: str, version: int, what: str, manifests: ManifestFolder) -> str:

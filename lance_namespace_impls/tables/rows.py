@@ -52,7 +52,7 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     for name, expression in updates.items():
         check_sql(expression, f"the expression of {name[:100]!r}")
     if reads_own_columns(updates) and set(updates) <= set(dataset.schema.names):
-        updated, version = update_at_once(dataset, updates, where)
+        updated, version = update_at_once(dataset, updates, where, request.branch)
         return UpdateTableResponse(updated_rows=updated, version=version)
     result = dataset.update(updates, where=where)
     return UpdateTableResponse(

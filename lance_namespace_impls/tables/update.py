@@ -19,6 +19,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import first_line
 from ..core.storage import TableStorage
+from .dataset import follow
 from .errors import from_lance
 from .write import delete_data_files
 
@@ -43,13 +44,17 @@ def reads_own_columns(updates: Mapping[str, str]) -> bool:
     )
 
 
-def update_at_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tuple[int, int]:
+def update_at_once(
+    dataset: Any, updates: Mapping[str, str], where: str | None, branch: str | None
+) -> tuple[int, int]:
     """Set columns of the rows that fit a predicate, all from the values before.
 
     Args:
-        dataset: the ``lance.LanceDataset``; its version is where the first try starts.
+        dataset: the ``lance.LanceDataset``; its version is where the first try starts, and what was
+            committed afterwards.
         updates: top-level columns and the SQL expressions for them.
         where: the predicate; all rows unless given.
+        branch: the dataset's branch; the main one unless given.
 
     Returns:
         The number of rows updated, and the version of the table then.
@@ -59,23 +64,29 @@ def update_at_once(dataset: Any, updates: Mapping[str, str], where: str | None) 
         ConcurrentModificationError: code 14, others change the same rows all the time.
         UnsupportedError: code 0, a column cannot be written as it is read.
     """
+    onto = dataset
     for left in reversed(range(TRIES)):
         try:
-            return _try_once(dataset, updates, where)
+            count, after = _try_once(onto, updates, where)
         except OSError as error:
             if not left or not isinstance(from_lance(error, ""), ConcurrentModificationError):
                 raise
-            dataset.checkout_latest()
+            onto = dataset.checkout_version((branch or None, None))
+            continue
+        if count:
+            follow(dataset, after)
+        return count, int(after.version)
     raise AssertionError("the last try returns or raises")
 
 
-def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tuple[int, int]:
+def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tuple[int, Any]:
+    """Return the number of rows updated, and the dataset then."""
     import lance
     from lance.fragment import write_fragments
 
     count = dataset.count_rows(filter=where)
     if not count:
-        return 0, int(dataset.version)
+        return 0, dataset
     rows = _rewritten(dataset, updates, where)
     try:
         written = write_fragments(rows.reader(), dataset, mode="append")
@@ -100,7 +111,7 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
         storage = TableStorage(location=dataset.uri, options=dataset.latest_storage_options() or {})
         delete_data_files(storage, [file.path for each in written for file in each.files])
         raise
-    return count, int(after.version)
+    return count, after
 
 
 def _rewritten(dataset: Any, updates: Mapping[str, str], where: str | None) -> RowStream:

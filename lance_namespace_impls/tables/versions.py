@@ -15,6 +15,7 @@ from lance_namespace_client.errors import InvalidInputError, TableVersionNotFoun
 from lance_namespace_client.models import TableVersion
 
 from ..core.stores import open_store, reaches
+from .dataset import follow
 from .manifests import version_of
 from .refs import checkout
 
@@ -157,10 +158,12 @@ def delete(dataset: Any, versions: Sequence[int]) -> int:
 
 
 def restore(dataset: Any, version: int, branch: str | None) -> None:
-    """Restore an older version as the latest, as a new version.
+    """Restore an older version as the latest, as a new version, which the dataset is at then.
 
     Raises:
         TableBranchNotFoundError: code 22.
         TableVersionNotFoundError: code 11.
     """
-    checkout(dataset, version, branch).restore()
+    chosen = checkout(dataset, version, branch)
+    chosen.restore()
+    follow(dataset, chosen)

@@ -20,9 +20,11 @@ from lance_namespace_client.errors import (
 from ..core.modes import InsertMode
 from ..core.storage import TableStorage
 from .align import aligned
-from .dataset import open_dataset
+from .dataset import follow, open_dataset
 from .errors import from_lance, plain_message
 from .files import delete_file, missing_beside
+from .layout import DATA
+from .lineage import OpenedVersion, There
 from .schema import check_columns
 
 if TYPE_CHECKING:
@@ -166,7 +168,7 @@ def _require_data_files(storage: TableStorage, transaction: Any) -> None:
     Raises:
         ConcurrentModificationError: code 14.
     """
-    if missing_beside(storage, "data", _data_files(transaction)):
+    if missing_beside(storage, DATA, _data_files(transaction)):
         raise _deleted_meanwhile(storage)
 
 
@@ -260,13 +262,34 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
             delete_file(session, each)
 
 
-def insert(dataset: Any, rows: RowStream, mode: InsertMode) -> None:
+def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersion) -> None:
     """Add or replace rows in one commit.
+
+    Args:
+        dataset: the ``lance.LanceDataset``; it is at the new version afterwards.
+        rows: the rows.
+        mode: whether they replace what is there.
+        opened: the version that the dataset is at. It is looked at when the rows are written, which
+            takes as long as the caller who sends them.
 
     Raises:
         TableSchemaValidationError: code 20, the rows do not fit the table, or have columns that could
             not be read.
+        ConcurrentModificationError: code 14, the dataset has gone from its place by then.
     """
+    import lance
+    from lance.fragment import write_fragments
+
     if mode is InsertMode.OVERWRITE:
         check_columns(rows.schema)
-    dataset.insert(rows.reader(aligned), mode=mode.value)
+    transaction = write_fragments(
+        rows.reader(aligned), dataset, mode=mode.value, return_transaction=True
+    )
+    try:
+        found = opened.look()
+    except (OSError, ValueError):
+        found = There.SAME  # the commit says what is wrong with the storage
+    if found is not There.SAME:
+        delete_data_files(opened.root, _data_files(transaction))
+        raise _deleted_meanwhile(opened.storage)
+    follow(dataset, lance.LanceDataset.commit(dataset, transaction))

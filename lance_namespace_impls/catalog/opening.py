@@ -1,0 +1,150 @@
+"""Opening a table's dataset, to be read or changed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    TableNotFoundError,
+)
+
+from ..core.errors import about
+from ..core.identifiers import format_identifier, parse_identifier, subject_of
+from .create import TableCreation
+from .versions import RemoveVersions
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import InsertIntoTableRequest, MergeInsertIntoTableRequest
+
+    from ..tables.lineage import OpenedVersion, There
+    from .entry import TableEntry
+
+__all__ = ["OpenedTables"]
+
+
+class OpenedTables(TableCreation, abstract=True):
+    """Opening a table's dataset, to be read or changed."""
+
+    @contextmanager
+    def _opened(self, operation: str, names: Sequence[str] | None, **choice: Any) -> Iterator[Any]:
+        """Open a table's dataset; what fails with it is about the operation and the table."""
+        from ..tables.dataset import open_dataset
+
+        identifier = parse_identifier(names)
+        storage = self.storage_of(self.find_table(identifier))
+        with about(subject_of(operation, identifier)):
+            yield open_dataset(storage, **choice)
+
+    @contextmanager
+    def _changed(
+        self, operation: str, names: Sequence[str] | None, branch: str | None = None
+    ) -> Iterator[Any]:
+        """Open a table's dataset as `_opened` does, to be changed in one commit.
+
+        Raises:
+            TableNotFoundError: code 4, the table was dropped meanwhile.
+            ConcurrentModificationError: code 14, it was dropped and made again. A change that came to
+                the new one is taken back.
+        """
+        with self._opened_version(operation, names, branch) as (dataset, _):
+            yield dataset
+
+    @contextmanager
+    def _opened_version(
+        self, operation: str, names: Sequence[str] | None, branch: str | None = None
+    ) -> Iterator[tuple[Any, OpenedVersion]]:
+        """Open a dataset as `_changed` does, for a change of several commits.
+
+        Whoever makes them notes each but the last with the version that is returned.
+        """
+        from ..tables.lineage import There, open_version
+
+        identifier = parse_identifier(names)
+        entry = self.find_table(identifier)
+        storage = self.storage_of(entry)
+        with about(subject_of(operation, identifier)), open_version(storage, branch) as found:
+            dataset, opened = found
+            try:
+                yield dataset, opened
+            except InvalidInputError:
+                raise
+            except Exception as error:
+                opened.note(dataset)
+                if self._look(opened) is There.SAME:
+                    raise
+                raise self._replaced(entry, opened) from error
+            opened.note(dataset)
+            # Where nothing is there, the table was dropped or renamed after it was changed.
+            if self._look(opened) is There.OTHER:
+                raise self._replaced(entry, opened)
+
+    def _look(self, opened: OpenedVersion) -> There:
+        """Return what is at the place of a dataset; where that cannot be told, it is taken for the same."""
+        from ..tables.lineage import There
+
+        try:
+            return opened.look()
+        except Exception as error:
+            # What became of the change is what the caller must see, and not this.
+            if not self.is_failure(error):
+                raise
+            return There.SAME
+
+    def _replaced(self, entry: TableEntry, opened: OpenedVersion) -> LanceNamespaceError:
+        """Take back what came to the place of a table that has gone, and return why."""
+        name = format_identifier(entry.id)
+        with self.sole_change(entry.id):
+            try:
+                self._take_back_change(entry, opened)
+            except Exception as error:
+                if not self.is_failure(error):
+                    raise
+                warnings.warn(
+                    f"{entry.location}: versions {sorted(opened.made)} of a table that was dropped "
+                    f"cannot be taken back from {name}: "
+                    f"{self.translate(error, 'taking them back').message}",
+                    stacklevel=2,
+                )
+            try:
+                self.find_table(entry.id)
+            except TableNotFoundError as error:
+                return error
+        return ConcurrentModificationError(
+            f"table {name} was dropped and made again while it was changed; look at it and try again"
+        )
+
+    def _take_back_change(self, entry: TableEntry, opened: OpenedVersion) -> None:
+        numbers = opened.misplaced()
+        if entry.managed and numbers:
+            # First where readers ask: they find no manifest that the catalog does not name.
+            found = self.find_table(entry.id)
+            self.versions_of(found).commit(
+                [RemoveVersions(table=found, branch=opened.branch, versions=numbers)]
+            )
+        opened.delete(numbers)
+        if self.capabilities.storage_only or not self._is_still_listed(entry):
+            # pylance makes a folder again that was deleted beneath it, and in a directory that is a table.
+            self._folder_of(entry).delete_remains()
+
+    @contextmanager
+    def _changed_or_declared(
+        self, operation: str, request: InsertIntoTableRequest | MergeInsertIntoTableRequest
+    ) -> Iterator[tuple[Any, OpenedVersion] | None]:
+        """Open a table to be changed; None where it is declared, and its main branch has no data yet."""
+        with ExitStack() as stack:
+            try:
+                found = stack.enter_context(
+                    self._opened_version(operation, request.id, request.branch)
+                )
+            except InvalidTableStateError:
+                if request.branch is not None:
+                    raise
+                found = None
+            yield found

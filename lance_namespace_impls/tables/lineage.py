@@ -1,0 +1,326 @@
+"""Whether a dataset that was opened is still the one at its place.
+
+pylance commits a change on top of what was opened, and looks for later versions alone. Of a table that
+was dropped and made again, whose versions begin at 1, it finds none: the new table would get the old
+one's files, which the drop deleted, and lose its own rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from attrs import Factory, evolve, field, frozen
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidTableStateError,
+    TableBranchNotFoundError,
+    TableNotFoundError,
+    TableVersionNotFoundError,
+)
+
+from ..core.storage import TableStorage
+from .dataset import open_dataset
+from .errors import from_lance
+from .files import local_path, missing_beside
+from .layout import DATA, TREE, VERSIONS
+from .manifests import ManifestFolder, final_names, version_of
+from .refs import checkout
+
+__all__ = ["OpenedVersion", "There", "open_version"]
+
+
+# The last while a drop deletes what it has listed.
+_NOTHING = (
+    InvalidTableStateError,
+    TableBranchNotFoundError,
+    TableNotFoundError,
+    TableVersionNotFoundError,
+)
+
+
+class There(Enum):
+    """What is at the place of a dataset that was opened."""
+
+    SAME = "the dataset"
+    NOTHING = "no dataset"
+    OTHER = "another dataset, or what was committed when the dataset had gone"
+
+
+@contextmanager
+def open_version(
+    storage: TableStorage, branch: str | None = None
+) -> Iterator[tuple[Any, OpenedVersion]]:
+    """Open a dataset that is about to be changed.
+
+    Args:
+        storage: where it is.
+        branch: its branch; the main one unless given.
+
+    Returns:
+        the ``lance.LanceDataset``, and the version that it is at.
+
+    Raises:
+        InvalidTableStateError: code 19, the location holds no dataset.
+        TableBranchNotFoundError: code 22.
+    """
+    folder = None
+    if (local := local_path(_root(storage, branch).location)) is not None:
+        with suppress(OSError):  # then the place is looked at by its manifests
+            folder = _Folder(os.path.join(local, VERSIONS))
+    try:
+        dataset = open_dataset(storage, branch=branch)
+        opened = OpenedVersion.of(dataset, storage, branch)
+        if folder is not None:
+            folder.note(opened.number)
+        yield dataset, evolve(opened, folder=folder)
+    finally:
+        if folder is not None:
+            folder.close()
+
+
+class _Folder:
+    """A folder of versions on local storage, from before a dataset in it is opened.
+
+    While it is held, no other folder gets its number in the file system.
+
+    Args:
+        path: where it is.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        self._version = 0
+        self._manifest: os.stat_result | None = None
+
+    def note(self, version: int) -> None:
+        """Note which version was opened."""
+        self._version = version
+        self._manifest = self._find()
+
+    def is_unchanged(self) -> bool:
+        """Return whether the folder is still there, and the version in it as it was."""
+        before, now = self._manifest, self._find() if self._is_same() else None
+        if before is None or now is None:
+            return False
+        return (before.st_ino, before.st_mtime_ns) == (now.st_ino, now.st_mtime_ns)
+
+    def is_replaced(self) -> bool:
+        """Return whether another folder is there, which no clean-up of old versions makes."""
+        return self._is_same() is False
+
+    def _is_same(self) -> bool | None:
+        """Return whether the folder at the path is the one that is held; None where none can be seen."""
+        try:
+            # Opened, since other machines' changes to a shared disk show then.
+            there = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            return None
+        try:
+            return os.path.samestat(os.fstat(self._held), os.fstat(there))
+        except OSError:
+            return None
+        finally:
+            os.close(there)
+
+    def _find(self) -> os.stat_result | None:
+        for name in final_names(self._version):
+            with suppress(OSError):
+                return os.stat(os.path.join(self._path, name))
+        return None
+
+    def close(self) -> None:
+        os.close(self._held)
+
+
+@frozen(kw_only=True)
+class OpenedVersion:
+    """A version of a dataset that is about to be changed."""
+
+    storage: TableStorage
+    branch: str | None
+    number: int
+    written: datetime
+    """When it was committed, as its manifest has it: what another table commits differs in that."""
+    made: dict[int, datetime] = Factory(dict)
+    """The versions that the change has committed since, and when."""
+    folder: _Folder | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, dataset: Any, storage: TableStorage, branch: str | None) -> OpenedVersion:
+        """Return the version that a dataset is at.
+
+        Args:
+            dataset: the ``lance.LanceDataset``.
+            storage: where it was opened.
+            branch: its branch; the main one unless given.
+        """
+        found = dataset.get_version()
+        return cls(
+            # Without the session, which may have kept what is no longer there.
+            storage=evolve(storage, session=lambda: None),
+            branch=branch,
+            number=int(found["version"]),
+            written=found["timestamp"],
+        )
+
+    @property
+    def root(self) -> TableStorage:
+        """Where the files of the branch are."""
+        return _root(self.storage, self.branch)
+
+    def note(self, dataset: Any) -> None:
+        """Note where a commit left the dataset; nothing where it has committed none.
+
+        Args:
+            dataset: the ``lance.LanceDataset`` that was opened.
+        """
+        found = dataset.get_version()
+        if found["timestamp"] != self.written:
+            self.made[int(found["version"])] = found["timestamp"]
+
+    def look(self) -> There:
+        """Return what is at the place now.
+
+        Raises:
+            OSError, ValueError: the place cannot be read.
+        """
+        if self.folder is not None and self.folder.is_unchanged():
+            return There.SAME
+        try:
+            latest = self._open()
+        except _NOTHING:
+            return There.NOTHING
+        if int(latest.version) < self.number:
+            return There.OTHER
+        try:
+            found = self._at(latest, self.number)
+        except TableVersionNotFoundError:
+            return There.SAME if self._was_cleaned_up(latest) else There.OTHER
+        except TableBranchNotFoundError:
+            return There.NOTHING
+        return There.SAME if found.get_version()["timestamp"] == self.written else There.OTHER
+
+    def _open(self) -> Any:
+        with _asked():
+            return open_dataset(self.storage, branch=self.branch)
+
+    def _at(self, latest: Any, number: int) -> Any:
+        if number == latest.version:
+            return latest
+        with _asked():
+            return checkout(latest, number, self.branch)
+
+    def _was_cleaned_up(self, latest: Any) -> bool:
+        """Return whether the version has gone from the same dataset, as old ones do.
+
+        Then its folder is the same on local storage, and the latest has all its files, which a drop
+        would have deleted. Where it has none, no version that is left is older in number and younger
+        in time.
+        """
+        if self.folder is not None and self.folder.is_replaced():
+            return False
+        manifests = self._manifests()
+        if not manifests:
+            return True  # the names of a branch's folders can be others; nothing can be told
+        if files := _files(latest):
+            return not missing_beside(self.root, DATA, files)
+        earlier = max((number for number in manifests if number < self.number), default=None)
+        try:
+            return (
+                earlier is None
+                or self._at(latest, earlier).get_version()["timestamp"] < self.written
+            )
+        except TableVersionNotFoundError:
+            return True  # cleaned up just now
+
+    def misplaced(self) -> list[int]:
+        """Return which versions of the change are at the place and can be deleted, the latest first.
+
+        Those are none that others went on from.
+        """
+        try:
+            latest = self._open()
+        except _NOTHING:
+            return []
+        found: list[int] = []
+        number = int(latest.version)
+        while (due := self.made.get(number)) is not None:
+            try:
+                if self._at(latest, number).get_version()["timestamp"] != due:
+                    break
+            except TableVersionNotFoundError:
+                break
+            found.append(number)
+            number -= 1
+        return found
+
+    def require_same(self, dataset: Any, what: str) -> None:
+        """Refuse a change that came to another dataset, and take it back.
+
+        Versions that a catalog keeps stay there, for whoever has the catalog.
+
+        Args:
+            dataset: the ``lance.LanceDataset`` that was opened, as the change left it.
+            what: the table, to open the message with.
+
+        Raises:
+            ConcurrentModificationError: code 14.
+        """
+        self.note(dataset)
+        if self.look() is not There.OTHER:
+            return
+        if not self.storage.managed:
+            self.delete(self.misplaced())
+        raise ConcurrentModificationError(
+            f"{what} was dropped and made again while it was changed; look at it and try again"
+        )
+
+    def delete(self, numbers: list[int]) -> None:
+        """Delete the manifests of versions, in their order.
+
+        Raises:
+            OSError: one cannot be deleted.
+        """
+        manifests = self._manifests()
+        for number in numbers:
+            if number in manifests:
+                ManifestFolder(self.storage, self.branch).delete(manifests[number])
+
+    def _manifests(self) -> dict[int, str]:
+        """Return the names of the manifests by version."""
+        return {version_of(n): n for n in ManifestFolder(self.storage, self.branch).names()}
+
+
+def _root(storage: TableStorage, branch: str | None) -> TableStorage:
+    if branch is None:
+        return storage
+    return evolve(storage, location=f"{storage.location}/{TREE}/{branch}")
+
+
+@contextmanager
+def _asked() -> Iterator[None]:
+    """Raise what a catalog that keeps the versions says of a table or a version that it has not."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        known = from_lance(error, "")
+        if isinstance(known, TableNotFoundError | TableVersionNotFoundError):
+            raise known from error
+        raise
+
+
+def _files(dataset: Any) -> list[str]:
+    """Return the data files that a dataset has at its own place, and not in one it was cloned from."""
+    return [
+        file.path
+        for fragment in dataset.get_fragments()
+        for file in fragment.metadata.files
+        if file.base_id is None
+    ]

@@ -1,0 +1,305 @@
+"""A table is dropped, and may be made again, while it is changed: the change comes to no other table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+from attrs import define
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.tables import lineage
+from lance_namespace_impls.tables.lineage import OpenedVersion, There
+from tests.servers.s3 import GuardedS3
+
+T = {"id": ["t"]}
+OLD = pa.table(
+    [[1, 2, 3], [4, 5, 6]],
+    schema=pa.schema([("x", pa.int64()), pa.field("y", pa.int64(), metadata={"unit": "m"})]),
+)
+NEW = pa.table({"x": [7, 8], "y": [9, 9]})
+PLACES = {
+    "dir": {},
+    "dir-s3": {},
+    "memory": {},
+    "memory-managed": {"managed": "true"},
+}
+
+
+@define
+class Two:
+    """A catalog, as two processes see it."""
+
+    one: Namespace
+    others: Namespace
+
+    def drop(self) -> None:
+        self.others.drop_table(T)
+
+    def make_again(self, versions: int = 1) -> None:
+        location = self.others.describe_table(T).location
+        self.drop()
+        self.others.create_table(T, NEW)
+        for number in range(1, versions):
+            self.others.update_table_schema_metadata({**T, "metadata": {"n": str(number)}})
+        assert self.others.describe_table(T).location == location
+
+    def assert_new(self, versions: int = 1) -> None:
+        """The table that was made again is as it was made, and can be changed."""
+        assert self.others.open_table(["t"]).to_table() == NEW
+        listed = self.others.list_table_versions(T).versions
+        assert [each.version for each in listed] == list(range(1, versions + 1))
+        self.one.insert_into_table(T, OLD)
+        assert self.others.count_table_rows(T).count == 5
+
+    def assert_gone(self) -> None:
+        """No table is there, and nothing keeps one of its name from its place."""
+        assert self.others.list_tables({"id": []}).tables == []
+        assert self.others.create_table(T, NEW).version == 1
+        assert self.others.open_table(["t"]).to_table() == NEW
+
+
+@pytest.fixture(
+    params=[p if p != "dir-s3" else pytest.param(p, marks=pytest.mark.s3) for p in PLACES]
+)
+def two(request: pytest.FixtureRequest, tmp_path: Any) -> Iterator[Two]:
+    properties = {"root": str(tmp_path), **PLACES[request.param]}
+    if request.param == "dir-s3":
+        s3: GuardedS3 = request.getfixturevalue("s3")
+        options = {f"storage.{key}": value for key, value in s3.options().items()}
+        properties = {"root": f"s3://{s3.bucket}/replaced", **options}
+    impl = request.param.partition("-")[0]
+    with connect(impl, properties) as one, connect(impl, properties) as others:
+        one.create_table(T, OLD)
+        one.insert_into_table(T, OLD)
+        yield Two(one=one, others=others)
+
+
+def apart(act: Callable[[], Any]) -> None:
+    """Do something in another thread: pylance asks for rows from within its own runtime."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(act).result()
+
+
+def arriving(others_do: Callable[[], Any]) -> pa.RecordBatchReader:
+    """Return rows that come when others have done something."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        apart(others_do)
+        yield from OLD.to_batches()
+
+    return pa.RecordBatchReader.from_batches(OLD.schema, batches())
+
+
+def code_of(call: Callable[[], Any]) -> int:
+    with pytest.raises(LanceNamespaceError) as caught:
+        call()
+    return int(caught.value.code)
+
+
+def just_before_the_commit(monkeypatch: pytest.MonkeyPatch, others_do: Callable[[], Any]) -> None:
+    """Let others do something when rows are written and the place was looked at."""
+    look, left = OpenedVersion.look, [others_do]
+
+    def looked(self: OpenedVersion) -> There:
+        found = look(self)
+        if left:
+            apart(left.pop())
+        return found
+
+    monkeypatch.setattr(OpenedVersion, "look", looked)
+
+
+# The table that is dropped has two versions: the new one has fewer, as many, or more.
+@pytest.mark.parametrize("versions", [1, 2, 3])
+@pytest.mark.parametrize("mode", ["Append", "Overwrite"])
+def test_rows_on_their_way_do_not_come_to_a_later_table(two: Two, mode: str, versions: int) -> None:
+    rows = arriving(lambda: two.make_again(versions))
+    assert code_of(lambda: two.one.insert_into_table({**T, "mode": mode}, rows)) == 14
+    two.assert_new(versions)
+
+
+@pytest.mark.parametrize("versions", [1, 2, 3])
+def test_rows_that_are_committed_to_a_later_table_are_taken_back(
+    two: Two, versions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    just_before_the_commit(monkeypatch, lambda: two.make_again(versions))
+    assert code_of(lambda: two.one.insert_into_table(T, OLD)) == 14
+    two.assert_new(versions)
+
+
+def test_rows_on_their_way_to_a_table_that_is_dropped_are_refused(two: Two) -> None:
+    assert code_of(lambda: two.one.insert_into_table(T, arriving(two.drop))) == 4
+    two.assert_gone()
+
+
+def test_rows_that_are_committed_to_a_dropped_table_are_taken_back(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    just_before_the_commit(monkeypatch, two.drop)
+    assert code_of(lambda: two.one.insert_into_table(T, OLD)) == 4
+    two.assert_gone()
+
+
+def replaced_when_opened(two: Two, versions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    when_opened(lambda: two.make_again(versions) if versions else two.drop(), monkeypatch)
+
+
+def when_opened(others_do: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let others do something when the next dataset has been opened."""
+    opened, left = lineage.open_dataset, [others_do]
+
+    def then_replaced(*args: Any, **more: Any) -> Any:
+        found = opened(*args, **more)
+        if left:
+            left.pop()()
+        return found
+
+    monkeypatch.setattr(lineage, "open_dataset", then_replaced)
+
+
+_MERGE = {**T, "on": ["x"], "when_matched_update_all": True, "when_not_matched_insert_all": True}
+CHANGES: dict[str, Callable[[Namespace], Any]] = {
+    "rename a column": lambda n: n.alter_table_alter_columns(
+        {**T, "alterations": [{"path": "x", "rename": "z"}]}
+    ),
+    "drop a column": lambda n: n.alter_table_drop_columns({**T, "columns": ["y"]}),
+    "set metadata": lambda n: n.update_table_schema_metadata({**T, "metadata": {"k": "v"}}),
+    "set metadata of columns": lambda n: n.update_field_metadata(
+        {
+            **T,
+            "updates": [
+                {"path": "x", "metadata": {"k": "v"}},
+                {"path": "y", "metadata": {"k": "v"}, "replace": True},
+            ],
+        }
+    ),
+    "change a column's type": lambda n: n.alter_table_alter_columns(
+        {**T, "alterations": [{"path": "y", "data_type": {"type": "int32"}}]}
+    ),
+    "delete rows": lambda n: n.delete_from_table({**T, "predicate": "x = 1"}),
+    "update": lambda n: n.update_table({**T, "updates": [["x", "x + 1"]]}),
+    "update two columns": lambda n: n.update_table({**T, "updates": [["x", "y"], ["y", "x"]]}),
+    "add a column": lambda n: n.alter_table_add_columns(
+        {**T, "new_columns": [{"name": "z", "expression": "x + 1"}]}
+    ),
+    "merge": lambda n: n.merge_insert_into_table(_MERGE, OLD),
+    "make an index": lambda n: n.create_table_scalar_index(
+        {**T, "column": "x", "index_type": "BTREE"}
+    ),
+    "restore": lambda n: n.restore_table({**T, "version": 1}),
+}
+
+
+# An object store is slow, and what is told apart there is the same for all changes.
+CASES = [
+    *itertools.product(["dir", "memory", "memory-managed"], CHANGES, range(4)),
+    *itertools.product(["dir-s3"], ["set metadata of columns", "update"], range(2)),
+]
+
+
+@pytest.mark.parametrize(
+    ("two", "name", "versions"),
+    [pytest.param(*case, marks=[pytest.mark.s3] if "s3" in case[0] else []) for case in CASES],
+    indirect=["two"],
+)
+def test_a_change_does_not_come_to_a_later_table(
+    two: Two, name: str, versions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table is replaced when it has been opened; it is only dropped where `versions` is 0."""
+    replaced_when_opened(two, versions, monkeypatch)
+    assert code_of(lambda: CHANGES[name](two.one)) == (14 if versions else 4)
+    monkeypatch.undo()
+    if versions:
+        two.assert_new(versions)
+    else:
+        two.assert_gone()
+
+
+@pytest.mark.parametrize("versions", range(4))
+@pytest.mark.parametrize("two", ["dir", "memory", "memory-managed"], indirect=True)
+def test_a_deletion_of_all_rows_does_not_come_to_a_later_table(
+    two: Two, versions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It leaves no data file by which it could be told that the table was dropped."""
+    replaced_when_opened(two, versions, monkeypatch)
+    change = {**T, "predicate": "true"}
+    assert code_of(lambda: two.one.delete_from_table(change)) == (14 if versions else 4)
+    monkeypatch.undo()
+    if versions:
+        two.assert_new(versions)
+    else:
+        two.assert_gone()
+
+
+def test_of_two_commits_the_one_to_the_later_table_is_taken_back(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other was version 3 of the table that was dropped; the new one has its own."""
+    second, left = lance.LanceDataset.update_field_metadata, [lambda: two.make_again(3)]
+
+    def then_second(*args: Any, **more: Any) -> Any:
+        if left:
+            left.pop()()
+        return second(*args, **more)
+
+    monkeypatch.setattr(lance.LanceDataset, "update_field_metadata", then_second)
+    assert code_of(lambda: CHANGES["change a column's type"](two.one)) == 14
+    monkeypatch.undo()
+    two.assert_new(3)
+
+
+def test_an_update_that_finds_no_rows_in_a_later_table_takes_none_of_its_versions_back(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It conflicts with what made the third version, and looks for its rows in that one."""
+
+    def make_again() -> None:
+        two.make_again(2)
+        two.others.update_table({**T, "updates": [["x", "x + 1"]]})
+
+    when_opened(make_again, monkeypatch)
+    change = {**T, "updates": [["x", "y"], ["y", "x"]], "predicate": "x = 1"}
+    assert code_of(lambda: two.one.update_table(change)) == 14
+    monkeypatch.undo()
+    assert two.others.open_table(["t"]).to_table()["x"].to_pylist() == [8, 9]
+    assert two.others.open_table(["t"]).version == 3
+
+
+# A flat directory on an object store cannot rename.
+@pytest.mark.parametrize("two", ["dir", "memory", "memory-managed"], indirect=True)
+def test_a_table_that_is_renamed_after_its_change_keeps_it(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, left = OpenedVersion.look, [True, False]
+
+    def renamed(self: OpenedVersion) -> There:
+        if not left.pop():
+            return look(self)
+        apart(lambda: two.others.rename_table({**T, "new_table_name": "u"}))
+        return look(self)
+
+    monkeypatch.setattr(OpenedVersion, "look", renamed)
+    assert two.one.insert_into_table(T, OLD).version == 3
+    assert two.others.count_table_rows({"id": ["u"]}).count == 9
+
+
+def test_a_version_that_is_cleaned_up_meanwhile_is_no_other_table(two: Two) -> None:
+    """As a table does by itself that is not written to for weeks, when it is."""
+
+    def clean_up() -> None:
+        two.others.insert_into_table(T, OLD)
+        two.others.create_table_tag({**T, "tag": "first", "version": 1})
+        two.others.batch_delete_table_versions(
+            {**T, "ranges": [{"start_version": 2, "end_version": 3}]}
+        )
+
+    assert two.one.insert_into_table(T, arriving(clean_up)).version == 4
+    assert two.others.count_table_rows(T).count == 12
