@@ -168,6 +168,7 @@ def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
         ]
         schema = pickle.loads(base64.b64decode(made[next(iter(there))]["schema"]))
         change = lance.Transaction(version, lance.LanceOperation.Merge(merged, schema))
+        writing.require_open(plan, target.storage_at(plan.location))
         try:
             committed = commit_onto(storage, change)
         except Exception as error:

@@ -112,19 +112,24 @@ def delete(
     check_sql(where, "the condition")
     target = target_of(namespace, table)
     pinned = pin(target, filter=where)
+    plan = _planned(target, pinned.schema, pinned.version)
 
     def work(task: str, count: Count) -> str:
         with coded(f"deleting from {target.name}", target.namespace.config.secrets()):
             fragments = _fragments(pinned.open(), json.loads(task))
             return json.dumps(_removed((each, each.delete(where)) for each in fragments))
 
-    tasks = _by_fragments(spark, pinned)
-    answers = spark_runner(spark).run(f"delete from {target.name}", tasks, work, quietly)
-    removals = _Removals.of(answers)
-    if not removals.rows:
-        return Change(version=pinned.version)
-    plan = _planned(target, pinned.schema, pinned.version)
-    return Change(version=removals.commit(plan, []), deleted=removals.rows)
+    try:
+        tasks = _by_fragments(spark, pinned)
+        answers = spark_runner(spark).run(f"delete from {target.name}", tasks, work, quietly)
+        removals = _Removals.of(answers)
+        if removals.rows:
+            return Change(version=removals.commit(plan, []), deleted=removals.rows)
+    except BaseException:
+        writing.abort(plan, [])
+        raise
+    writing.abort(plan, [])
+    return Change(version=pinned.version)
 
 
 def update(

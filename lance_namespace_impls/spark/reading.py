@@ -13,6 +13,7 @@ import pyarrow as pa
 from attrs import evolve, field, frozen
 
 from lance_namespace_client.errors import (
+    ConcurrentModificationError,
     TableColumnNotFoundError,
     TableSchemaValidationError,
     TableVersionNotFoundError,
@@ -66,6 +67,8 @@ class Pinned:
     target: Target
     location: str
     version: int
+    written: int | None
+    """When the version was committed, see `_written`; None where another may be there too."""
     branch: str | None
     schema: pa.Schema
     filter: str | None
@@ -100,11 +103,17 @@ class Pinned:
         """Open the dataset at that version, with credentials from the namespace.
 
         Raises:
-            ConcurrentModificationError: code 14, the table is elsewhere now.
+            ConcurrentModificationError: code 14, the table is elsewhere now, or another has its name
+                and place.
             TableVersionNotFoundError: code 11, the version was cleaned up.
         """
         storage = self.target.storage_at(self.location)
-        return self.target.open(storage, self.version, self.branch)
+        dataset = self.target.open(storage, self.version, self.branch)
+        if self.written not in (None, _written(dataset)):
+            raise ConcurrentModificationError(
+                f"{self.target.name} was dropped and made again since it was looked up; try again"
+            )
+        return dataset
 
 
 @frozen
@@ -174,10 +183,20 @@ def pin(
         target=target,
         location=storage.location,
         version=int(dataset.version),
+        written=_written(dataset),
         branch=branch,
         schema=schema,
         filter=filter,
     )
+
+
+def _written(dataset: Any) -> int:
+    """Return when a dataset's version was committed, in microseconds within a quarter of an hour.
+
+    pylance tells the time of a machine's own zone. Zones are quarters of an hour apart.
+    """
+    moment: datetime = dataset.get_version()["timestamp"]
+    return round(moment.timestamp() * 1e6) % (15 * 60 * 10**6)
 
 
 def _typed(found: pa.Field, table: pa.Schema) -> pa.Field:

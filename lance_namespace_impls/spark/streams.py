@@ -146,7 +146,7 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return  # Spark's own, for a batch without rows
         with self._coded():
             for addition in partition.value:
-                pinned = evolve(self._pinned, version=addition.version)
+                pinned = evolve(self._pinned, version=addition.version, written=None)
                 names = pinned.open().schema.names
                 # Columns that were added later are null.
                 known = [each for each in pinned.schema if each.name in names]

@@ -44,6 +44,7 @@ __all__ = [
     "commit",
     "delete_rest",
     "plan_write",
+    "require_open",
     "start",
     "write_rows",
 ]
@@ -299,9 +300,8 @@ def commit(
     found = [lance.FragmentMetadata.from_json(json.dumps(fragment)) for fragment in fragments]
     storage = plan.target.storage_at(plan.location)
     try:
-        if found and not Attempts(storage, plan.job).is_open():
-            # Who dropped the table deleted what was written, and another may be there by now.
-            raise _overtaken(plan)
+        if found or operation is not None:
+            require_open(plan, storage)
         if operation is None:
             version = _commit(plan, storage, found, dict(properties or {}))
         elif alone and int(plan.target.open(storage).version) != plan.read_version:
@@ -402,6 +402,18 @@ def _commit_failure(
     if overtaken or isinstance(failure, ConcurrentModificationError):
         return _overtaken(plan)
     return failure
+
+
+def require_open(plan: WritePlan, storage: TableStorage) -> None:
+    """Refuse to commit where the table was dropped since the write began.
+
+    Who dropped it deleted what was written, and another table may be there by now.
+
+    Raises:
+        ConcurrentModificationError: code 14.
+    """
+    if not Attempts(storage, plan.job).is_open():
+        raise _overtaken(plan)
 
 
 def _overtaken(plan: WritePlan) -> ConcurrentModificationError:

@@ -15,6 +15,7 @@ from lance_namespace_client.errors import ConcurrentModificationError, InvalidIn
 from lance_namespace_client.models import CreateTableIndexRequest
 
 from ...tables import indices
+from ...tables.lineage import OpenedVersion, There
 from ...tables.orphans import delete_orphans, find_orphans
 from ...tables.write import delete_data_files
 from ..failures import failure_answer, raise_failure
@@ -239,6 +240,7 @@ class TableUpkeep:
         read_task: Any = optimize.CompactionTask
         read_result: Any = optimize.RewriteResult
         target, version = self._target, int(dataset.version)
+        opened = OpenedVersion.of(dataset, self._storage, None)
         location = self._storage.location
 
         def rewrite(task: str) -> dict[str, Any]:
@@ -250,9 +252,14 @@ class TableUpkeep:
         try:
             for answer in answers:
                 raise_failure(answer)
+            if opened.look() is not There.SAME:
+                raise ConcurrentModificationError(
+                    f"{target.name} was dropped, and maybe made again, while it was compacted; try again"
+                )
             metrics = optimize.Compaction.commit(
                 dataset, [read_result.from_json(each) for each in results]
             )
+            opened.require_same(dataset, target.name)
         except Exception as error:
             written = [json.loads(each)["new_fragments"] for each in results]
             files = [file["path"] for each in written for new in each for file in new["files"]]
@@ -277,7 +284,10 @@ class TableUpkeep:
         def create(task: str) -> dict[str, Any]:
             column, kind = json.loads(task)
             request = CreateTableIndexRequest(id=list(target.table), column=column, index_type=kind)
-            indices.create(target.open(target.storage_at(location)), request)
+            there = target.open(storage := target.storage_at(location))
+            opened = OpenedVersion.of(there, storage, None)
+            indices.create(there, request)
+            opened.require_same(there, target.name)
             return {}
 
         for answer in self._run([json.dumps([w.column, w.type]) for w in wishes], create):
@@ -294,8 +304,10 @@ class TableUpkeep:
         target, location = self._target, self._storage.location
 
         def update(task: str) -> dict[str, Any]:
-            there = target.open(target.storage_at(location))
+            there = target.open(storage := target.storage_at(location))
+            opened = OpenedVersion.of(there, storage, None)
             there.optimize.optimize_indices(index_names=json.loads(task))
+            opened.require_same(there, target.name)
             return {}
 
         for answer in self._run([json.dumps(behind)], update):

@@ -1,0 +1,62 @@
+"""A table is dropped and made again while Spark reads or changes it: nothing comes to the other one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import ConcurrentModificationError
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import add_columns, backfill, changes, delete, update
+from lance_namespace_impls.spark.frames import target_of
+from lance_namespace_impls.spark.reading import pin
+from lance_namespace_impls.spark.runners import SparkRunner
+from tests.spark.conftest import Lake
+
+ROWS = pa.table({"id": range(100), "s": ["old"] * 100})
+THEIRS = pa.table({"id": range(7), "s": ["theirs"] * 7})
+CHANGES: dict[str, Callable[[Any, Any], Any]] = {
+    "delete": lambda spark, namespace: delete(spark, namespace, "t", "id < 50"),
+    "update": lambda spark, namespace: update(spark, namespace, "t", {"s": "'new'"}),
+    "add_columns": lambda spark, namespace: add_columns(spark, namespace, "t", {"n": "id + 1"}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_does_not_come_to_a_later_table(
+    lake: Lake, spark: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new table has as many versions as the one that the workers changed."""
+    lake.put("t", ROWS)
+    namespace = connect("dir", lake.properties)
+
+    class Slow(SparkRunner):
+        def run(self, *task: Any) -> list[str]:
+            answers = super().run(*task)
+            if not replaced:
+                replaced.append(True)
+                namespace.drop_table({"id": ["t"]})
+                lake.put("t", THEIRS)
+            return answers
+
+    replaced: list[bool] = []
+    for module in (changes, backfill):
+        monkeypatch.setattr(module, "spark_runner", lambda spark: Slow(spark.sparkContext))
+    with pytest.raises(ConcurrentModificationError, match="table t"):
+        CHANGES[name](spark, namespace)
+    assert replaced and lake.dataset("t").to_table() == THEIRS
+    assert lake.dataset("t").version == 1
+
+
+def test_what_was_looked_up_is_not_read_of_a_later_table(quiet_lake: Lake) -> None:
+    quiet_lake.put("t", ROWS)
+    with connect("dir", quiet_lake.properties) as namespace:
+        pinned = pin(target_of(namespace, "t"))
+        assert pinned.open().to_table() == ROWS
+        namespace.drop_table({"id": ["t"]})
+        quiet_lake.put("t", THEIRS)
+        with pytest.raises(ConcurrentModificationError, match="dropped and made again"):
+            pinned.open()
