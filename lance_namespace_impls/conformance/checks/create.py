@@ -113,12 +113,26 @@ def truncated(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
 
 
-@check("LN-TABLE-CREATE-012", "A stream of a schema alone makes a table without rows.", _ARROW,
+@check("LN-TABLE-CREATE-012",
+       "A stream of a schema alone makes a table without rows, which is not declared only.", _ARROW,
        "CreateTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
 def schema_only(lab: Lab) -> None:
-    identifier = lab.table_id()
-    lab.ok("CreateTable", stream(people().slice(0, 0)), id=identifier)
-    lab.same(lab.count(identifier), 0, "the number of rows")
+    made, emptied = lab.table_id(), lab.table_id()
+    lab.ok("CreateTable", stream(people().slice(0, 0)), id=made)
+    lab.given("CreateTable", stream(people(1)), id=emptied)
+    tables = (
+        [made, emptied]
+        if lab.call("DeleteFromTable", id=emptied, predicate="true").succeeded
+        else [made]
+    )
+    for table in tables:
+        lab.same(lab.count(table), 0, "the number of rows")
+        told = lab.maybe("DescribeTable", id=table, check_declared=True)
+        lab.that(
+            told.get("is_only_declared") is not True, "a table that is not only declared", told
+        )
+        found = lab.walk("ListTables", "tables", id=table[:-1], include_declared=False)
+        lab.that(table[-1] in found, "a table without rows among those with data", found[-5:])
 
 
 @check("LN-TABLE-CREATE-013", "All batches of a stream are stored.", _ARROW, "CreateTable",

@@ -113,9 +113,16 @@ def declared(lab: Lab) -> None:
         ("MergeInsertIntoTable", {"on": ["id", "name"], **dict.fromkeys(_FLAGS, True)}),
         ("CreateTable", {}), ("CreateTable", {"mode": "Overwrite"}),
     ]  # fmt: skip
+    made: dict[str, list[bool]] = {}
     for operation, request in writes:
         table = lab.new_declared()
         reply = lab.call(operation, stream(people(1, 2, 3), batch_rows=2), id=table, **request)
+        made.setdefault(operation, []).append(reply.succeeded)
+        lab.that(
+            len(set(made[operation])) == 1,
+            f"{operation} to make a declared table whatever else it is asked for, or never",
+            reply.outcome(),
+        )
         if reply.succeeded:
             lab.same(lab.ids(table), [1, 2, 3], f"the ids after {operation} with {request}")
             told = lab.maybe("DescribeTable", id=table, check_declared=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lab import Failed, Lab
+from ..lab import Failed, Lab, Skipped
 from ..requirement import check
 from ..rows import plain
 
@@ -19,18 +19,33 @@ def tables(lab: Lab) -> None:
     for tail in TAILS:
         identifier = lab.table_id()
         identifier[-1] += tail
-        reply = lab.call("DeclareTable", id=identifier)
-        if reply.code == 0:
-            reply = lab.call("CreateTable", plain(1), id=identifier)
-        if reply.code == 13:
-            continue
-        if not reply.succeeded:
-            raise Failed(f"{identifier[-1]!r} to be made, or code 13", reply.outcome(), reply)
-        lab.that(
-            lab.exists("TableExists", identifier), f"{identifier[-1]!r} to be found", "it is not"
-        )
-        found = lab.walk("ListTables", "tables", id=identifier[:-1])
-        lab.that(identifier[-1] in found, f"{identifier[-1]!r} to be listed", found[-5:])
+        _found_or_refused(lab, identifier)
+
+
+def _found_or_refused(lab: Lab, identifier: list[str]) -> None:
+    """Raise unless a table is made, found by its name and listed, or its name is refused with code 13."""
+    reply = lab.call("DeclareTable", id=identifier)
+    if reply.code == 0:
+        reply = lab.call("CreateTable", plain(1), id=identifier)
+    if reply.code == 13:
+        return
+    if not reply.succeeded:
+        raise Failed(f"{identifier[-1]!r} to be made, or code 13", reply.outcome(), reply)
+    lab.that(lab.exists("TableExists", identifier), f"{identifier[-1]!r} to be found", "it is not")
+    found = lab.walk("ListTables", "tables", id=identifier[:-1])
+    lab.that(identifier[-1] in found, f"{identifier[-1]!r} to be listed", found[-5:])
+
+
+@check("LN-NAME-018",
+       "A table whose name begins unlike a word is found and listed, or is refused with 13.",
+       f"{_NAMES}; rest.yaml, ListTables", "DescribeTable", "ListTables",
+       capabilities=["tables"])  # fmt: skip
+def beginnings(lab: Lab) -> None:
+    if not lab.shape.tables_in_new:
+        raise Skipped("names begin as the kit's own do where no namespace is its own")
+    parent = lab.new_namespace()
+    for head in ("_", "__", ".", "-", "0", "~", "$"):
+        _found_or_refused(lab, [*parent, head + lab.ledger.fresh()])
 
 
 @check("LN-NAME-002",

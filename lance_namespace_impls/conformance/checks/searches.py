@@ -100,7 +100,10 @@ def wrong(lab: Lab) -> None:
 @check("LN-SEARCH-007", "k of 0 is no limit where nothing is searched.", _QUERY, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def no_limit(lab: Lab) -> None:
-    lab.same(lab.query(lab.shared_table(), k=0).num_rows, 10, "the number of rows")
+    table = lab.shared_table()
+    for more, due in (({}, 10), ({"offset": 4}, 6), ({"filter": "id > 3"}, 7),
+                      ({"filter": "id > 3", "offset": 2}, 5)):  # fmt: skip
+        lab.same(lab.query(table, k=0, **more).num_rows, due, f"the number of rows with {more}")
 
 
 @check("LN-SEARCH-008", "_rowid comes with the rows that are asked for it, the same each time.",

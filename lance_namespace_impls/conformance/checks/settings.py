@@ -146,8 +146,16 @@ def _nearest(lab: Lab, table: list[str], **more: object) -> list[int]:
        "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def distance_type(lab: Lab) -> None:
     table = _angles(lab)
-    lab.same(_nearest(lab, table, distance_type="cosine", k=1), [1], "the nearest by angle")
-    lab.same(_nearest(lab, table, distance_type="l2", k=1), [2], "the nearest by distance")
+
+    def ask(when: str) -> None:
+        for kind, due in (("cosine", [1]), ("l2", [2])):
+            found = _nearest(lab, table, distance_type=kind, k=1)
+            lab.same(found, due, f"the nearest by {kind} {when}")
+
+    ask("")
+    index = {"column": "vec", "index_type": "IVF_FLAT", "num_partitions": 1, "name": "near"}
+    if lab.call("CreateTableIndex", id=table, distance_type="l2", **index).succeeded:
+        ask("where there is an index by l2")
 
 
 @check("LN-QUERY-019", "lower_bound and upper_bound limit the distance.", _QUERY, "QueryTable",
