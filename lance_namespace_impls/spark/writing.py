@@ -28,6 +28,7 @@ from lance_namespace_client.errors import (
 
 from ..core.storage import TableStorage
 from ..tables.dataset import exists
+from ..tables.errors import may_be_committed
 from ..tables.schema import check_columns
 from ..tables.write import commit_onto, delete_data_files, is_overtaken
 from .attempts import Attempt, Attempts
@@ -311,7 +312,7 @@ def commit(
             version = commit_onto(storage, change)
     except Exception as error:
         failure = _commit_failure(plan, storage, error)
-        if isinstance(failure, ConcurrentModificationError):
+        if isinstance(failure, ConcurrentModificationError) and not may_be_committed(error):
             delete_rest(plan, fragments, needed=())
         raise failure from error
     delete_rest(plan, (), needed={file for each in fragments for file in _files(each)})
@@ -332,7 +333,7 @@ def _commit(
         change = lance.Transaction(plan.read_version, operation, transaction_properties=properties)
         return commit_onto(storage, change)
     except OSError as error:
-        if plan.adds and is_overtaken(error):
+        if plan.adds and is_overtaken(error) and not may_be_committed(error):
             return _add_to_new(plan, storage, fragments, properties)
         raise
 
@@ -398,6 +399,8 @@ def _commit_failure(
     plan: WritePlan, storage: TableStorage, error: Exception
 ) -> LanceNamespaceError:
     failure = plan.target.failure(error, "committing to")
+    if may_be_committed(error):
+        return failure
     overtaken = plan.read_version == 0 and exists(storage)
     if overtaken or isinstance(failure, ConcurrentModificationError):
         return _overtaken(plan)

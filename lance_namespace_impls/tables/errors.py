@@ -28,8 +28,9 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import excerpt, first_line
 
-__all__ = ["from_lance", "plain_message"]
+__all__ = ["from_lance", "may_be_committed", "plain_message"]
 
+_UNKNOWN = r"Commit result for version \d+ is unknown"
 # First match wins: the pattern, and the error that it stands for.
 _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"Dataset already exists", TableAlreadyExistsError),
@@ -37,7 +38,7 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      r"Not found: \S*_versions/\d+\.manifest", TableVersionNotFoundError),
     (r"tag \S+ does not exist", TableTagNotFoundError),
     (r"branch \S+ does not exist", TableBranchNotFoundError),
-    (r"Commit result for version \d+ is unknown", ConcurrentModificationError),
+    (_UNKNOWN, ConcurrentModificationError),
     (r"[Cc]ommit conflict|[Tt]oo many concurrent writers|Retryable commit conflict|Incompatible transaction",
      ConcurrentModificationError),
     (r"different schema|schema (does not|doesn't|did not) match|fields did not match|"
@@ -144,6 +145,14 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
     if _OF_LANCE.search(text) or _SOURCE.search(text):
         return InternalError(plain_message(error), subject=what)
     return None
+
+
+def may_be_committed(error: BaseException) -> bool:
+    """Return whether pylance cannot tell if a commit took effect: its answer was lost on the way.
+
+    Then the files that it names are not to be deleted, and it is not to be repeated.
+    """
+    return re.search(_UNKNOWN, _error_text(error)) is not None
 
 
 def _is_raised_by_lance(error: BaseException) -> bool:

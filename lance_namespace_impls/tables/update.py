@@ -20,7 +20,7 @@ from lance_namespace_client.errors import (
 from ..core.errors import first_line
 from ..core.storage import TableStorage
 from .dataset import follow
-from .errors import from_lance
+from .errors import from_lance, may_be_committed
 from .write import delete_data_files
 
 if TYPE_CHECKING:
@@ -69,7 +69,11 @@ def update_at_once(
         try:
             count, after = _try_once(onto, updates, where)
         except OSError as error:
-            if not left or not isinstance(from_lance(error, ""), ConcurrentModificationError):
+            if (
+                not left
+                or may_be_committed(error)
+                or not isinstance(from_lance(error, ""), ConcurrentModificationError)
+            ):
                 raise
             onto = dataset.checkout_version((branch or None, None))
             continue
@@ -107,7 +111,9 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     )
     try:
         after = lance.LanceDataset.commit(dataset, operation, read_version=dataset.version)
-    except Exception:
+    except Exception as error:
+        if may_be_committed(error):
+            raise
         storage = TableStorage(location=dataset.uri, options=dataset.latest_storage_options() or {})
         delete_data_files(storage, [file.path for each in written for file in each.files])
         raise

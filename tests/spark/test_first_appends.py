@@ -184,3 +184,25 @@ def test_rows_that_a_drop_deleted_do_not_come_to_a_later_table(
     with pytest.raises(ConcurrentModificationError, match="table t was changed by someone else"):
         writing.commit(plan, fragments)
     assert quiet_lake.dataset("t").to_table() == theirs
+
+
+@pytest.mark.parametrize("mode", [Mode.APPEND, Mode.OVERWRITE])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_rows_of_a_commit_whose_answer_is_lost_are_kept(
+    quiet_lake: Lake, is_first: bool, mode: Mode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_first:
+        quiet_lake.put("t", ROWS)
+    plan = planned(target_of(quiet_lake), mode, ROWS, makes_table=True)
+    fragments = written(plan)
+    commit = lance.LanceDataset.commit
+
+    def lost(*args: Any, **more: Any) -> None:
+        version = commit(*args, **more).version
+        raise OSError(f"Commit result for version {version} is unknown: it may have been applied")
+
+    monkeypatch.setattr(lance.LanceDataset, "commit", lost)
+    with pytest.raises(ConcurrentModificationError, match="is unknown"):
+        writing.commit(plan, fragments)
+    count = ROWS.num_rows * (2 if mode is Mode.APPEND and not is_first else 1)
+    assert quiet_lake.dataset("t").to_table().num_rows == count

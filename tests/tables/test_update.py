@@ -138,3 +138,21 @@ def test_writers_at_the_same_time_lose_nothing(table: Namespace) -> None:
     before = [(row["a"], row["b"]) for row in ROWS.to_pylist()]
     swapped = [(b, a) for a, b in before[:3]] + before[3:]
     assert kept == (swapped if done % 2 else before)
+
+
+def test_an_update_whose_answer_is_lost_keeps_its_files_and_is_not_repeated(
+    table: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = lance.LanceDataset.commit
+
+    def lost(*args: Any, **more: Any) -> None:
+        version = commit(*args, **more).version
+        raise OSError(f"Commit result for version {version} is unknown: it may have been applied")
+
+    monkeypatch.setattr(lance.LanceDataset, "commit", lost)
+    with pytest.raises(LanceNamespaceError, match="is unknown") as caught:
+        table.update_table({**T, "updates": [["a", "b"], ["b", "a"]]})
+    assert int(caught.value.code) == 14
+    found = rows_of(table, columns=["a", "b", "given"])
+    assert [(row["a"], row["b"]) for row in found] == [(10, 1), (20, 2), (300, 3), (40, None)]
+    assert table.open_table(["t"]).version == 2

@@ -15,6 +15,7 @@ from lance_namespace_client.errors import ConcurrentModificationError, InvalidIn
 from lance_namespace_client.models import CreateTableIndexRequest
 
 from ...tables import indices
+from ...tables.errors import may_be_committed
 from ...tables.lineage import OpenedVersion, There
 from ...tables.orphans import delete_orphans, find_orphans
 from ...tables.write import delete_data_files
@@ -261,9 +262,10 @@ class TableUpkeep:
             )
             opened.require_same(dataset, target.name)
         except Exception as error:
-            written = [json.loads(each)["new_fragments"] for each in results]
-            files = [file["path"] for each in written for new in each for file in new["files"]]
-            delete_data_files(self._storage, files)
+            if not may_be_committed(error):
+                written = [json.loads(each)["new_fragments"] for each in results]
+                files = [file["path"] for each in written for new in each for file in new["files"]]
+                delete_data_files(self._storage, files)
             raise target.failure(error, "compacting") from error
         self.row.new_fragments = int(metrics.fragments_added)
 
