@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import (
-    ConcurrentModificationError,
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
@@ -99,6 +98,8 @@ class OpenedTables(TableCreation, abstract=True):
 
     def _replaced(self, entry: TableEntry, opened: OpenedVersion) -> LanceNamespaceError:
         """Take back what came to the place of a table that has gone, and return why."""
+        from ..tables.lineage import replaced
+
         name = format_identifier(entry.id)
         with self.sole_change(entry.id):
             try:
@@ -116,9 +117,7 @@ class OpenedTables(TableCreation, abstract=True):
                 self.find_table(entry.id)
             except TableNotFoundError as error:
                 return error
-        return ConcurrentModificationError(
-            f"table {name} was dropped and made again while it was changed; look at it and try again"
-        )
+        return replaced(f"table {name}")
 
     def _take_back_change(self, entry: TableEntry, opened: OpenedVersion) -> None:
         numbers = opened.misplaced()

@@ -32,8 +32,7 @@ from .layout import DATA, TREE, VERSIONS
 from .manifests import ManifestFolder, final_names, version_of
 from .refs import checkout
 
-__all__ = ["OpenedVersion", "There", "open_version"]
-
+__all__ = ["OpenedVersion", "There", "open_version", "replaced"]
 
 # The last while a drop deletes what it has listed.
 _NOTHING = (
@@ -278,9 +277,7 @@ class OpenedVersion:
             return
         if not self.storage.managed:
             self.delete(self.misplaced())
-        raise ConcurrentModificationError(
-            f"{what} was dropped and made again while it was changed; look at it and try again"
-        )
+        raise replaced(what)
 
     def delete(self, numbers: list[int]) -> None:
         """Delete the manifests of versions, in their order.
@@ -296,6 +293,13 @@ class OpenedVersion:
     def _manifests(self) -> dict[int, str]:
         """Return the names of the manifests by version."""
         return {version_of(n): n for n in ManifestFolder(self.storage, self.branch).names()}
+
+
+def replaced(what: str) -> ConcurrentModificationError:
+    """Build the error for a change of a table whose name and place another has by now (code 14)."""
+    return ConcurrentModificationError(
+        f"{what} was dropped and made again while it was changed; look at it and try again"
+    )
 
 
 def _root(storage: TableStorage, branch: str | None) -> TableStorage:

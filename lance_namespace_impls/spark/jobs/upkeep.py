@@ -260,13 +260,13 @@ class TableUpkeep:
             metrics = optimize.Compaction.commit(
                 dataset, [read_result.from_json(each) for each in results]
             )
-            opened.require_same(dataset, target.name)
         except Exception as error:
             if not may_be_committed(error):
                 written = [json.loads(each)["new_fragments"] for each in results]
                 files = [file["path"] for each in written for new in each for file in new["files"]]
                 delete_data_files(self._storage, files)
             raise target.failure(error, "compacting") from error
+        opened.require_same(dataset, target.name)  # a version names the files by now: they stay
         self.row.new_fragments = int(metrics.fragments_added)
 
     def _create_indices(self, dataset: Any) -> None:
