@@ -1647,7 +1647,9 @@ class LanceNamespace:
         Removes a branch, and with it the versions that exist only there. A
         branch that is not there answers TableBranchNotFound, so a repeat of a
         call that went through answers that too; a missing table answers
-        TableNotFound. The main branch and other branches keep their rows.
+        TableNotFound. The main branch and other branches keep their rows; a
+        branch that a tag or another branch refers to may be refused, with
+        InvalidTableState.
 
         Args:
             request: a `DeleteTableBranchRequest`, or what stands for one.

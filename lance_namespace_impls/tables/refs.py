@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 
 from lance_namespace_client.errors import (
     InvalidInputError,
+    InvalidTableStateError,
     TableBranchAlreadyExistsError,
     TableBranchNotFoundError,
     TableTagAlreadyExistsError,
@@ -278,12 +279,31 @@ def delete_branch(dataset: Any, name: str) -> None:
 
     Raises:
         InvalidInputError: code 13, it is the main branch.
+        InvalidTableStateError: code 19, a tag names it, or a branch was made from it.
         TableBranchNotFoundError: code 22.
     """
     if name == MAIN:
         raise InvalidInputError("the main branch is the table itself; drop the table to delete it")
     require_branch(dataset, name)
-    dataset.branches.delete(name)
+    try:
+        dataset.branches.delete(name)
+    except (ValueError, OSError, RuntimeError) as error:
+        if "Ref conflict error" not in str(error):
+            raise
+        holders = _holders(dataset, name)
+        raise InvalidTableStateError(
+            f"branch {name!r} is in use: {holders}; delete or move what refers to it first"
+        ) from error
+
+
+def _holders(dataset: Any, branch: str) -> str:
+    """Return the tags and the branches that refer to a branch, as part of a message."""
+    tags = [name for name, tag in dataset.tags.list().items() if tag["branch"] == branch]
+    branches = [
+        name for name, made in dataset.branches.list().items() if made["parent_branch"] == branch
+    ]
+    kinds = (("tag", tags), ("branch", branches))
+    return ", ".join(f"{kind} {name!r}" for kind, names in kinds for name in names) or "a reference"
 
 
 def require_branch(dataset: Any, name: str | None) -> None:

@@ -145,6 +145,19 @@ def test_one_of_several_makes_a_tag(namespace: DirectoryNamespace, number: int) 
     assert [type(error) for error in failed] == [TableTagAlreadyExistsError] * 5
 
 
+def test_a_branch_that_others_refer_to(namespace: DirectoryNamespace) -> None:
+    namespace.create_table_branch({**T, "name": "side"})
+    namespace.create_table_branch({**T, "name": "deeper", "from_branch": "side"})
+    namespace.create_table_tag({**T, "tag": "kept", "version": 1, "branch": "side"})
+    found = refusal(19, namespace.delete_table_branch, {"name": "side"})
+    assert "branch 'side' is in use: tag 'kept', branch 'deeper'" in found
+    assert set(namespace.list_table_branches(T).branches) == {"side", "deeper"}
+    namespace.delete_table_branch({**T, "name": "deeper"})
+    namespace.delete_table_tag({**T, "tag": "kept"})
+    namespace.delete_table_branch({**T, "name": "side"})
+    assert namespace.list_table_branches(T).branches == {}
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_one_of_several_makes_a_branch(namespace: DirectoryNamespace, number: int) -> None:
     answers = at_once(lambda: namespace.create_table_branch({**T, "name": "b"}))
