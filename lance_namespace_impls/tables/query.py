@@ -331,7 +331,7 @@ def _columns(request: Query, score: str | None) -> list[str] | dict[str, str] | 
         return None
     scores = [] if score is None else [score]
     names, named = columns.column_names, columns.column_aliases
-    if names and named:
+    if (names is None) == (named is None):
         raise InvalidInputError("give one of column_names and column_aliases")
     if named:
         for name, expression in named.items():
@@ -369,7 +369,7 @@ def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
         "column": column,
         "q": vector,
         "k": request.k,
-        "metric": request.distance_type.lower() if request.distance_type else None,
+        "metric": _metric(dataset, request, column),
         "nprobes": request.nprobes,
         "minimum_nprobes": request.minimum_nprobes,
         "maximum_nprobes": request.maximum_nprobes,
@@ -381,6 +381,19 @@ def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
         "distance_range": bounds if any(b is not None for b in bounds) else None,
     }
     return {key: value for key, value in nearest.items() if value is not None}
+
+
+def _metric(dataset: Any, request: Query, column: str) -> str | None:
+    """Return the distance to measure; None leaves it to pylance, which takes that of the index it uses."""
+    if request.distance_type:
+        return request.distance_type.lower()
+    if not request.bypass_vector_index:
+        return None
+    for index in dataset.describe_indices():
+        found = (index.details or {}).get("metric_type")
+        if found and list(index.field_names) == [column]:
+            return str(found).lower()
+    return None
 
 
 def _only_vector_column(schema: pa.Schema) -> str:

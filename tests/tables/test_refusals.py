@@ -411,11 +411,31 @@ def test_the_table_is_named_once(namespace: DirectoryNamespace) -> None:
     [
         {"vector": {"single_vector": [0.0, 1.0], "multi_vector": [[0.0, 1.0]]}},
         {"columns": {"column_names": ["x"], "column_aliases": {"y": "x"}}},
+        {"columns": {}},
     ],
 )
 def test_a_query_of_parts_that_do_not_fit(both: Any, namespace: DirectoryNamespace) -> None:
     with pytest.raises(InvalidInputError, match=r"^QueryTable letters: give one of"):
         namespace.query_table({**T, **query(**both)})
+
+
+def test_a_search_without_the_index_measures_as_the_index_does(
+    namespace: DirectoryNamespace,
+) -> None:
+    rows = pa.table(
+        {
+            "id": [1, 2, 3],
+            "v": pa.array([[9.0, 1.0], [2.0, 2.0], [1.0, 9.0]], pa.list_(pa.float32(), 2)),
+        }
+    )
+    table = {"id": ["near"]}
+    namespace.create_table(table, rows)
+    index = {"column": "v", "index_type": "IVF_FLAT", "num_partitions": 1}
+    namespace.create_table_index({**table, **index, "distance_type": "cosine"})
+    search = {**table, "vector": {"single_vector": [1.0, 0.0]}, "k": 3, "bypass_vector_index": True}
+    for more, order in (({}, [1, 2, 3]), ({"distance_type": "l2"}, [2, 1, 3])):
+        found = namespace.query_table({**search, **more}).read_all()
+        assert found["id"].to_pylist() == order
 
 
 @pytest.mark.parametrize("name", BAD_COLUMNS)
