@@ -391,6 +391,7 @@ class FlatTables(TableFolders):
         folder = new[-1] + (SUFFIX if old.endswith(SUFFIX) else "")
         try:
             with self.write_lock(entry, folders.LOCK_TIMEOUT_SECONDS):
+                self.require_no_branches(entry)
                 if self.directory.move(old, folder):
                     self.directory.remove_marker(f"{folder}/{BESIDE}")
                     return

@@ -22,7 +22,9 @@ from lance_namespace_client.errors import (
 from ..catalog.entry import TableEntry
 from ..catalog.errors import table_not_found
 from ..core.errors import first_line
+from ..core.identifiers import format_identifier
 from ..tables.drop import TableFolder, is_lances_alone
+from ..tables.layout import BRANCHES
 from .config import DirectoryConfig
 from .filesystem import Directory
 from .local import OpenTree
@@ -66,6 +68,21 @@ class TableFolders:
             return self.directory.opened(self.folder(entry))
         except FileNotFoundError as error:
             raise table_not_found(entry.id) from error
+
+    def require_no_branches(self, entry: TableEntry) -> None:
+        """Refuse to rename the directory of a table with branches.
+
+        Lance writes into a branch where the table's data lies, as a whole path: under another name
+        no row of it could be read.
+
+        Raises:
+            InvalidTableStateError: code 19.
+        """
+        if self.directory.holds_file(f"{self.folder(entry)}/{BRANCHES}", ""):
+            raise InvalidTableStateError(
+                f"table {format_identifier(entry.id)} has branches, whose files name the directory "
+                "that a rename here would change; delete the branches first"
+            )
 
     def move_to_trash(
         self, entry: TableEntry, opened: OpenTree | None = None

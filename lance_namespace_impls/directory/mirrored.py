@@ -262,6 +262,7 @@ class RootTables(FlatTables):
             with self._manifest.lock():
                 self._finish_move()
                 self._require_movable(entry, new)
+                self.require_no_branches(entry)
                 folder = self.directory.folder(
                     self.default_location(new)
                     if len(new) == 1

@@ -311,3 +311,38 @@ def test_a_rename_onto_an_empty_directory_is_refused(namespace: Namespace, tmp_p
         rename = partial(namespace.rename_table, {"id": ["t"], "new_table_name": name})
         assert code_of(rename)[0] == 5
     assert namespace.open_table(["t"]).to_table() == ROWS
+
+
+# --- branches
+
+
+@pytest.mark.parametrize("manifest", ["false", "true"])
+def test_a_table_with_branches_keeps_the_name_of_its_directory(
+    tmp_path: Path, manifest: str
+) -> None:
+    """Lance writes into a branch where the data lies, as a whole path."""
+    old, new = {"id": ["old"]}, {"id": ["new"]}
+    with connect("dir", {"path": str(tmp_path), "manifest": manifest}) as lake:
+        lake.create_table(old, ROWS)
+        lake.create_table_branch({**old, "name": "side"})
+        code, said = code_of(lambda: lake.rename_table({**old, "new_table_name": "new"}))
+        assert code == 19
+        assert "table old has branches" in said
+        assert (
+            lake.query_table({**old, "branch": "side", "k": 9, "vector": None}).read_all() == ROWS
+        )
+        lake.delete_table_branch({**old, "name": "side"})
+        lake.rename_table({**old, "new_table_name": "new"})
+        assert lake.query_table({**new, "k": 9, "vector": None}).read_all() == ROWS
+
+
+def test_a_table_below_may_have_branches_when_it_is_renamed(tmp_path: Path) -> None:
+    old, new = {"id": ["n", "old"]}, {"id": ["n", "new"]}
+    with connect("dir", {"path": str(tmp_path), "manifest": "true"}) as lake:
+        lake.create_namespace({"id": ["n"]})
+        lake.create_table(old, ROWS)
+        lake.create_table_branch({**old, "name": "side"})
+        lake.rename_table({**old, "new_table_name": "new"})
+        assert (
+            lake.query_table({**new, "branch": "side", "k": 9, "vector": None}).read_all() == ROWS
+        )
