@@ -43,7 +43,8 @@ __all__ = [
 MAX_NAME_LENGTH = 200
 MAIN = "main"
 # pylance takes letters of any script in a tag, and then finds no tag of the table any more.
-_TAG = re.compile(r"[A-Za-z0-9._-]+")
+# As pylance refuses others, too late and in words of its own; 250 bytes and ".json" are a file's name.
+_TAG = re.compile(r"(?!\.)(?!.*\.\.)(?!.*(?:\.|\.lock)$)[A-Za-z0-9._-]{1,250}")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: \S*_refs/tags/")
 # pylance escapes these in the path of a local table once more when it makes a branch or a tag, whose
@@ -125,8 +126,9 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
     """
     if not _TAG.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         raise InvalidInputError(
-            f"{_shown(name)} cannot be the name of a tag: it is of ASCII letters, "
-            f"digits, '.', '-' and '_', and of {MAX_NAME_LENGTH} characters at most"
+            f"{_shown(name)} cannot be the name of a tag: it is of ASCII letters, digits, '-', '_' "
+            "and single '.', with none at its ends, does not end with '.lock', and has "
+            f"{MAX_NAME_LENGTH} characters at most"
         )
     _require_plain_path(dataset, "CreateTableTag", "tag")
     require_branch(dataset, branch)
@@ -137,6 +139,8 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
 @contextmanager
 def _ref_errors(name: str, version: int | None = None, branch: str | None = None) -> Iterator[None]:
     """Raise the protocol's error for what pylance says of a tag."""
+    if not _TAG.fullmatch(name):
+        raise _no_tag(name)
     try:
         yield
     except (ValueError, OSError, RuntimeError) as error:
@@ -153,7 +157,7 @@ def _ref_errors(name: str, version: int | None = None, branch: str | None = None
 
 
 def _no_tag(name: str) -> TableTagNotFoundError:
-    return TableTagNotFoundError(f"tag {name!r} does not exist")
+    return TableTagNotFoundError(f"tag {_shown(name)} does not exist")
 
 
 def _no_version(version: int | None, branch: str | None) -> TableVersionNotFoundError:
@@ -256,6 +260,10 @@ def create_branch(
         raise InvalidInputError(
             f"{_shown(name)} is too long for the name of a branch: {MAX_NAME_LENGTH} "
             "characters at most, of which one outside ASCII counts several times"
+        )
+    if "." in name.split("/"):
+        raise InvalidInputError(
+            f"{_shown(name)} cannot be the name of a branch: no part of it is '.'"
         )
     # pylance's own refusal of a branch that is there already is an internal error.
     taken = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
