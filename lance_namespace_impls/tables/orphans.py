@@ -16,6 +16,7 @@ from attrs import frozen
 from ..core.storage import TableStorage
 from .files import delete_file
 from .layout import RESERVED, is_lance_file
+from .refs import branches_of
 
 __all__ = ["Orphan", "delete_orphans", "find_orphans"]
 
@@ -51,7 +52,7 @@ def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
         OSError: storage cannot be listed.
     """
     limit = datetime.now(UTC) - older_than
-    branches = list(dataset.branches.list())
+    branches = list(branches_of(dataset))
     candidates = []
     notes: dict[str, list[Orphan]] = {}
     for row in _rows(dataset.all_files()):
@@ -85,7 +86,7 @@ def _held_files(dataset: Any) -> Iterator[str]:
     """Return the paths of all files that versions hold, relative to the main branch's location."""
     root = dataset.uri.rstrip("/")
     yield from (row["path"] for row in _rows(dataset.tracked_files()))
-    for branch in dataset.branches.list():
+    for branch in branches_of(dataset):
         for row in _rows(dataset.checkout_version((branch, None)).tracked_files()):
             base = str(row["base_uri"]).rstrip("/")
             inside = base.removeprefix(root).strip("/") if base.startswith(root) else ""

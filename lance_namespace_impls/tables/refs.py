@@ -26,6 +26,7 @@ from ..core.storage import TableStorage
 from .files import read_beside, read_small
 
 __all__ = [
+    "branches_of",
     "branches",
     "checkout",
     "checkout_tag",
@@ -47,6 +48,8 @@ MAIN = "main"
 _TAG = re.compile(r"(?!\.)(?!.*\.\.)(?!.*(?:\.|\.lock)$)[A-Za-z0-9._-]{1,250}")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: \S*_refs/tags/")
+_UNREAD_BRANCH = re.compile(r"Not found: \S*_refs/branches/")
+_LOOKS = 20
 # pylance escapes these in the path of a local table once more when it makes a branch or a tag, whose
 # files then come to lie in another folder beside the table.
 _ESCAPED = re.compile(r"[^ -~]|[\"#%*<>?\[\\\]^`{|}~]")
@@ -149,7 +152,8 @@ def _ref_errors(name: str, version: int | None = None, branch: str | None = None
             raise TableTagAlreadyExistsError(
                 f"tag {name!r} already exists; update or delete it"
             ) from error
-        if "Ref not found" in text or "Ref is invalid" in text:
+        # Of two that delete a tag at once, the later one finds its file gone.
+        if "Ref not found" in text or "Ref is invalid" in text or _UNREAD_TAG.search(text):
             raise _no_tag(name) from error
         if "Version not found" in text:
             raise _no_version(version, branch) from error
@@ -228,7 +232,7 @@ def branches(dataset: Any) -> dict[str, BranchContents]:
             manifest_size=branch["manifest_size"],
             metadata=branch.get("metadata") or None,
         )
-        for name, branch in sorted(dataset.branches.list().items())
+        for name, branch in sorted(branches_of(dataset).items())
     }
 
 
@@ -267,7 +271,7 @@ def create_branch(
         )
     # pylance's own refusal of a branch that is there already is an internal error.
     taken = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
-    if name in dataset.branches.list():
+    if name in branches_of(dataset):
         raise taken
     require_branch(dataset, from_branch)
     if from_version is not None:
@@ -277,7 +281,7 @@ def create_branch(
         dataset.create_branch(name, *start)
     except Exception as error:
         # The branch of someone who was faster is written before it is listed.
-        if not _TAKEN.search(str(error)) and name not in dataset.branches.list():
+        if not _TAKEN.search(str(error)) and name not in branches_of(dataset):
             raise
         raise taken from error
 
@@ -297,6 +301,7 @@ def delete_branch(dataset: Any, name: str) -> None:
         dataset.branches.delete(name)
     except (ValueError, OSError, RuntimeError) as error:
         if "Ref conflict error" not in str(error):
+            require_branch(dataset, name)  # someone else may have deleted it at the same moment
             raise
         holders = _holders(dataset, name)
         raise InvalidTableStateError(
@@ -308,13 +313,27 @@ def _holders(dataset: Any, branch: str) -> str:
     """Return the tags and the branches that refer to a branch, as part of a message."""
     tags = [name for name, tag in dataset.tags.list().items() if tag["branch"] == branch]
     branches = [
-        name for name, made in dataset.branches.list().items() if made["parent_branch"] == branch
+        name for name, made in branches_of(dataset).items() if made["parent_branch"] == branch
     ]
     kinds = (("tag", tags), ("branch", branches))
     return ", ".join(f"{kind} {name!r}" for kind, names in kinds for name in names) or "a reference"
 
 
+def branches_of(dataset: Any) -> dict[str, dict[str, Any]]:
+    """Return what pylance knows of each branch.
+
+    It lists their files, then reads each: where one is deleted meanwhile it looks again.
+    """
+    for _ in range(_LOOKS):
+        try:
+            return dict(dataset.branches.list())
+        except (ValueError, OSError, RuntimeError) as error:
+            if not _UNREAD_BRANCH.search(str(error)):
+                raise
+    return dict(dataset.branches.list())
+
+
 def require_branch(dataset: Any, name: str | None) -> None:
     """Refuse a branch that is not there (code 22)."""
-    if name is not None and name not in dataset.branches.list():
+    if name is not None and name not in branches_of(dataset):
         raise TableBranchNotFoundError(f"branch {name!r} does not exist")

@@ -18,9 +18,11 @@ from lance_namespace_client.errors import (
     InvalidInputError,
     LanceNamespaceError,
     TableBranchAlreadyExistsError,
+    TableBranchNotFoundError,
     TableColumnNotFoundError,
     TableSchemaValidationError,
     TableTagAlreadyExistsError,
+    TableTagNotFoundError,
 )
 from lance_namespace_impls.directory import DirectoryNamespace
 from lance_namespace_impls.tables.errors import from_lance, plain_message
@@ -179,6 +181,22 @@ def test_one_of_several_makes_a_branch(namespace: DirectoryNamespace, number: in
     answers = at_once(lambda: namespace.create_table_branch({**T, "name": "b"}))
     failed = [answer for answer in answers if isinstance(answer, Exception)]
     assert [type(error) for error in failed] == [TableBranchAlreadyExistsError] * 5
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("kind", ["tag", "branch"])
+def test_several_delete_one(namespace: DirectoryNamespace, kind: str, number: int) -> None:
+    """Those that are too late find none; nobody hears of the file that went."""
+    namespace.create_table_tag({**T, "tag": "x", "version": 1})
+    namespace.create_table_branch({**T, "name": "x"})
+    delete = namespace.delete_table_tag if kind == "tag" else namespace.delete_table_branch
+    answers = at_once(lambda: delete({**T, "tag" if kind == "tag" else "name": "x"}))
+    failed = [answer for answer in answers if isinstance(answer, Exception)]
+    assert len(failed) < len(answers)
+    assert {(type(e), f"{kind} 'x' does not exist" in str(e)) for e in failed} <= {
+        (TableTagNotFoundError, True),
+        (TableBranchNotFoundError, True),
+    }
 
 
 # --- arguments that pylance refuses

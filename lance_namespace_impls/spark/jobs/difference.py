@@ -21,6 +21,7 @@ from ...core.concurrent import ordered_map
 from ...core.identifiers import ROOT, Identifier, format_identifier, parse_identifier
 from ...core.storage import EXPIRES_AT_MILLIS
 from ...tables.dataset import table_uri
+from ...tables.refs import branches_of
 from ..target import Target
 from .inventory import schema_hash
 from .selection import Selection
@@ -273,7 +274,7 @@ def _uncopied(source: Namespace, row: SyncRow, copies: bool) -> Iterator[str]:
     dataset = target.open(target.storage())
     if tags := sorted(dataset.tags.list()):
         yield f"tags {', '.join(tags)}"
-    if branches := sorted(dataset.branches.list()):
+    if branches := sorted(branches_of(dataset)):
         yield f"branches {', '.join(branches)}"
 
 
