@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import (
@@ -43,13 +44,25 @@ def require(dataset: Any, path: str) -> Any:
         found = fields.get(part)
         if found is None:
             raise TableColumnNotFoundError(f"column {path!r} does not exist")
-        kind = found.type
-        fields = {}
-        if hasattr(kind, "get_field_index"):
-            fields = {kind.field(i).name: kind.field(i) for i in range(kind.num_fields)}
-        elif hasattr(kind, "value_field"):
-            fields = {kind.value_field.name: kind.value_field}
+        fields = _below(found)
     return found
+
+
+def _below(field: Any) -> dict[str, Any]:
+    """Return the fields of a structure, or the one of a list's values, by name."""
+    kind = field.type
+    if hasattr(kind, "get_field_index"):
+        return {kind.field(i).name: kind.field(i) for i in range(kind.num_fields)}
+    return {kind.value_field.name: kind.value_field} if hasattr(kind, "value_field") else {}
+
+
+def _require_once(paths: Iterable[str]) -> None:
+    """Refuse entries of which one would undo another without a word."""
+    seen: set[str] = set()
+    for path in paths:
+        if path in seen:
+            raise InvalidInputError(f"column {path!r} is named twice; give it one entry")
+        seen.add(path)
 
 
 def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
@@ -105,8 +118,10 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         TableSchemaValidationError: code 20, the new name is taken or cannot be one, or the type
             cannot be cast.
         UnsupportedError: code 0, a virtual column is asked for.
-        InvalidInputError: code 13, there is nothing to alter.
+        InvalidInputError: code 13, there is nothing to alter, or two entries are of one column.
     """
+    _require_once(entry.path for entry in entries)
+    given: set[tuple[str, str]] = set()
     alterations: list[dict[str, Any]] = []
     lost: dict[str, dict[str, str]] = {}
     for entry in entries:
@@ -116,8 +131,13 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         change: dict[str, Any] = {"path": entry.path}
         if entry.rename is not None:
             check_column_name(entry.rename)
-            if entry.rename in dataset.schema.names and "." not in entry.path:
-                raise TableSchemaValidationError(f"column {entry.rename!r} already exists")
+            parent = "" if entry.path in dataset.schema.names else entry.path.rpartition(".")[0]
+            beside = _below(require(dataset, parent)) if parent else dataset.schema.names
+            # Lance looks no further than the names of whole columns, and cannot read two of one name.
+            if entry.rename in beside or (parent, entry.rename) in given:
+                name = f"{parent}.{entry.rename}" if parent else entry.rename
+                raise TableSchemaValidationError(f"column {name!r} already exists")
+            given.add((parent, entry.rename))
             change["name"] = entry.rename
         if entry.nullable is not None:
             change["nullable"] = entry.nullable
@@ -165,9 +185,11 @@ def field_metadata(
 
     Raises:
         TableColumnNotFoundError: code 12.
+        InvalidInputError: code 13, two entries are of one column.
     """
     for entry in entries:
         require(dataset, entry.path)
+    _require_once(entry.path for entry in entries)
     for replace in (False, True):
         updates = {e.path: dict(e.metadata) for e in entries if bool(e.replace) is replace}
         if updates:

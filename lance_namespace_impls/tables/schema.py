@@ -45,22 +45,30 @@ def check_columns(schema: pa.Schema) -> None:
     Raises:
         TableSchemaValidationError: code 20.
     """
-    seen: set[str] = set()
     for name in schema.names:
         check_column_name(name)
-        if name in seen:
-            raise TableSchemaValidationError(f"two columns are named {name!r}; rename one of them")
-        seen.add(name)
+    _require_distinct(schema.names, "")
     for field in schema:
         _check_type(field.type, field.name)
 
 
+def _require_distinct(names: list[str], parent: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise TableSchemaValidationError(
+                f"two columns are named {parent + name!r}; rename one of them"
+            )
+        seen.add(name)
+
+
 def _check_type(kind: pa.DataType, column: str) -> None:
-    """Refuse a type that Lance does not store, at any depth (code 20)."""
+    """Refuse a type that Lance does not store, or two fields of one name, at any depth (code 20)."""
     if kind.id in _lacking():
         raise TableSchemaValidationError(
             f"column {column!r}: Lance has no type {kind}; cast the column"
         )
+    _require_distinct([kind.field(number).name for number in range(kind.num_fields)], f"{column}.")
     for number in range(kind.num_fields):
         child = kind.field(number)
         _check_type(child.type, f"{column}.{child.name}")

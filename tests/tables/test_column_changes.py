@@ -14,7 +14,9 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 
 T = {"id": ["t"]}
-ROWS = pa.table({"a": [1, None, 3], "b": [300, 2, 3], "s": ["x", "1", "y"], "n": [{"k": 1}] * 3})
+ROWS = pa.table(
+    {"a": [1, None, 3], "b": [300, 2, 3], "s": ["x", "1", "y"], "n": [{"k": 1, "l": 2}] * 3}
+)
 VIRTUAL = {
     "input_columns": ["a"],
     "outputs": [],
@@ -39,6 +41,41 @@ def code_of(call: Any, request: dict[str, Any]) -> int:
         call({**T, **request})
     assert "\n" not in str(caught.value)
     return int(caught.value.code)
+
+
+@pytest.mark.parametrize(
+    ("entries", "code"),
+    [
+        ([{"path": "n.k", "rename": "l"}], 20),
+        ([{"path": "n.k", "rename": "x"}, {"path": "n.l", "rename": "x"}], 20),
+        ([{"path": "a", "rename": "x"}, {"path": "b", "rename": "x"}], 20),
+        ([{"path": "a", "rename": "b"}], 20),
+        ([{"path": "b", "rename": "x"}, {"path": "b", "nullable": True}], 13),
+    ],
+)
+def test_no_two_columns_get_one_name_and_no_entry_is_lost(
+    table: Namespace, entries: list[dict[str, Any]], code: int
+) -> None:
+    assert code_of(table.alter_table_alter_columns, {"alterations": entries}) == code
+
+
+def test_two_entries_of_one_column_are_refused(table: Namespace) -> None:
+    updates = [{"path": "a", "metadata": {key: "1"}} for key in ("x", "y")]
+    assert code_of(table.update_field_metadata, {"updates": updates}) == 13
+
+
+@pytest.mark.parametrize("mode", ["create", "overwrite"])
+@pytest.mark.parametrize("nested", [False, True], ids=["structure", "list"])
+def test_two_fields_of_one_name_are_refused(table: Namespace, mode: str, nested: bool) -> None:
+    """Lance writes them and then reads no row."""
+    fields = [pa.field("u", pa.int64())] * 2
+    twice: Any = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], fields=fields)
+    rows = pa.table({"s": pa.ListArray.from_arrays([0, 1], twice) if nested else twice})
+    call = table.create_table if mode == "create" else table.insert_into_table
+    with pytest.raises(LanceNamespaceError, match="two columns are named") as caught:
+        call({"id": ["new"]} if mode == "create" else {**T, "mode": mode}, rows)
+    assert caught.value.code == 20
+    assert table.list_tables({}).tables == ["t"]
 
 
 @pytest.mark.parametrize(
