@@ -409,7 +409,8 @@ def _named(step: Step) -> list[list[str]]:
     """Return the identifier of each object that a call may change."""
     request = step.request
     several = [*(request.get("entries") or ())]
-    several += [part for entry in request.get("operations") or () for part in entry.values()]
+    operations = request.get("operations") or ()
+    several += [part for entry in operations for part in entry.values() if part is not None]
     if not several:
         several = [request]
     return [_names(part.get("id")) for part in several]

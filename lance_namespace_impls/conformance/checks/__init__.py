@@ -52,6 +52,8 @@ MODULES = (
     "replaced",
     "everywhere",
     "exact",
+    "commits",
+    "nulls",
     "wire_all",
     "wire_names",
     "afterwards",

@@ -360,3 +360,20 @@ def no_branch(lab: Lab) -> None:
         (held.get(SIDE) or {}).get("parentBranch"), None, "the parent of a branch of the main line"
     )
     lab.that("main" not in held, "the main line left out", list(held))
+
+
+@check("LN-BRANCH-030", "Deleting a branch that another was made from takes nothing from the other.",
+       "rest.yaml, DeleteTableBranch: other branches keep their rows; it may be refused",
+       "CreateTableBranch", "DeleteTableBranch", "InsertIntoTable", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def delete_parent(lab: Lab) -> None:
+    table = lab.new_table(1)
+    lab.given("CreateTableBranch", id=table, name=SIDE)
+    lab.maybe("InsertIntoTable", stream(people(2)), id=table, branch=SIDE)
+    lab.maybe("CreateTableBranch", id=table, name="deeper", from_branch=SIDE)
+    lab.maybe("InsertIntoTable", stream(people(3)), id=table, branch="deeper")
+    reply = lab.call("DeleteTableBranch", id=table, name=SIDE)
+    if not reply.succeeded:
+        lab.must_fail(reply, [19])
+        lab.same(branch_ids(lab, table), [1, 2], "the ids of the branch that was to be deleted")
+    lab.same(branch_ids(lab, table, "deeper"), [1, 2, 3], "the ids of the branch made from it")

@@ -69,9 +69,10 @@ def insert_missing(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def insert_other_schema(lab: Lab) -> None:
     table = lab.new_table()
-    other = stream(pa.table({"elsewhere": ["a"]}))
-    lab.refused("InsertIntoTable", [13, 20, 12], other, id=table)
-    lab.same(lab.count(table), len(ALL), "the number of rows")
+    more = people(11).append_column("more", [["x"]])
+    for other in (pa.table({"elsewhere": ["a"]}), more, people(11).set_column(1, "name", [[[1]]])):
+        lab.refused("InsertIntoTable", [13, 20, 12], stream(other), id=table)
+        lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
 @check("LN-ROWS-INSERT-007", "A stream that breaks off adds nothing.",
@@ -238,6 +239,10 @@ def merge_update(lab: Lab) -> None:
            when_matched_update_all=True)  # fmt: skip
     expected = {i: "new" if i > 8 else f"n{i}" for i in ALL}
     lab.same(names(lab, table), expected, "the names")
+    empty = people(1).set_column(2, "score", pa.array([None], pa.float64()))
+    lab.ok("MergeInsertIntoTable", stream(empty), id=table, on="id", when_matched_update_all=True)
+    lab.same([row["score"] for row in lab.query(table, filter="id = 1").to_pylist()], [None],
+             "the score that the stream has a null for")  # fmt: skip
 
 
 @check("LN-ROWS-MERGE-002", "when_not_matched_insert_all inserts the rows whose keys are new.",
@@ -305,6 +310,20 @@ def merge_no_key(lab: Lab) -> None:
     lab.refused("MergeInsertIntoTable", [13], stream(people(11)), id=table,
                 when_not_matched_insert_all=True)  # fmt: skip
     lab.same(lab.count(table), len(ALL), "the number of rows")
+
+
+@check("LN-ROWS-MERGE-013", "A merge of columns that do not fit is code 12 or 13, and changes nothing.",
+       "rest.yaml, MergeInsertIntoTable: columns that do not fit the table, InvalidInput",
+       "MergeInsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def merge_misfit(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    rows = people(2, 3)
+    more = rows.append_column("more", pa.array([1, 2]))
+    other = rows.set_column(1, "name", pa.array([[1], [2]]))
+    for misfit in (more, other):
+        lab.refused("MergeInsertIntoTable", [12, 13], stream(misfit), id=table, on="id",
+                    when_matched_update_all=True, when_not_matched_insert_all=True)  # fmt: skip
+    lab.same(names(lab, table), {1: "n1", 2: "n2"}, "the names")
 
 
 @check("LN-ROWS-SEQUENCE-001", "Writes one after another all count.",

@@ -185,3 +185,44 @@ def below_a_table(lab: Lab) -> None:
     for operation in ("CreateNamespace", "DeclareTable"):
         lab.refused(operation, [0, 1, 13], id=[*table, lab.ledger.fresh()])
     lab.that(lab.exists("TableExists", table), "the table to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-DROP-024", "A namespace is empty whatever others of its last name hold.",
+       "rest.yaml, DropNamespace; general specification, Object Identifier",
+       "CreateNamespace", "DropNamespace", capabilities=["namespaces", "nested"])  # fmt: skip
+def of_one_last_name(lab: Lab) -> None:
+    first, second = lab.new_namespace(), lab.new_namespace()
+    full, empty = [*first, "same"], [*second, "same"]
+    lab.maybe("CreateNamespace", id=full)
+    lab.maybe("DeclareTable", id=[*full, "t"])
+    lab.refused("NamespaceExists", [1], id=empty)
+    lab.refused("DescribeNamespace", [1], id=empty)
+    lab.ok("CreateNamespace", id=empty)
+    lab.same(lab.walk("ListTables", "tables", id=empty), [], "the tables of the empty one")
+    lab.ok("DropNamespace", id=empty)
+    lab.refused("DropNamespace", [3], id=full)
+    lab.that(lab.exists("TableExists", [*full, "t"]), "the table to stay", "it is gone")
+
+
+@check("LN-NAMESPACE-DROP-025", "At each level a missing namespace is skipped, a present one goes whole.",
+       _MODES, "CreateNamespace", "DropNamespace", capabilities=["namespaces", "nested"])  # fmt: skip
+def at_any_level(lab: Lab) -> None:
+    top = lab.new_namespace()
+    reply = lab.call("DropNamespace", id=[*top, "none", "child"], mode="Skip")
+    if reply.code not in (0, 13):
+        lab.must_succeed(reply)
+    levels = [[*top, "a"], [*top, "a", "b"]]
+    made = [level for level in levels if lab.call("CreateNamespace", id=level).succeeded]
+    tables = [
+        [*level, "t"]
+        for level in (top, *made)
+        if lab.call("DeclareTable", id=[*level, "t"]).succeeded
+    ]
+    lab.maybe("DropNamespace", id=top, behavior="Cascade")
+    for level in (top, *made):
+        lab.that(not lab.exists("NamespaceExists", level), f"{level} to be gone", "it is there")
+        lab.ok("CreateNamespace", id=level)
+    for table in tables:
+        lab.that(not lab.exists("TableExists", table), f"{table} to be gone", "it is there again")
+    for level in (top, *made):
+        lab.same(lab.walk("ListTables", "tables", id=level), [], f"the tables of {level}")

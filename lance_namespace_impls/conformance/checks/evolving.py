@@ -118,8 +118,15 @@ def metadata(lab: Lab) -> None:
     table = lab.new_table()
     for given in ({"a": "1", "b": "2"}, {"b": "3"}):
         answer = lab.maybe("UpdateTableSchemaMetadata", id=table, metadata=given)
-    found = answer.get("metadata", answer)
-    lab.same({k: found.get(k) for k in "ab"}, {"a": "1", "b": "3"}, "the metadata of the schema")
+    answers = [answer]
+    nothing = lab.call("UpdateTableSchemaMetadata", id=table, metadata={})
+    if nothing.succeeded:
+        answers.append(nothing.answer or {})
+    for answer in answers:
+        found = answer.get("metadata", answer)
+        lab.same(
+            {k: found.get(k) for k in "ab"}, {"a": "1", "b": "3"}, "the metadata of the schema"
+        )
     for given, more in (({"a": "1", "b": "2"}, {}), ({"c": "3"}, {"replace": True})):
         lab.maybe(
             "UpdateFieldMetadata", id=table, updates=[{"path": "id", "metadata": given, **more}]

@@ -7,14 +7,14 @@ from typing import Any
 
 from attrs import fields as attributes
 
-from lance_namespace_client.operations import OPERATIONS
+from lance_namespace_client.operations import OPERATIONS, Action, Operation
 
 from ..lab import Failed, Lab, Skipped
 from ..requirement import check
 from ..rows import people, stream
 from .operations import sensible_call
 from .stated import lists_none
-from .whole import furnished, state, unchanged
+from .whole import furnished, rename, state, unchanged
 
 _CODES = 'protocol semantics, "Errors"; rest.yaml, the codes of the operations and fields'
 _TABLES = ["tables"]
@@ -52,7 +52,7 @@ def _deregistered(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...
 
 def _renamed(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
     table, name = furnished(lab), lab.ledger.fresh()
-    lab.given("RenameTable", id=table, new_table_name=name)
+    rename(lab, table, name)
     return table, [*table[:-1], name], _MISSING
 
 
@@ -71,7 +71,7 @@ def _alike(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
 def _prefix(lab: Lab) -> tuple[list[str], list[str] | None, tuple[int, ...]]:
     other = furnished(lab)
     table = [*other[:-1], f"{other[-1]}_longer"]
-    lab.given("RenameTable", id=other, new_table_name=table[-1])
+    rename(lab, other, table[-1])
     return [*table[:-1], table[-1][:-2]], table, _MISSING
 
 
@@ -156,6 +156,16 @@ _OF_VERSION: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
 """Operations that take a version, with the codes of a missing one."""
 
 
+def _read_version(lab: Lab, table: list[str], version: int) -> None:
+    """Read a version in every way, so that what is kept of it would be answered later."""
+    for operation, key, _, request in _OF_VERSION:
+        if OPERATIONS[operation].action is Action.READ:
+            asked = {**request, key: version}
+            if operation == "QueryTable" and asked["vector"] is None:
+                asked["vector"] = lab.no_vector()
+            lab.call(operation, id=table, **asked)
+
+
 def _without_version(lab: Lab, table: list[str], version: int, **more: Any) -> None:
     for operation, key, codes, request in _OF_VERSION:
         known = {f.name for f in attributes(OPERATIONS[operation].request_type)}
@@ -181,7 +191,7 @@ def deleted_version(lab: Lab) -> None:
     for number in (2, 3, 4):
         lab.given("InsertIntoTable", stream(people(number)), id=table)
     lab.call("CreateTableTag", id=table, tag="kept", version=1)
-    lab.ids(table, version=2)
+    _read_version(lab, table, 2)
     gone = lab.given(
         "BatchDeleteTableVersions", id=table, ranges=[{"start_version": 2, "end_version": 3}]
     )
@@ -234,24 +244,32 @@ _REMOVE = {"tag": ("DeleteTableTag", "tag"), "index": ("DropTableIndex", "index_
 def _named(
     create: str, key: str, given: dict[str, Any], asked: Any, remove: tuple[str, str]
 ) -> Callable[[Lab], None]:
+    def read(lab: Lab, at: list[str], name: str) -> None:
+        for operation, of, _, more in asked:
+            if OPERATIONS[operation].action is Action.READ:
+                lab.call(operation, id=at, **{of: name}, **more)
+
+    def missing(lab: Lab, at: list[str], name: str) -> None:
+        for operation, of, code, more in asked:
+            reply = lab.call(operation, id=at, **{of: name}, **more)
+            if reply.code != 0:
+                lab.must_fail(reply, [code])
+
     def run(lab: Lab) -> None:
         table, other = lab.new_table(1), lab.new_table(1)
         lab.ok(create, id=table, **{key: "gone"}, **given)
+        read(lab, table, "gone")
         lab.ok(remove[0], id=table, **{remove[1]: "gone"})
         lab.ok(create, id=other, **{key: "others"}, **given)
         lab.ok(create, id=table, **{key: "Kept"}, **given)
+        for name in ("gone", "others", "Kep", "kept", "Kept2"):
+            missing(lab, table, name)
         again = lab.new_table(1)
         lab.ok(create, id=again, **{key: "before"}, **given)
+        read(lab, again, "before")
         lab.given("DropTable", id=again)
         lab.given("CreateTable", stream(people(1)), id=again)
-        for at, name in (
-            (table, "gone"), (table, "others"), (table, "Kep"), (table, "kept"), (table, "Kept2"),
-            (again, "before"),
-        ):  # fmt: skip
-            for operation, of, code, more in asked:
-                reply = lab.call(operation, id=at, **{of: name}, **more)
-                if reply.code != 0:
-                    lab.must_fail(reply, [code])
+        missing(lab, again, "before")
 
     return run
 
@@ -267,6 +285,11 @@ for _number, (_thing, _create, _key, _given, _asked) in enumerate(_SINGLE, start
     )(_named(_create, _key, _given, _asked, _REMOVE[_thing]))
 
 
+def _takes_branch(operation: Operation[Any, Any]) -> bool:
+    known = {f.name for f in attributes(operation.request_type)}
+    return "branch" in known and operation.path.startswith("/v1/table/{id}")
+
+
 @check("LN-GONE-034", "A branch that was deleted is missing for every operation that takes one.",
        _CODES, "CreateTable", "CreateTableBranch", "DeleteTableBranch", "QueryTable",
        capabilities=_TABLES)  # fmt: skip
@@ -276,12 +299,14 @@ def deleted_branch(lab: Lab) -> None:
     for at, name in ((table, "gone"), (other, "others")):
         lab.given("CreateTableBranch", id=at, name=name)
         lab.maybe("InsertIntoTable", stream(people(3)), id=at, branch=name)
+        for operation in OPERATIONS.values():  # so that what is kept of it would be answered later
+            if operation.action is Action.READ and _takes_branch(operation):
+                sensible_call(lab, operation.name, at, branch=name)
     lab.given("DeleteTableBranch", id=table, name="gone")
     before = state(lab, table)
     for name in ("gone", "others"):
         for operation in OPERATIONS.values():
-            known = {f.name for f in attributes(operation.request_type)}
-            if "branch" not in known or not operation.path.startswith("/v1/table/{id}"):
+            if not _takes_branch(operation):
                 continue
             reply = sensible_call(lab, operation.name, table, branch=name)
             # A table that storage manages takes no versions from anybody, and this is no manifest.

@@ -160,3 +160,15 @@ def long_names(lab: Lab) -> None:
         lab.refused("DescribeTable", [4, 13], id=second)
         found = lab.ok("DescribeTable", id=first).get("table")
         lab.that(found in (None, first[-1]), "the whole name", found)
+
+
+@check("LN-NAME-019", "A name of decomposed letters is listed as it was given, or is refused with code 13.",
+       _NAMES, "DeclareTable", "ListTables", capabilities=["tables"])  # fmt: skip
+def decomposed(lab: Lab) -> None:
+    table = lab.table_id()
+    table[-1] += "e\u0301"
+    lab.maybe("DeclareTable", id=table)
+    listed = [
+        name for name in lab.walk("ListTables", "tables", id=table[:-1]) if name[:-2] in table[-1]
+    ]
+    lab.that(table[-1] in listed, f"{table[-1]!a} in the listing", ascii(listed))

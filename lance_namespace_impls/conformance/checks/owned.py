@@ -84,7 +84,7 @@ def version_each(lab: Lab) -> None:
             lab.same(found["version"], request["version"], "the version that is answered")
 
 
-@check("LN-TRANSACTION-005", "AlterTransaction answers the properties of the transaction that is named.",
+@check("LN-TRANSACTION-005", "AlterTransaction changes and answers the properties of the one it names.",
        "rest.yaml, AlterTransactionResponse", "AlterTransaction", capabilities=_TABLES)  # fmt: skip
 def transaction_each(lab: Lab) -> None:
     one, other = transaction(lab), transaction(lab)
@@ -92,3 +92,8 @@ def transaction_each(lab: Lab) -> None:
         found = lab.ok("AlterTransaction", id=identifier, actions=[setting("a", value)])
         if found.get("properties") is not None:
             lab.same(found["properties"].get("a"), value, "the property that is answered")
+    for identifier, value in ((one, "3"), (other, "2")):
+        told = lab.call("DescribeTransaction", id=identifier)
+        held = (told.answer or {}).get("properties")
+        if told.succeeded and held is not None:
+            lab.same(held.get("a"), value, "the property of the transaction that is described")

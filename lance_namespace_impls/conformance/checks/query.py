@@ -67,10 +67,11 @@ def vector(lab: Lab) -> None:
 @check("LN-QUERY-007", "A vector query gives the distance to each row.", _QUERY, "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def distance(lab: Lab) -> None:
-    found = lab.query(lab.shared_table(), vector={"single_vector": [7.0, 0.0]}, k=3,
-                      vector_column="vec")  # fmt: skip
-    lab.that("_distance" in found.column_names, "a column _distance", found.column_names)
-    lab.same(found.column("_distance").to_pylist(), [0.0, 1.0, 1.0], "the distances")
+    near = {"vector": {"single_vector": [7.0, 0.0]}, "k": 3, "vector_column": "vec"}
+    for columns in ({}, {"columns": {"column_names": ["name"]}}):
+        found = lab.query(lab.shared_table(), **near, **columns)
+        lab.that("_distance" in found.column_names, "a column _distance", found.column_names)
+        lab.same(found.column("_distance").to_pylist(), [0.0, 1.0, 1.0], "the distances")
 
 
 @check("LN-QUERY-008", "A prefilter limits the rows before the nearest are taken.", _QUERY,

@@ -87,23 +87,27 @@ def drop(lab: Lab) -> None:
     _race(lab, make, [1, 4])
 
 
-@check("LN-RACE-005", "Rows of appends at once are all there.", _COMMITS, "InsertIntoTable",
+@check("LN-RACE-005", "Rows of appends at once are all there, equal ones too.", _COMMITS, "InsertIntoTable",
        "QueryTable", "CreateTable", capabilities=["tables"])  # fmt: skip
 def append(lab: Lab) -> None:
     table = lab.new_table()
-    expected = list(PEOPLE)
+    expected, made = list(PEOPLE), list[int | None]()
     for number in range(ROUNDS):
-        ids = [100 + number * 3 + k for k in range(3)]
+        # Every other round is one of equal requests, which are as many appends.
+        ids = [100 + number * 3 + k * (number % 2) for k in range(3)]
         steps = [Step("InsertIntoTable", {"id": table}, stream(people(i))) for i in ids]
         replies = at_once(lab, steps)
         for i, reply in zip(ids, replies, strict=True):
             if reply.succeeded:
                 expected.append(i)
+                made.append((reply.answer or {}).get("version"))
             elif reply.code == 0 and "InsertIntoTable" not in lab.worked:
                 raise Skipped(reply.outcome())
             elif reply.code not in (14, 17, 21):
                 raise Failed("an append to succeed, or to be code 14", reply.outcome(), reply)
     lab.same(lab.ids(table), sorted(expected), "the ids")
+    told = [version for version in made if version is not None]
+    lab.that(len(set(told)) == len(told), "a version of its own for each append", sorted(told))
 
 
 @check("LN-RACE-006", "Of several RenameTable to one name at once exactly one succeeds.", _ONE,

@@ -33,7 +33,7 @@ NO_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
     "CreateTableTag": (None, {"tag": "t", "version": 1}),
 }
 """What each operation that takes a branch is sent."""
-_ON_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
+ON_BRANCH: dict[str, tuple[bytes | None, dict[str, Any]]] = {
     **NO_BRANCH,
     "DescribeTable": (None, {"load_detailed_metadata": True}),
     "ListTableIndices": (None, {}),
@@ -52,7 +52,7 @@ def missing_branches(lab: Lab) -> None:
     index = {"column": "id", "index_type": "BTREE", "name": "by_id"}
     has_index = lab.call("CreateTableScalarIndex", id=table, **index).succeeded
     versions = lab.call("ListTableVersions", id=table)
-    for operation, (data, request) in _ON_BRANCH.items():
+    for operation, (data, request) in ON_BRANCH.items():
         if lab.claimed is not None and operation not in lab.claimed:
             continue
         reply = lab.call(operation, data, id=table, branch="nowhere", **request)

@@ -202,3 +202,17 @@ def existence(lab: Lab) -> None:
         lab.that(not lab.exists("TableExists", table), f"no table after {operation}", "it is there")
         lab.refused("DescribeTable", [4], id=table)
         lab.given("DeclareTable", id=table)
+
+
+@check("LN-TABLE-DEREGISTER-010", "A table made under a deregistered name leaves the old data alone.",
+       "rest.yaml, DeregisterTable: its data stays on storage as it is", "DeregisterTable", "RegisterTable",
+       "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+def made_again(lab: Lab) -> None:
+    table, other = lab.new_table(1, 2), lab.table_id()
+    place = lab.ok("DeregisterTable", id=table).get("location")
+    if place is None:
+        raise Skipped("DeregisterTable tells no location")
+    lab.ok("CreateTable", stream(people(7)), id=table)
+    lab.maybe("RegisterTable", id=other, location=place)
+    lab.same(lab.ids(other), [1, 2], "the ids of the old table")
+    lab.same(lab.ids(table), [7], "the ids of the new one")

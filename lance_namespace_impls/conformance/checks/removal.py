@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..lab import Failed, Lab, Skipped
 from ..requirement import check
-from ..rows import PEOPLE, plain
+from ..rows import PEOPLE, people, plain, stream
 from .tables import PROPERTIES, declared_with_properties, missing_namespace_table
 
 _DROP = "rest.yaml, DropTable"
@@ -103,12 +103,18 @@ def rename(lab: Lab) -> None:
     lab.that(not lab.exists("TableExists", table), "the old name to be gone", "it is there")
 
 
-@check("LN-TABLE-RENAME-002", "RenameTable keeps the rows.", _RENAME, "RenameTable",
-       "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+@check("LN-TABLE-RENAME-002", "RenameTable keeps the rows, and those of earlier versions.", _RENAME,
+       "RenameTable", "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
 def rename_rows(lab: Lab) -> None:
     table, new = lab.new_table(), lab.ledger.fresh()
+    written = lab.call("InsertIntoTable", stream(people(11)), id=table).succeeded
     lab.ok("RenameTable", id=table, new_table_name=new)
-    lab.same(lab.ids([*table[:-1], new]), list(PEOPLE), "the ids")
+    renamed = [*table[:-1], new]
+    lab.same(lab.ids(renamed), [*PEOPLE, 11] if written else list(PEOPLE), "the ids")
+    older = lab.call("CountTableRows", id=renamed, version=1)
+    if older.code != 0:
+        lab.must_succeed(older)
+        lab.same((older.answer or {}).get("count"), len(PEOPLE), "the rows of the first version")
 
 
 @check("LN-TABLE-RENAME-003", "RenameTable keeps the properties.", _RENAME, "RenameTable",
@@ -124,9 +130,14 @@ def rename_properties(lab: Lab) -> None:
        "RenameTable", capabilities=["tables"])  # fmt: skip
 def rename_taken(lab: Lab) -> None:
     first, second = lab.any_table(), lab.any_table()
+    lab.call("AlterTable", id=first, set_properties={"owner": "ana"})
+    before = [lab.ok("DescribeTable", id=table) for table in (first, second)]
     lab.refused("RenameTable", [5], id=first, new_table_name=second[-1])
-    for table in (first, second):
+    for table, told in zip((first, second), before, strict=True):
         lab.that(lab.exists("TableExists", table), f"{table[-1]} to stay", "it is gone")
+        found = lab.ok("DescribeTable", id=table)
+        for key in ("location", "properties"):
+            lab.same(found.get(key), told.get(key), f"the {key} of {table[-1]}")
 
 
 @check("LN-TABLE-RENAME-005", "RenameTable of a missing table is code 4.", _CODES,

@@ -9,6 +9,7 @@ from ..exchange import Reply
 from ..lab import Failed, Lab, Skipped
 from ..requirement import check
 from ..rows import people, stream
+from .references import ON_BRANCH
 from .whole import furnished
 
 _VECTOR = {"single_vector": [1.0, 0.0]}
@@ -19,7 +20,7 @@ STATED: dict[str, tuple[tuple[int, dict[str, Any]], ...]] = {
     "TableExists": ((4, {"version": 99}),),
     "CountTableRows": (
         (11, {"version": 99}), (13, {"predicate": "id > > 1"}), (12, {"predicate": "nothing = 1"})),
-    "InsertIntoTable": ((13, {"mode": "sometimes"}),),
+    "InsertIntoTable": tuple((13, {"mode": mode}) for mode in ("sometimes", "create", "ExistOk")),
     "MergeInsertIntoTable": (
         (12, {"on": "nothing", "when_not_matched_insert_all": True}),
         (13, {"on": "id", "when_not_matched_insert_all": True, "timeout": "soon"})),
@@ -51,12 +52,17 @@ STATED: dict[str, tuple[tuple[int, dict[str, Any]], ...]] = {
         (13, {"column": "name", "index_type": "IVF_FLAT"})),
     "DescribeTableIndexStats": ((6, {"index_name": "nothing"}),),
     "DropTableIndex": ((6, {"index_name": "nothing"}),),
-    "CreateTable": ((5, {}), (5, {"mode": "create"}), (13, {"mode": "sometimes"})),
+    "CreateTable": ((5, {}), (5, {"mode": "create"}), (13, {"mode": "sometimes"}),
+                    (13, {"mode": "append"})),
     "GetTableTagVersion": ((8, {"tag": "nothing"}),),
     "CreateTableTag": ((9, {"tag": "first", "version": 2}), (11, {"tag": "other", "version": 99})),
-    "UpdateTableTag": ((8, {"tag": "nothing", "version": 1}), (11, {"tag": "first", "version": 99})),
+    "UpdateTableTag": (
+        (8, {"tag": "nothing", "version": 1}), (11, {"tag": "first", "version": 99}),
+        (11, {"tag": "first", "version": 1, "branch": "nothing"})),
     "DeleteTableTag": ((8, {"tag": "nothing"}),),
-    "CreateTableBranch": ((23, {"name": "side"}),),
+    "CreateTableBranch": (
+        (23, {"name": "side"}), (4, {"name": "other", "from_branch": "nothing"}),
+        (4, {"name": "other", "from_version": 99})),
     "DeleteTableBranch": ((22, {"name": "nothing"}), (13, {"name": "main"})),
     "RestoreTable": ((11, {"version": 99}),),
     "DescribeTableVersion": ((11, {"version": 99}),),
@@ -70,16 +76,26 @@ STATED: dict[str, tuple[tuple[int, dict[str, Any]], ...]] = {
     "AlterTableDropColumns": ((12, {"columns": ["id", "nothing"]}),),
     "UpdateFieldMetadata": ((12, {"updates": [{"path": "nothing", "metadata": {"a": "1"}}]}),),
     "AlterTable": ((13, {"set_properties": {"a": "1"}, "unset_properties": ["a"]}),),
-    "RegisterTable": ((13, {"location": ".", "mode": "sometimes"}),),
+    "RegisterTable": tuple(
+        (13, {"location": ".", "mode": mode}) for mode in ("sometimes", "ExistOk", "append")),
     "ExplainTableQueryPlan": (
         (4, {"query": {"vector": None, "k": 1, "version": 99}}),
         (12, {"query": {"vector": None, "k": 1, "columns": {"column_names": ["nothing"]}}}),
         (13, {"query": {"vector": None, "k": 1, "filter": "id > > 1"}})),
-    "ListTableIndices": ((4, {"version": 99}), (4, {"branch": "nothing"})),
-    "ListTableVersions": ((4, {"branch": "nothing"}),),
-    "GetTableStats": ((4, {"branch": "nothing"}),),
+    "ListTableIndices": ((4, {"version": 99}),),
+    "ListTableVersions": (),
+    "GetTableStats": (),
+    "UpdateTableSchemaMetadata": (),
+    "BatchDeleteTableVersions": (),
 }  # fmt: skip
 """Calls on a table of people, with the code that the text of the field names."""
+_READ_AT = ("DescribeTable", "DescribeTableVersion", "RestoreTable", "QueryTable", "CountTableRows",
+            "CreateTableTag")  # fmt: skip
+"""What takes a branch that is missing for a version that is missing; the others, for a table."""
+for _operation, (_, _request) in ON_BRANCH.items():
+    _code = 11 if _operation in _READ_AT else 4
+    if _operation != "DropTableIndex":  # of what is missing twice either may be said
+        STATED[_operation] += ((_code, {**_request, "branch": "nothing"}),)
 
 _DATA = ("InsertIntoTable", "MergeInsertIntoTable", "CreateTable")
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ..lab import Lab, Skipped
 from ..requirement import check
-from ..rows import stream
+from ..rows import people, stream
 from .searches import match, text, words
 
 _QUERIES = "rest.yaml, MatchQuery, PhraseQuery, BoostQuery, MultiMatchQuery and BooleanQuery"
@@ -79,6 +79,7 @@ def boolean(lab: Lab) -> None:
     for must, must_not, should, due in (
         ([red], [], [fox], [1, 3]), ([red, fox], [], [], [1]), ([fox], [red], [], [2]),
         ([], [], [red, whale], [1, 3, 4]), ([], [red], [fox, whale], [2, 4]),
+        ([fox], [red, whale], [], [2]), ([fox], [whale, red], [], [2]),
     ):  # fmt: skip
         query = {"must": must, "must_not": must_not, "should": should}
         lab.same(words(lab, table, tree(boolean=query)), due, f"the ids for {query}")
@@ -124,6 +125,63 @@ def columns(lab: Lab) -> None:
         (tree(multi_match={"match_queries": hen[:1]}), [2]),
     ):  # fmt: skip
         lab.same(words(lab, table, query), due, f"the ids for {query}")
+
+
+@check("LN-SEARCH-020", "multi_match gives each row the best of its scores.",
+       "rest.yaml, MultiMatchQuery", *_NEEDED, capabilities=_TABLES)  # fmt: skip
+def best_score(lab: Lab) -> None:
+    table = lab.table_id()
+    texts = {"text": ["hen", "hen hen owl", "fox"], "title": ["a long hen of titles", "owl", "hen"]}
+    rows = pa.table({"id": pa.array([1, 2, 3], pa.int64()), **texts})
+    lab.given("CreateTable", stream(rows), id=table)
+    for column in texts:
+        lab.maybe(
+            "CreateTableScalarIndex", id=table, column=column, index_type="FTS", name=f"on_{column}"
+        )
+    parts = [{"terms": "hen", "column": column} for column in texts]
+
+    def scores(query: dict[str, Any]) -> dict[int, float]:
+        request = {"vector": lab.no_vector(), "k": 10, "full_text_query": query}
+        reply = lab.call("QueryTable", id=table, **request)
+        lab.may_refuse(reply)
+        if "_score" not in reply.rows.column_names:
+            raise Skipped("QueryTable tells no score")
+        return {row["id"]: round(row["_score"], 4) for row in reply.rows.to_pylist()}
+
+    each = [scores(tree(match=part)) for part in parts]
+    best = {
+        i: max(found.get(i, 0.0) for found in each) for i in sorted({i for f in each for i in f})
+    }
+    found = scores(tree(multi_match={"match_queries": parts}))
+    lab.same(dict(sorted(found.items())), best, "the scores by id")
+
+
+@check("LN-SEARCH-021", "A search by vector and text together keeps to filter, columns and k.",
+       "rest.yaml, QueryTableRequest: a mixture of these", *_NEEDED, capabilities=_TABLES)  # fmt: skip
+def mixture(lab: Lab) -> None:
+    table = lab.table_id()
+    rows = people(*range(1, 9)).append_column("text", [["red fox", "red hen"] * 4])
+    lab.given("CreateTable", stream(rows), id=table)
+    lab.maybe("CreateTableScalarIndex", id=table, column="text", index_type="FTS")
+    near = {"single_vector": [1.0, 0.0]}
+
+    def found(**more: Any) -> Any:
+        request = {"vector": near, "vector_column": "vec", "full_text_query": text("fox"), **more}
+        reply = lab.call("QueryTable", id=table, **{"k": 10, **request})
+        lab.may_refuse(reply)
+        return reply.rows
+
+    everything = found()
+    lab.that(
+        {1, 3, 5, 7} <= set(everything["id"].to_pylist()), "all that hold the word", everything
+    )
+    kept = found(filter="id > 4", prefilter=True)["id"].to_pylist()
+    lab.that(bool(kept) and min(kept) > 4, "ids above 4 alone", kept)
+    kept = found(filter="id > 4")["id"].to_pylist()
+    lab.that(all(i > 4 for i in kept), "ids above 4 alone", kept)
+    lab.that(found(k=2).num_rows == 2, "two rows for k of 2", found(k=2).num_rows)
+    named = found(columns={"column_names": ["name"]}).column_names
+    lab.that("name" in named and not {"id", "text", "vec"} & set(named), "the column name", named)
 
 
 @check("LN-INDEX-022", "Settings of a full-text index say which words are alike.", _INDEX, *_NEEDED,

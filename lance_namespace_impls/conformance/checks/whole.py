@@ -28,6 +28,18 @@ def furnished(lab: Lab) -> list[str]:
     return table
 
 
+def rename(lab: Lab, table: list[str], name: str) -> None:
+    """Rename a table that has branches.
+
+    Raises:
+        Skipped: it cannot be moved as it is: Lance writes into a branch where the data lies.
+    """
+    reply = lab.call("RenameTable", id=table, new_table_name=name)
+    if reply.code == 19:
+        raise Skipped(f"RenameTable of a table with branches: {reply.outcome()}")
+    lab.may_refuse(reply)
+
+
 def state(lab: Lab, table: list[str]) -> dict[str, Any]:
     """Return all that a target tells of a table."""
     told: dict[str, Any] = {"rows": lab.query(table).sort_by("id").to_pylist()}
