@@ -54,6 +54,7 @@ MODULES = (
     "exact",
     "commits",
     "nulls",
+    "objects",
     "wire_all",
     "wire_names",
     "afterwards",
