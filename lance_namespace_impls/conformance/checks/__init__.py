@@ -55,6 +55,7 @@ MODULES = (
     "commits",
     "nulls",
     "objects",
+    "contents",
     "wire_all",
     "wire_names",
     "afterwards",
