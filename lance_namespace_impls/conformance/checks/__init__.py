@@ -56,6 +56,7 @@ MODULES = (
     "nulls",
     "objects",
     "contents",
+    "lines",
     "wire_all",
     "wire_names",
     "afterwards",
