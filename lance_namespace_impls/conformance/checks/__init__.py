@@ -57,6 +57,7 @@ MODULES = (
     "objects",
     "contents",
     "lines",
+    "schemas",
     "wire_all",
     "wire_names",
     "afterwards",

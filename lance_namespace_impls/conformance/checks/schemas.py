@@ -1,0 +1,448 @@
+"""Full-text queries, indices, columns and metadata: each field in each place where it may stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from ..lab import Lab, Skipped
+from ..requirement import check
+from ..rows import people, stream
+from .evolving import fields
+from .searches import text, words
+from .structure import coverage
+from .texts import indexed, term, tree
+
+_QUERIES = "rest.yaml, StringFtsQuery, FtsQuery and the queries that it may be"
+_INDEX = "rest.yaml, CreateTableIndexRequest"
+_ALTER = "rest.yaml, AlterColumnsEntry and AddColumnsEntry"
+_TEXTS = ("CreateTableScalarIndex", "QueryTable", "CreateTable")
+_INDICES = ("CreateTableIndex", "ListTableIndices", "CreateTable")
+_COLUMNS = ("AlterTableAlterColumns", "AlterTableAddColumns", "QueryTable", "CreateTable")
+_METADATA = ("UpdateFieldMetadata", "UpdateTableSchemaMetadata", "DescribeTable", "CreateTable")
+_TABLES = ["tables"]
+_FOXES = ["red fox", "red hen", "blue fox", "blue whale fox"]
+_RED, _FOX = term("red"), term("fox")
+_SIDE = {"branch": "side"}
+
+
+def given(lab: Lab, rows: pa.Table | dict[str, Any]) -> list[str]:
+    table = lab.table_id()
+    lab.given("CreateTable", stream(pa.table(rows)), id=table)
+    return table
+
+
+def found(lab: Lab, table: list[str], **request: Any) -> pa.Table:
+    reply = lab.call("QueryTable", id=table, **{"vector": lab.no_vector(), "k": 10, **request})
+    lab.may_refuse(reply)
+    return reply.rows
+
+
+def ids(lab: Lab, table: list[str], **request: Any) -> list[int]:
+    return list(found(lab, table, **request).column("id").to_pylist())
+
+
+def joined(must: Any = (), must_not: Any = (), should: Any = ()) -> dict[str, Any]:
+    return {"boolean": {"must": [*must], "must_not": [*must_not], "should": [*should]}}
+
+
+def lowered(positive: Any, negative: Any, **more: float) -> dict[str, Any]:
+    return {"boost": {"positive": positive, "negative": negative, **more}}
+
+
+def on_side(lab: Lab, table: list[str]) -> dict[str, Any]:
+    return _SIDE if lab.call("CreateTableBranch", id=table, name="side").succeeded else {}
+
+
+def add(lab: Lab, table: list[str], of: dict[str, Any] | None = None, **new: str) -> None:
+    columns = [{"name": name, "expression": each} for name, each in new.items()]
+    make = lab.maybe if of else lab.ok
+    make("AlterTableAddColumns", id=table, new_columns=columns, **of or {})
+
+
+def state(lab: Lab, table: list[str]) -> Any:
+    return fields(lab, table), lab.query(table).to_pylist()
+
+
+@check("LN-SEARCH-080", "Scores follow boost and negative_boost; those of must and should add up.", _QUERIES,
+       *_TEXTS, capabilities=_TABLES)  # fmt: skip
+def scored(lab: Lab) -> None:
+    table = indexed(lab, _FOXES)
+
+    def scores(node: dict[str, Any]) -> dict[int, float]:
+        rows = found(lab, table, full_text_query=tree(**node)).to_pylist()
+        return {row["id"]: row.get("_score", 0.0) for row in rows}
+
+    strong = {"match": {**_RED["match"], "boost": 3.0}}
+    red, fox, half = scores(_RED), scores(_FOX), scores(lowered(_FOX, _RED, negative_boost=0.5))
+    if not any(red.values()):
+        raise Skipped("QueryTable tells no score")
+    for node, due in (
+        (strong, {i: 3 * score for i, score in red.items()}), (joined([_RED, _FOX]), {1: red[1] + fox[1]}),
+        (joined([strong], (), [_FOX]), {1: 3 * red[1] + fox[1], 2: 3 * red[2]}),
+        (joined([_FOX], [_RED]), {3: fox[3], 4: fox[4]}),
+        (joined((), (), [_RED, _FOX]), {**red, **fox, 1: red[1] + fox[1]}), (lowered(_FOX, _RED), half),
+        (lowered(_FOX, _RED, negative_boost=0.0), fox), (lowered(_FOX, _RED), fox | {1: half[1]}),
+    ):  # fmt: skip
+        told = scores(node)
+        lab.same(sorted(told), sorted(due), f"the ids of {node}")
+        lab.that(all(abs(told[i] - due[i]) < 2e-3 for i in due), f"{due} of {node}", told)
+    lab.that(half[1] < fox[1], "row 1 lower where a negative query finds it", half)
+
+
+@check("LN-SEARCH-081", "A node of none or two fields is code 13, a missing column code 12, wherever it is.",
+       _QUERIES, *_TEXTS, capabilities=_TABLES)  # fmt: skip
+def wrong_nodes(lab: Lab) -> None:
+    table = indexed(lab, _FOXES)
+    lost, parts = {"match": {"terms": "red", "column": "nothing"}}, [_RED["match"]]
+    request = {"id": table, "vector": lab.no_vector(), "k": 5}
+    lab.refused("QueryTable", [12], **request, full_text_query=text("red", columns=["text", "no"]))
+    for code, bad in (
+        (13, {}), (13, {**_RED, "multi_match": {"match_queries": parts}}), (12, lost),
+        (13, {"match": {**_RED["match"], "operator": "Xor"}}),
+        (12, {"phrase": {"terms": "red fox", "column": "nothing"}}),
+        (12, {"multi_match": {"match_queries": [*parts, lost["match"]]}}),
+    ):  # fmt: skip
+        nodes = (bad, joined([_RED], [bad]), joined((), (), [_FOX, bad]), lowered(_RED, bad))
+        for node in nodes:
+            lab.refused("QueryTable", [code], **request, full_text_query=tree(**node))
+
+
+@check("LN-SEARCH-082", "Queries stand in one another, and without a column search all that have an index.",
+       _QUERIES, *_TEXTS, capabilities=_TABLES)  # fmt: skip
+def anywhere(lab: Lab) -> None:
+    table = given(lab, {"id": pa.array([1, 2, 3], pa.int64()), "text": ["red fox", "hen", "fox owl red"],
+                        "title": ["hen", "red fox", "owl"], "other": ["hen", "hen", "red fox"]})  # fmt: skip
+    for column in ("text", "title"):
+        index = {"column": column, "index_type": "FTS", "with_position": True}
+        lab.maybe("CreateTableScalarIndex", id=table, **index)
+    hen, owl = {"match": {"terms": "hen"}}, {"match": {"terms": "owl"}}
+    phrase, in_title = ({"phrase": {"terms": "red fox", **c}} for c in ({}, {"column": "title"}))
+    for query, due in (
+        (text("hen", columns=[]), [1, 2]), (tree(**hen), [1, 2]), (tree(**phrase), [1, 2]),
+        (tree(**in_title), [2]), (tree(match={"terms": "hen", "column": "title"}), [1]),
+        (tree(phrase={"terms": "fox owl red"}), [3]), (tree(**joined([hen], [in_title])), [1]),
+        (tree(**joined([hen], [owl])), [1, 2]), (tree(**joined((), (), [in_title, owl])), [2, 3]),
+        (tree(**joined([_RED], [phrase])), [3]), (tree(**lowered(_RED, phrase)), [1, 3]),
+        (tree(**joined([lowered(_RED, owl)], [hen])), [3]),
+        (tree(**lowered(joined([_RED], [owl]), hen)), [1]),
+        (tree(**joined([joined((), (), [hen, owl]), _FOX])), [1, 3]),
+        (tree(**joined([{"multi_match": {"match_queries": [_FOX["match"]]}}], [joined([owl])])), [1]),
+    ):  # fmt: skip
+        lab.same(words(lab, table, query), due, f"the ids for {query}")
+
+
+@check("LN-SEARCH-083", "A full-text search gives the best rows first, from where k, offset and filter say.",
+       "rest.yaml, QueryTableRequest and MatchQuery", *_TEXTS, "InsertIntoTable", "ListTableIndices",
+       capabilities=_TABLES)  # fmt: skip
+def best_first(lab: Lab) -> None:
+    table = indexed(lab, [*_FOXES, "quarta", "quartb", "quartc"])
+    foxes = {"full_text_query": text("red fox")}
+    every = ids(lab, table, **foxes)
+    lab.same(every[0], 1, "the best")
+    for k, offset in ((1, 0), (1, 1), (2, 1), (10, 3), (10, 9)):
+        some = ids(lab, table, **foxes, k=k, offset=offset)
+        lab.same(some, every[offset : offset + k], f"the ids for k {k} and offset {offset}")
+    for before, due in ((True, every[1:2]), (False, [])):
+        some = ids(lab, table, **foxes, k=1, filter="id <> 1", prefilter=before)
+        lab.same(some, due, f"the best with a filter, prefilter {before}")
+    for terms, more, least, most in (
+        ("quartx", {"fuzziness": 1}, 3, 3), ("quartx", {"fuzziness": 1, "max_expansions": 2}, 1, 2),
+        ("quarxx", {"fuzziness": 1}, 0, 0), ("quarxx", {"fuzziness": 2}, 3, 3),
+    ):  # fmt: skip
+        asked = tree(match={"terms": terms, "column": "text", **more})
+        some = ids(lab, table, full_text_query=asked)
+        lab.that(least <= len(some) <= most, f"up to {most} ids with {more}", some)
+    lab.given("InsertIntoTable", stream(pa.table({"id": [9], "text": ["red owl"]})), id=table)
+    (entry,) = lab.ok("ListTableIndices", id=table)["indexes"]
+    if entry.get("num_unindexed_rows") == 1:
+        for fast, due in ((False, [1, 2, 9]), (True, [1, 2])):
+            some = ids(lab, table, full_text_query=text("red"), fast_search=fast)
+            lab.same(sorted(some), due, f"the ids with fast_search {fast}")
+
+
+@check("LN-INDEX-060", "language and base_tokenizer say what a word of a full-text index is.", _INDEX,
+       "CreateTableIndex", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def languages(lab: Lab) -> None:
+    texts = {"id": pa.array([1, 2, 3], pa.int64()), "text": ["viele Katzen", "red fox", "der the"]}
+    for settings, due in (
+        ({"language": "German"}, {"katze": [1], "der": []}), ({"language": None}, {"katze": [], "der": [3]}),
+        ({"base_tokenizer": "raw"}, {"red": [], "red fox": [2]}), ({"base_tokenizer": "ngram"}, {"atz": [1]}),
+    ):  # fmt: skip
+        table, index = given(lab, texts), {"column": "text", "index_type": "INVERTED", **settings}
+        if lab.call("CreateTableIndex", id=table, **index).succeeded:
+            for word, rows in due.items():
+                lab.same(words(lab, table, text(word)), rows, f"the ids for {word} with {settings}")
+
+
+@check("LN-INDEX-061", "A kind that does not suit is code 13, a setting of another kind does nothing.",
+       _INDEX, *_INDICES, "QueryTable", capabilities=_TABLES)  # fmt: skip
+def unsuited(lab: Lab) -> None:
+    table = lab.new_table()
+    for column, kind in (("id", "LABEL_LIST"), ("id", "NGRAM"), ("vec", "FTS"), ("name", "IVF_PQ")):
+        for operation in ("CreateTableIndex", "CreateTableScalarIndex"):
+            lab.refused(operation, [13], id=table, column=column, index_type=kind)
+    odd = {"index_type": "IVF_FLAT", "distance_type": "odd"}
+    lab.refused("CreateTableIndex", [13], id=table, column="vec", **odd)
+    lab.same(list(lab.ok("ListTableIndices", id=table).get("indexes") or ()), [], "the indices")
+    graph = {"m": 8, "ef_construction": 20, "num_sub_vectors": 1, "distance_type": "cosine"}
+    spelt = {"language": "German", "stem": False, "base_tokenizer": "raw", "max_token_length": 2}
+    for column, kind in (("id", "BTREE"), ("name", "FTS"), ("vec", "IVF_FLAT")):
+        more = (graph if kind != "IVF_FLAT" else {}) | (spelt if kind != "FTS" else {})
+        index = {"id": table, "column": column, "index_type": kind, "name": f"on_{column}"}
+        lab.maybe("CreateTableIndex", **index)
+        lab.ok("DropTableIndex", id=table, index_name=index["name"])
+        lab.ok("CreateTableIndex", **index, **more)
+
+    def listed() -> dict[str, Any]:
+        found = lab.ok("ListTableIndices", id=table)["indexes"]
+        return {entry["index_uuid"]: entry["columns"] for entry in found}
+
+    before = listed()
+    lab.same(sorted(before.values()), [["id"], ["name"], ["vec"]], "the columns with an index")
+    for _ in range(2):
+        reply = lab.call("CreateTableIndex", id=table, column="id", index_type="BITMAP")
+        lab.that(reply.code in (None, 7), "an index, or code 7", reply.outcome())
+        lab.has(listed(), before, "the indices")
+        before = listed()
+    lab.same(words(lab, table, text("n3")), [3], "the ids for a word")
+
+
+@check("LN-INDEX-062", "An index has the distance asked for, else l2; a search takes that of its index.",
+       "rest.yaml, the fields distance_type", *_INDICES, "DescribeTableIndexStats", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
+def index_distance(lab: Lab) -> None:
+    vectors = pa.array([[10.0, 0.0], [0.0, 1.0], [3.0, 3.0]], pa.list_(pa.float32(), 2))
+    table = given(lab, {"id": pa.array([1, 2, 3], pa.int64()), "vec": vectors})
+    near = {"vector": {"single_vector": [1.0, 0.0]}, "vector_column": "vec"}
+    index = {"column": "vec", "index_type": "IVF_FLAT", "num_partitions": 1, "name": "near"}
+    l2 = [2, 3, 1]
+    for kind, due in ((None, l2), ("dot", [1, 3, 2]), ("cosine", [1, 3, 2])):
+        more = {"distance_type": kind} if kind else {}
+        lab.maybe("CreateTableIndex", id=table, **index, **more)
+        told = lab.ok("DescribeTableIndexStats", id=table, index_name="near").get("distance_type")
+        lab.same((told or kind or "l2").lower(), kind or "l2", "distance_type")
+        for of, order in (({}, due), ({"distance_type": "l2"}, l2), ({"version": 1}, l2)):
+            lab.same(ids(lab, table, **near, **of), order, f"the nearest by {kind}, {of}")
+        lab.ok("DropTableIndex", id=table, index_name="near")
+        lab.same(ids(lab, table, **near), l2, "the nearest where the index is gone")
+
+
+@check("LN-INDEX-063", "An index is made, described and dropped on the branch that is named.",
+       "rest.yaml, branch of the index operations", *_INDICES, "DropTableIndex", "DescribeTableIndexStats",
+       "CreateTableBranch", capabilities=_TABLES)  # fmt: skip
+def on_branches(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableIndex", id=table, column="id", index_type="BTREE", name="both")
+    lab.given("CreateTableBranch", id=table, name="side")
+    lab.maybe("InsertIntoTable", stream(people(11, 12)), id=table, **_SIDE)
+
+    def told(name: str) -> list[Any]:
+        request = {"id": table, "index_name": name}
+        replies = [lab.call("DescribeTableIndexStats", **request, **of) for of in ({}, _SIDE)]
+        if 0 in (codes := [reply.code for reply in replies]):
+            raise Skipped("DescribeTableIndexStats of a branch")
+        return [code or coverage(r.answer or {}) for code, r in zip(codes, replies, strict=True)]
+
+    if told("both")[1] != 6:
+        lab.same(told("both"), [(10, 0), (10, 2)], "the rows of the index on either line")
+        lab.ok("DropTableIndex", id=table, index_name="both", **_SIDE)
+    lab.same(told("both"), [(10, 0), 6], "the index that is gone from the branch alone")
+    lab.refused("DropTableIndex", [6], id=table, index_name="both", **_SIDE)
+    lab.ok("CreateTableIndex", id=table, column="name", index_type="BTREE", name="aside", **_SIDE)
+    lab.same(told("aside"), [6, (12, 0)], "the index of the branch alone")
+    lab.ok("DropTableIndex", id=table, index_name="both")
+    lab.same((told("both"), told("aside")), ([6, 6], [6, (12, 0)]), "the indices that are left")
+
+
+_PLAIN = {"name": "fine", "expression": "1"}
+_VIRTUAL = {"virtual_column": {
+    "input_columns": ["id"], "image": "i", "udf": "AA==", "udf_name": "f", "udf_version": "1",
+    "outputs": [{"column": "x", "struct_field": "x", "data_type": {}, "nullable": True}]}}  # fmt: skip
+_WRONG: tuple[tuple[str, str, Any, list[tuple[int, Any]]], ...] = (
+    ("AlterTableAlterColumns", "alterations", {"path": "s", "rename": "t"}, [
+        (13, {"path": "id"}), (13, {"path": "id", "rename": None, "nullable": None}),
+        (13, {"path": "id", "data_type": {"type": "sometimes"}}), (20, {"path": "name", "nullable": False}),
+        (20, {"path": "id", "data_type": {"type": "int32"}}), (12, {"path": "s.no", "rename": "x"})]),
+    ("AlterTableDropColumns", "columns", "name", [(12, "s.no"), (12, "no.u")]),
+    ("AlterTableAddColumns", "new_columns", _PLAIN, [
+        (13, {"name": "x", "expression": "id + ("}), (12, {"name": "x", "expression": "no * 2"}),
+        (13, {"name": "x", "expression": "1", **_VIRTUAL}),
+        (13, {"name": "x", "computed": "1", **_VIRTUAL}), (20, _PLAIN)]),
+    ("UpdateFieldMetadata", "updates", {"path": "id", "metadata": {"by": "kit"}}, [
+        (12, {"path": "s.no", "metadata": {"a": "1"}})]),
+)  # fmt: skip
+
+
+@check("LN-COLUMN-060", "A change of columns that cannot be made has its code, and changes nothing.", _ALTER,
+       *_COLUMNS, capabilities=_TABLES)  # fmt: skip
+def wrong_changes(lab: Lab) -> None:
+    rows = {"id": [1, 2**40], "name": ["a", None], "s": [{"u": 1, "v": "x"}] * 2}
+    table = given(lab, rows)
+    lab.given("InsertIntoTable", stream(pa.table({**rows, "name": ["b", "c"]})), id=table)
+    before = state(lab, table)
+    for operation, key, right, several in _WRONG:
+        for code, wrong in several:
+            reply = lab.call(operation, id=table, **{key: [right, wrong]})
+            if reply.code != 0:
+                lab.must_fail(reply, [code] if wrong is not right else [13, 20])
+        lab.same(state(lab, table), before, f"columns and rows after {operation} was refused")
+
+
+@check("LN-COLUMN-061", "Fields of a struct are read, cast, renamed and dropped by their path.", _ALTER,
+       *_COLUMNS, "AlterTableDropColumns", capabilities=_TABLES)  # fmt: skip
+def inner_fields(lab: Lab) -> None:
+    table = structs(lab)
+    add(lab, table, twice="s.u * 2")
+    lab.same(lab.query(table).column("twice").to_pylist(), [2, 4], "the new column")
+    change = {"path": "s.u", "data_type": {"type": "int32"}}
+    lab.maybe("AlterTableAlterColumns", id=table, alterations=[change])
+    lab.maybe("AlterTableDropColumns", id=table, columns=["s.v", "twice"])
+    lab.maybe("AlterTableAlterColumns", id=table, alterations=[{"path": "s.u", "rename": "name"}])
+    columns, rows = state(lab, table)
+    inner = {"name": "name", "nullable": False, "type": {"type": "int32"}, "metadata": {"k": "1"}}
+    lab.same(columns["s"]["type"], {"type": "struct", "fields": [inner]}, "the struct")
+    lab.same([row["s"] for row in rows], [{"name": 1}, {"name": 2}], "the structs")
+
+
+@check("LN-COLUMN-062", "A field of a struct is renamed to no name that a sibling has.", _ALTER, *_COLUMNS,
+       capabilities=_TABLES)  # fmt: skip
+def siblings(lab: Lab) -> None:
+    table = structs(lab)
+    change = {"path": "s.u", "rename": "v"}
+    lab.refused("AlterTableAlterColumns", [20], id=table, alterations=[change])
+
+
+def structs(lab: Lab) -> list[str]:
+    inner = pa.struct([pa.field("u", pa.int64(), False, {"k": "1"}), pa.field("v", pa.string())])
+    columns = [pa.field("id", pa.int64(), metadata={"a": "1"}), pa.field("name", pa.string())]
+    schema = pa.schema([*columns, pa.field("s", inner, metadata={"m": "2"})], {"origin": "kit"})
+    rows = [{"id": i, "name": f"n{i}", "s": {"u": i, "v": "x"}} for i in (1, 2)]
+    return given(lab, pa.Table.from_pylist(rows, schema))
+
+
+@check("LN-COLUMN-063", "A column of another type or nullability keeps values and nulls, on its line alone.",
+       f"{_ALTER}; rest.yaml, JsonArrowDataType", *_COLUMNS, capabilities=_TABLES)  # fmt: skip
+def types(lab: Lab) -> None:
+    table = given(lab, {"i": pa.array([1, None, -3], pa.int64()), "f": [1.5, None, -2.25], "must": [1, 2, 3],
+                        "at": pa.array([0, None, 86_400_000_000], pa.timestamp("us"))})  # fmt: skip
+    side, main = on_side(lab, table), fields(lab, table)
+    before = after = lab.query(table)
+    for column, kind, due in (
+        ("i", {"type": "int16"}, "int16"), ("f", {"type": "float"}, "float"),
+        ("at", {"type": "timestamp", "unit": "ms"}, "timestamp[ms]"),
+    ):  # fmt: skip
+        change = [{"path": column, "data_type": kind}]
+        reply = lab.call("AlterTableAlterColumns", id=table, alterations=change, **side)
+        if reply.code in (0, 13, 20):
+            continue
+        after = lab.query(table, **side)
+        lab.same(after.to_pylist(), before.to_pylist(), f"the rows after {column} became {kind}")
+        lab.same(str(after.schema.field(column).type), due, f"the type of {column}")
+    strict = [{"path": "must", "nullable": False}]
+    lab.maybe("AlterTableAlterColumns", id=table, alterations=strict, **side)
+    rows = after.set_column(2, "must", pa.array([None] * 3, pa.int64()))
+    lab.refused("InsertIntoTable", [13, 20], stream(rows), id=table, **side)
+    if side:
+        lab.same(fields(lab, table), main, "the columns of the main line")
+
+
+@check("LN-COLUMN-064", "Expressions give values to each row there is, and a free name can be taken anew.",
+       _ALTER, *_COLUMNS, "AlterTableDropColumns", "UpdateTable", capabilities=_TABLES)  # fmt: skip
+def expressions(lab: Lab) -> None:
+    table = lab.new_table(1, 2, 3, 4)
+    side = on_side(lab, table)
+    for line, last in ((side, 8), ({}, 5)) if side else (({}, 5),):
+        lab.given("InsertIntoTable", stream(people(last)), id=table, **line)
+        lab.given("DeleteFromTable", id=table, predicate="id = 2", **line)
+        lab.given("UpdateTable", id=table, predicate="id = 3", updates=[["name", "'x'"]], **line)
+        add(lab, table, line, half="score / 2", big="upper(name)", many="id > 3")
+        rows = lab.query(table, **line)
+        kinds = [str(kind).replace("large_", "") for kind in rows.schema.types[4:]]
+        lab.same(kinds, ["double", "string", "bool"], "the types of the new columns")
+        found = {row["id"]: list(row.values())[4:] for row in rows.to_pylist()}
+        due = {1: [0.25, "N1", False], 3: [0.75, "X", False], 4: [None, "N4", True]}
+        due[last] = [1.25 if last == 5 else None, f"N{last}", True]
+        lab.same(found, due, "the new values by id")
+    lab.ok("AlterTableDropColumns", id=table, columns=["half"])
+    lab.ok("AlterTableAlterColumns", id=table, alterations=[{"path": "big", "rename": "label"}])
+    add(lab, table, half="id * 10", big="'new'")
+    row = lab.query(table, filter="label = 'N4'").to_pylist()[0]
+    lab.same([row[key] for key in ("half", "label", "big")], [40, "N4", "new"], "the row of 4")
+
+
+@check("LN-COLUMN-065", "What needs functions, jobs or views is done or is code 0, and nothing is left half.",
+       "rest.yaml, AddColumnsEntry, AlterTableBackfillColumns and CreateMaterializedView",
+       "AlterTableAddColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
+def functions(lab: Lab) -> None:
+    table = lab.new_table(1, 2)
+    before = state(lab, table)
+    for operation, codes, request in (
+        ("AlterTableAddColumns", [0], {"new_columns": [_PLAIN, {"name": "x", "computed": "id * 2"}]}),
+        ("AlterTableAddColumns", [0, 13, 20], {"new_columns": [_PLAIN, {"name": "x", **_VIRTUAL}]}),
+        ("AlterTableBackfillColumns", [0, 13], {"column": "id"}),
+    ):  # fmt: skip
+        reply = lab.call(operation, id=table, **request)
+        if reply.succeeded and "new_columns" in request:
+            lab.that({"fine", "x"} <= {*fields(lab, table)}, "the new columns", fields(lab, table))
+            return
+        lab.must_fail(reply, codes)
+        lab.same(state(lab, table), before, f"columns and rows after {operation} was refused")
+    view = {"id": lab.table_id(), "kind": "udtf", "source_query": "q", "output_schema": "s"}
+    lab.refused("CreateMaterializedView", [0, 13], **view)
+
+
+@check("LN-METADATA-060", "Metadata of schema and columns outlasts every kind of write.",
+       "rest.yaml, UpdateTableSchemaMetadata", *_METADATA, capabilities=_TABLES)  # fmt: skip
+def outlasting(lab: Lab) -> None:
+    table = given(lab, people(1, 2, 3).replace_schema_metadata({"origin": "kit", "by": "a"}))
+    of = {name: {"of": name} for name in ("id", "name", "vec")}
+    updates = [{"path": name, "metadata": pairs} for name, pairs in of.items()]
+    lab.ok("UpdateFieldMetadata", id=table, updates=updates)
+    due = {"origin": "kit", "by": "b", "empty": ""}
+    answer = lab.ok("UpdateTableSchemaMetadata", id=table, metadata={"by": "b", "empty": ""})
+    lab.has(answer.get("metadata"), due, "the metadata that is answered")
+    merge = {"on": "id", "when_matched_update_all": True, "when_not_matched_insert_all": True}
+    for operation, rows, request in (
+        ("InsertIntoTable", people(4), {}), ("MergeInsertIntoTable", people(4, 5), merge),
+        ("UpdateTable", None, {"updates": [["id", "id"]]}), ("DeleteFromTable", None, {"predicate": "id=2"}),
+        ("AlterTableAddColumns", None, {"new_columns": [_PLAIN]}),
+        ("AlterTableDropColumns", None, {"columns": ["score"]}), ("RestoreTable", None, {"version": 4}),
+        ("CreateTableIndex", None, {"column": "id", "index_type": "BTREE"}),
+    ):  # fmt: skip
+        if lab.call(operation, stream(rows) if rows else None, id=table, **request).succeeded:
+            told = {name: field.get("metadata") for name, field in fields(lab, table).items()}
+            lab.has(told, of, f"the metadata of the columns after {operation}")
+            described = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
+            lab.has((described.get("schema") or {}).get("metadata"), due, f"that after {operation}")
+
+
+@check("LN-METADATA-061", "Each entry is replaced or added to as it says, on the line that is named.",
+       "rest.yaml, UpdateFieldMetadataEntry and branch", *_METADATA, capabilities=_TABLES)  # fmt: skip
+def entries(lab: Lab) -> None:
+    table = structs(lab)
+    side, whole = on_side(lab, table), {"id": table, "load_detailed_metadata": True}
+    main = lab.ok("DescribeTable", **whole)
+    for asked, due in (
+        ([("id", {"b": "2"}, None), ("name", {"c": "3", "no": None}, True)],
+         [{"a": "1", "b": "2"}, {"c": "3"}]),
+        ([("id", {"d": ""}, True), ("name", {"e": "5"}, False)], [{"d": ""}, {"c": "3", "e": "5"}]),
+        ([("id", {}, True), ("name", {"c": None}, None), ("s.u", {"x": "1"}, None)],
+         [{}, {"e": "5"}, {"k": "1", "x": "1"}]),
+    ):  # fmt: skip
+        updates = [{"path": path, "metadata": pairs, "replace": how} for path, pairs, how in asked]
+        answer = lab.maybe("UpdateFieldMetadata", id=table, updates=updates, **side)
+        told = lab.ok("DescribeTable", **whole, **side)
+        lab.same(answer.get("version"), told.get("version"), "the version")
+        if answer.get("fields"):
+            found = [answer["fields"].get(path) for path, *_ in asked]
+            lab.same(found, due, f"the answer to {asked}")
+        columns = {f["name"]: f for f in (told.get("schema") or {}).get("fields") or ()}
+        columns["s.u"] = columns["s"]["type"]["fields"][0]
+        kept = [columns[path].get("metadata") or {} for path, *_ in asked]
+        lab.same(kept, due, f"the metadata after {asked}")
+    answer = lab.maybe("UpdateTableSchemaMetadata", id=table, metadata={"side": "1"}, **side)
+    lab.has(answer.get("metadata"), {"origin": "kit", "side": "1"}, "the metadata of the schema")
+    now = lab.ok("DescribeTable", **whole) if side else main
+    lab.has(now, {key: main.get(key) for key in ("version", "schema")}, "the main line")
