@@ -58,6 +58,7 @@ MODULES = (
     "contents",
     "lines",
     "schemas",
+    "apart",
     "wire_all",
     "wire_names",
     "afterwards",
