@@ -61,6 +61,7 @@ MODULES = (
     "apart",
     "wire_all",
     "wire_names",
+    "wire_more",
     "afterwards",
     "races",
     "orders",
