@@ -32,6 +32,7 @@ from .wrong.generated import OF_OBJECTS, STALE, of_another_object, stale
 from .wrong.habits import HABITS
 from .wrong.managed import MANAGED
 from .wrong.python import WrongTarget
+from .wrong.sentences import SENTENCES
 from .wrong.wire import WrongTransport
 
 
@@ -59,6 +60,12 @@ def test_a_wrong_namespace_is_caught(name, tmp_path):
 @pytest.mark.parametrize("name", HABITS)
 def test_a_namespace_of_a_wrong_habit_is_caught(name, tmp_path):
     assert_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), HABITS[name]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_namespace_that_breaks_a_sentence_is_caught(name, tmp_path):
+    assert_caught(WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), SENTENCES[name]))
 
 
 @pytest.mark.slow

@@ -1,0 +1,290 @@
+"""What the wrong namespaces here are made with; a comment above each is the sentence it breaks."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from attrs import evolve
+
+from lance_namespace_impls.conformance.exchange import Reply, Step
+from lance_namespace_impls.conformance.rows import stream
+
+from ..fresh import adding
+from ..python import Act, WrongTarget, table_of
+
+SENTENCES: dict[str, Act] = {}
+"""The wrong namespaces by what is wrong with them."""
+add = adding(SENTENCES)
+LOCK = threading.Lock()
+
+
+def habit(name: str, *operations: str) -> Callable[[Act], Act]:
+    """Return what adds a behaviour of some operations, or of all where none is named."""
+
+    def put(act: Act) -> Act:
+        def habitual(target: WrongTarget, step: Step) -> Reply | None:
+            return act(target, step) if not operations or step.operation in operations else None
+
+        return add(name, habitual)
+
+    return put
+
+
+def asked(target: WrongTarget, step: Step, **change: Any) -> Reply:
+    return evolve(target.correct.call(evolve(step, request={**step.request, **change})), step=step)
+
+
+def less(target: WrongTarget, step: Step, *fields: str) -> Reply:
+    request = {k: v for k, v in step.request.items() if k not in fields}
+    return evolve(target.correct.call(evolve(step, request=request)), step=step)
+
+
+def key_of(step: Step) -> str:
+    return json.dumps(step.request.get("id"))
+
+
+def known(target: WrongTarget, operation: str, **request: Any) -> dict[str, Any]:
+    reply = target.ask(operation, **request)
+    return (reply.answer or {}) if reply.succeeded else {}
+
+
+def word(value: Any) -> str:
+    return str(value or "").lower().replace("_", "")
+
+
+def whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def names_of(target: WrongTarget, operation: str, key: str, **request: Any) -> list[str]:
+    found: list[str] = []
+    token: str | None = None
+    while True:
+        page = known(target, operation, **request, **({"page_token": token} if token else {}))
+        found += page.get(key) or []
+        token = page.get("page_token")
+        if not token:
+            return found
+
+
+def only_declared(target: WrongTarget, ident: Any) -> bool:
+    told = known(target, "DescribeTable", id=ident, check_declared=True)
+    return told.get("is_only_declared") is True
+
+
+def columns_of(target: WrongTarget, ident: Any) -> list[str]:
+    told = known(target, "DescribeTable", id=ident, load_detailed_metadata=True)
+    return [field["name"] for field in (told.get("schema") or {}).get("fields") or ()]
+
+
+def stream_of(step: Step) -> Any:
+    if step.data is None:
+        return None
+    try:
+        return table_of(step.data)
+    except (ValueError, OSError):
+        return None
+
+
+READS = (
+    "List",
+    "Describe",
+    "Namespace",
+    "TableExists",
+    "Get",
+    "Count",
+    "Query",
+    "Explain",
+    "Analyze",
+)
+
+
+def taken(target: WrongTarget, ident: Any) -> bool:
+    """Whether a table has the identifier."""
+    return target.ask("TableExists", id=ident).succeeded
+
+
+def space(target: WrongTarget, ident: Any) -> bool:
+    return target.ask("NamespaceExists", id=ident).succeeded
+
+
+def nested(target: WrongTarget, ident: list[str]) -> list[list[str]]:
+    """Return the namespaces below one, at any depth."""
+    found: list[list[str]] = []
+    for name in names_of(target, "ListNamespaces", "namespaces", id=ident):
+        found += [[*ident, name], *nested(target, [*ident, name])]
+    return found
+
+
+def tables_in(target: WrongTarget, ident: list[str]) -> list[list[str]]:
+    return [[*ident, name] for name in names_of(target, "ListTables", "tables", id=ident)]
+
+
+def goal(step: Step) -> list[str] | None:
+    """Return where a rename leads to."""
+    ident, name = step.request.get("id"), step.request.get("new_table_name")
+    if not isinstance(ident, list) or not ident or not isinstance(name, str):
+        return None
+    parent = step.request.get("new_namespace_id")
+    return [*(ident[:-1] if parent is None else parent), name]
+
+
+def strings(step: Step) -> list[str] | None:
+    ident = step.request.get("id")
+    good = isinstance(ident, list) and ident and all(isinstance(n, str) and n for n in ident)
+    return list(ident) if good else None
+
+
+def onward(target: WrongTarget, step: Step, key: str) -> tuple[Reply, list[str]]:
+    """Return all that the listing still has after the step's token."""
+    reply = less(target, step, "limit")
+    names = list((reply.answer or {}).get(key) or ()) if reply.succeeded else []
+    while reply.succeeded and (reply.answer or {}).get("page_token"):
+        reply = asked(target, evolve(step, request={k: v for k, v in step.request.items() if k != "limit"}),
+                      page_token=(reply.answer or {})["page_token"])  # fmt: skip
+        names += (reply.answer or {}).get(key) or []
+    return reply, names
+
+
+def mark_after(target: WrongTarget, step: Step, key: str, name: str) -> str | None:
+    """Return the correct token with which a listing goes on after a name."""
+    request = {k: v for k, v in step.request.items() if k not in ("limit", "page_token")}
+    every = names_of(target, step.operation, key, **request)
+    if name not in every:
+        return None
+    return known(target, step.operation, **request, limit=every.index(name) + 1).get("page_token")
+
+
+def page_of(target: WrongTarget, step: Step, key: str, keep: Callable[[str], bool]) -> Reply:
+    """Answer a listing of some of its names only, in pages that are right for those."""
+    limit = step.request.get("limit")
+    if limit is not None and (not whole(limit) or limit < 1):
+        return target.correct.call(step)
+    reply, names = onward(target, step, key)
+    if not reply.succeeded:
+        return evolve(reply, step=step)
+    left = [name for name in names if keep(name)]
+    shown = left if limit is None else left[:limit]
+    more = len(shown) < len(left) and shown
+    token = mark_after(target, step, key, shown[-1]) if more else None
+    return Reply(step=step, answer={key: shown, **({"page_token": token} if token else {})})
+
+
+def resent(target: WrongTarget, step: Step, rows: Any) -> Reply:
+    return evolve(target.correct.call(evolve(step, data=stream(rows))), step=step)
+
+
+def latest(target: WrongTarget, step: Step, **change: Any) -> dict[str, Any]:
+    """Return the detailed description of what the call works on."""
+    where = {k: step.request[k] for k in ("version", "branch") if step.request.get(k)}
+    return known(
+        target,
+        "DescribeTable",
+        **{"id": step.request.get("id"), **where, "load_detailed_metadata": True, **change},
+    )
+
+
+def searched(step: Step) -> bool:
+    return bool(step.request.get("vector"))
+
+
+def matched(step: Step) -> bool:
+    return bool(step.request.get("full_text_query"))
+
+
+def reshaped(tree: Any, change: Callable[[str, dict[str, Any]], dict[str, Any]]) -> Any:
+    """Return a tree of full-text queries with each of its nodes changed."""
+    if isinstance(tree, list):
+        return [reshaped(each, change) for each in tree]
+    if not isinstance(tree, dict):
+        return tree
+    made: dict[str, Any] = {}
+    for key, value in tree.items():
+        inner = reshaped(value, change)
+        if key == "match_queries" and isinstance(inner, list):
+            inner = [change("match", each) if isinstance(each, dict) else each for each in inner]
+        elif key in ("match", "phrase", "boost", "boolean") and isinstance(inner, dict):
+            inner = change(key, inner)
+        made[key] = inner
+    return made
+
+
+def other_tree(
+    target: WrongTarget, step: Step, change: Callable[[str, dict[str, Any]], dict[str, Any]]
+) -> Reply | None:
+    asked_for = step.request.get("full_text_query")
+    if not isinstance(asked_for, dict) or not asked_for.get("structured_query"):
+        return None
+    changed = reshaped(asked_for, change)
+    return None if changed == asked_for else asked(target, step, full_text_query=changed)
+
+
+def with_columns(table: Any, change: Callable[[Any, Any], Any]) -> Any:
+    """Return a table with each column that a function gives another of."""
+    import pyarrow as pa
+
+    fields, columns, changed = [], [], False
+    for field, column in zip(table.schema, table.columns, strict=True):
+        made = change(field, column)
+        changed = changed or made is not None
+        columns.append(column if made is None else made)
+        fields.append(field if made is None else field.with_type(made.type))
+    if not changed:
+        return table
+    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
+
+
+def numbers_of(target: WrongTarget, ident: Any, branch: Any = None) -> list[int]:
+    """Return the numbers of all versions, oldest first."""
+    more = {"branch": branch} if branch else {}
+    found = names_of(target, "ListTableVersions", "versions", id=ident, **more)
+    return sorted(each["version"] for each in found)  # type: ignore[index]
+
+
+def changed_answer(reply: Reply, **more: Any) -> Reply:
+    return evolve(reply, answer={**(reply.answer or {}), **more})
+
+
+def without_key(reply: Reply, *keys: str) -> Reply:
+    return evolve(reply, answer={k: v for k, v in (reply.answer or {}).items() if k not in keys})
+
+
+def indexes_of(target: WrongTarget, ident: Any, branch: Any = None) -> list[Any]:
+    more = {"branch": branch} if branch else {}
+    token: str | None = None
+    found: list[Any] = []
+    while True:
+        page = known(
+            target, "ListTableIndices", id=ident, **more, **({"page_token": token} if token else {})
+        )
+        found += page.get("indexes") or []
+        token = page.get("page_token")
+        if not token:
+            return found
+
+
+def unicode_form(value: Any) -> Any:
+    import unicodedata
+
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
+
+
+def writes(step: Step) -> bool:
+    return not step.operation.startswith(READS) and not step.operation.endswith("Exists")
+
+
+def path_of(text: str) -> list[str]:
+    return text.split("$")
+
+
+def all_tables(target: WrongTarget) -> list[list[str]]:
+    return [path_of(text) for text in names_of(target, "ListAllTables", "tables")]
+
+
+def latest_of(target: WrongTarget, step: Step) -> int | None:
+    more = {"branch": step.request["branch"]} if step.request.get("branch") else {}
+    told = known(target, "DescribeTableVersion", id=step.request.get("id"), **more)
+    return (told.get("version") or {}).get("version")

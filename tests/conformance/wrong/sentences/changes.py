@@ -1,0 +1,309 @@
+"""Wrong namespaces: rows written, merged, updated, deleted and read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from attrs import evolve
+
+from lance_namespace_impls.conformance.exchange import Reply, Step
+
+from ..python import WrongTarget
+from .asking import asked, columns_of, habit, less, stream_of, whole
+
+
+def plain(step: Step) -> bool:
+    return not step.request.get("vector") and not step.request.get("full_text_query")
+
+
+def all_rows(target: WrongTarget, step: Step, **more: Any) -> Any:
+    """Return what the branch of a request holds."""
+    place = {k: step.request[k] for k in ("id", "branch") if step.request.get(k) is not None}
+    return target.ask("QueryTable", k=0, vector=None, **place, **more).rows
+
+
+def written(rows: Any, *, batches: Any = None) -> bytes:
+    """Return rows as a stream."""
+    import io
+
+    import pyarrow as pa
+
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        for batch in rows.to_batches() if batches is None else batches:
+            writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def sent(target: WrongTarget, step: Step, rows: Any) -> Reply:
+    return evolve(target.correct.call(evolve(step, data=written(rows))), step=step)
+
+
+def told(reply: Reply, **change: Any) -> Reply:
+    return evolve(reply, answer={**(reply.answer or {}), **change})
+
+
+def without_ids(reply: Reply, rows: Any, step: Step) -> Reply:
+    if not step.request.get("with_row_id"):
+        rows = rows.drop_columns(["_rowid"])
+    return evolve(reply, step=step, rows=rows)
+
+
+WRITES = ("CreateTable", "InsertIntoTable", "MergeInsertIntoTable")
+
+
+# --- writing rows
+
+
+# InsertIntoTable: "Writes the rows of the Arrow IPC stream in the body"; CreateTable: "writes the
+# rows of the Arrow IPC stream in the body as its first version" (rest.yaml, paths).
+@habit("only the first record batch of a stream is written", "CreateTable", "InsertIntoTable")
+def first_batch(target: WrongTarget, step: Step) -> Reply | None:
+    rows = stream_of(step)
+    if rows is None:
+        return None
+    batches = rows.to_batches()
+    if len(batches) < 2:
+        return None
+    return evolve(
+        target.correct.call(evolve(step, data=written(rows, batches=batches[:1]))), step=step
+    )
+
+
+# InsertIntoTable: "Writes the rows of the Arrow IPC stream in the body into the table".
+@habit("whole numbers of 64 bits pass through a double on their way in", *WRITES)
+def through_double(target: WrongTarget, step: Step) -> Reply | None:
+    import pyarrow as pa
+
+    rows = stream_of(step)
+    if rows is None:
+        return None
+    changed = rows
+    for at, field in enumerate(rows.schema):
+        if field.type != pa.int64():
+            continue
+        values = rows.column(at).to_pylist()
+        near = [v if v is None else min(int(float(v)), 2**63 - 1024) for v in values]
+        if any(v is not None and abs(v) > 2**53 for v in values) and near != values:
+            changed = changed.set_column(at, field, pa.array(near, pa.int64()))
+    return None if changed is rows else sent(target, step, changed)
+
+
+# InsertIntoTable: "Writes the rows of the Arrow IPC stream": a list of nothing is not a null.
+@habit("an empty list is stored as null", *WRITES)
+def list_of_nothing(target: WrongTarget, step: Step) -> Reply | None:
+    import pyarrow as pa
+
+    rows = stream_of(step)
+    if rows is None:
+        return None
+    changed = rows
+    for at, field in enumerate(rows.schema):
+        if not (pa.types.is_list(field.type) or pa.types.is_large_list(field.type)):
+            continue
+        values = rows.column(at).to_pylist()
+        if field.nullable and [] in values:
+            some = pa.array([v or None for v in values], field.type)
+            changed = changed.set_column(at, field, some)
+    return None if changed is rows else sent(target, step, changed)
+
+
+# --- merging
+
+
+# MergeInsertIntoTable.when_matched_update_all: "Whether a table row that has a match takes all
+# column values of its source row; false by default".
+@habit("a merge that is to insert updates the matches as well", "MergeInsertIntoTable")
+def always_upsert(target: WrongTarget, step: Step) -> Reply | None:
+    request = step.request
+    if request.get("when_not_matched_insert_all") and not request.get("when_matched_update_all"):
+        return asked(target, step, when_matched_update_all=True)
+    return None
+
+
+# MergeInsertIntoTable.when_matched_update_all: "a table row that has a match takes all column
+# values of its source row": nulls, too.
+@habit(
+    "a null in the rows of a merge leaves the old value of a matched row", "MergeInsertIntoTable"
+)
+def keeps_for_null(target: WrongTarget, step: Step) -> Reply | None:
+    import pyarrow as pa
+
+    rows, on = stream_of(step), step.request.get("on")
+    on = [on] if isinstance(on, str) else on
+    if rows is None or not isinstance(on, list) or not step.request.get("when_matched_update_all"):
+        return None
+    held = all_rows(target, step)
+    if held is None or not set(on) <= set(held.column_names) & set(rows.column_names):
+        return None
+    old = {tuple(repr(row[name]) for name in on): row for row in held.to_pylist()}
+    new = rows.to_pylist()
+    for row in new:
+        match = old.get(tuple(repr(row[name]) for name in on))
+        for name in rows.column_names if match else ():
+            if row[name] is None and match.get(name) is not None:
+                row[name] = match[name]
+    changed = pa.Table.from_pylist(new, schema=rows.schema)
+    return None if changed.equals(rows) else sent(target, step, changed)
+
+
+# MergeInsertIntoTable.when_not_matched_by_source_delete_filt: "Unused without
+# `when_not_matched_by_source_delete`".
+@habit("the filter of a merge's deletion turns the deletion on", "MergeInsertIntoTable")
+def filter_is_flag(target: WrongTarget, step: Step) -> Reply | None:
+    request = step.request
+    if request.get("when_not_matched_by_source_delete"):
+        return None
+    if not request.get("when_not_matched_by_source_delete_filt"):
+        return None
+    return asked(target, step, when_not_matched_by_source_delete=True)
+
+
+# MergeInsertIntoTable.num_deleted_rows: "rows rewritten by an update do not count".
+@habit(
+    "num_deleted_rows counts the rows that an update of the merge rewrote", "MergeInsertIntoTable"
+)
+def rewritten_deleted(target: WrongTarget, step: Step) -> Reply | None:
+    reply = target.correct.call(step)
+    if not reply.succeeded:
+        return reply
+    found = reply.answer or {}
+    both = (found.get("num_deleted_rows") or 0) + (found.get("num_updated_rows") or 0)
+    return told(reply, num_deleted_rows=both)
+
+
+# --- updating and deleting
+
+
+# UpdateTable.updated_rows: "Number of rows that met the condition and were updated".
+@habit("updated_rows leaves out rows that had the new values already", "UpdateTable")
+def only_changed(target: WrongTarget, step: Step) -> Reply | None:
+    from collections import Counter
+
+    before = all_rows(target, step)
+    reply = target.correct.call(step)
+    after = all_rows(target, step)
+    if not reply.succeeded or before is None or after is None:
+        return reply
+    new = Counter(map(repr, after.to_pylist())) - Counter(map(repr, before.to_pylist()))
+    return told(reply, updated_rows=min(sum(new.values()), (reply.answer or {})["updated_rows"]))
+
+
+# UpdateTable: "A column that is not there answers TableColumnNotFound"; what succeeds "commits that
+# as a new version": a call that fails commits none.
+@habit("an update that names a missing column has set the others", "UpdateTable")
+def sets_the_others(target: WrongTarget, step: Step) -> Reply | None:
+    updates = step.request.get("updates")
+    reply = target.correct.call(step)
+    if reply.code != 12 or not isinstance(updates, list):
+        return reply
+    columns = columns_of(target, step.request.get("id"))
+    good = [pair for pair in updates if pair and pair[0] in columns]
+    if good and len(good) < len(updates):
+        asked(target, step, updates=good)
+    return reply
+
+
+# DeleteFromTable: "Deletes every row that the SQL predicate selects": SQL selects no row for which
+# the condition is null.
+@habit("a row for which the predicate is null is deleted", "DeleteFromTable")
+def null_is_true(target: WrongTarget, step: Step) -> Reply | None:
+    predicate = step.request.get("predicate")
+    if not isinstance(predicate, str) or not predicate.strip():
+        return None
+    reply = asked(target, step, predicate=f"({predicate}) OR ({predicate}) IS NULL")
+    return reply if reply.succeeded else None
+
+
+# DeleteFromTable.branch: "Branch of the table to work on"; tag Branch: "Lines of versions of a table
+# that are written independently".
+@habit("a deletion on a branch is made on the main branch as well", "DeleteFromTable")
+def deletes_on_main(target: WrongTarget, step: Step) -> Reply | None:
+    reply = target.correct.call(step)
+    if reply.succeeded and step.request.get("branch"):
+        less(target, step, "branch")
+    return reply
+
+
+# --- plain queries
+
+
+# QueryTable.k: "Highest number of rows ... 0 is no limit there".
+@habit("k=0 of a scan is the default of ten rows", "QueryTable")
+def or_ten(target: WrongTarget, step: Step) -> Reply | None:
+    if plain(step) and step.request.get("k") == 0:
+        return asked(target, step, k=10)
+    return None
+
+
+# QueryTable.offset: "Number of rows to skip before the first one returned": none of those that it
+# skips could be returned otherwise.
+@habit("the offset counts rows that the filter leaves out", "QueryTable")
+def skips_before_filter(target: WrongTarget, step: Step) -> Reply | None:
+    request = step.request
+    offset, k = request.get("offset"), request.get("k")
+    if not plain(step) or not request.get("filter") or not whole(offset) or offset < 1:
+        return None
+    if not whole(k):
+        return None
+    fitting = asked(target, step, offset=0, k=0, with_row_id=True)
+    every = evolve(step, request={k: v for k, v in request.items() if k != "filter"})
+    order = asked(target, every, offset=0, k=0, with_row_id=True, columns=None)
+    if fitting.rows is None or order.rows is None:
+        return None
+    left = set(order.rows.column("_rowid").to_pylist()[offset:])
+    ids = fitting.rows.column("_rowid").to_pylist()
+    rows = fitting.rows.take([at for at, each in enumerate(ids) if each in left])
+    return without_ids(fitting, rows if k == 0 else rows.slice(0, k), step)
+
+
+# QueryTable.offset: "Number of rows to skip before the first one returned; 0 by default": where there
+# are no more, none is returned.
+@habit("an offset at or past the last row is invalid input", "QueryTable")
+def past_the_end(target: WrongTarget, step: Step) -> Reply | None:
+    offset = step.request.get("offset")
+    if not plain(step) or not whole(offset) or offset < 1:
+        return None
+    reply = target.correct.call(step)
+    if reply.rows is not None and reply.rows.num_rows == 0:
+        return Reply(step=step, code=13, message="the offset is out of range")
+    return reply
+
+
+# QueryTable.filter: "SQL condition that the returned rows must meet"; columns: "Which columns to
+# return": a condition may be on others.
+@habit("a filter sees only the columns that are returned", "QueryTable")
+def filters_projection(target: WrongTarget, step: Step) -> Reply | None:
+    chosen, condition = step.request.get("columns"), step.request.get("filter")
+    names = chosen.get("column_names") if isinstance(chosen, dict) else None
+    reply = target.correct.call(step)
+    if reply.rows is None or not names or not isinstance(condition, str):
+        return reply
+    bare = re.sub(r"'[^']*'", "''", condition)
+    used = {
+        n for n in columns_of(target, step.request["id"]) if re.search(rf"\b{re.escape(n)}\b", bare)
+    }
+    if used <= set(names):
+        return reply
+    return Reply(step=step, code=12, message="no such column")
+
+
+# QueryTable.with_row_id: "Whether the rows come with their row id in a column `_rowid`".
+@habit("there is no _rowid where columns are chosen", "QueryTable")
+def no_ids(target: WrongTarget, step: Step) -> Reply | None:
+    reply = target.correct.call(step)
+    if reply.rows is None or not step.request.get("with_row_id") or not step.request.get("columns"):
+        return reply
+    if "_rowid" not in reply.rows.column_names:
+        return reply
+    return evolve(reply, rows=reply.rows.drop_columns(["_rowid"]))
+
+
+# QueryTable.columns: "Which columns to return; absent or null returns all of them".
+@habit("a query that finds no rows answers a file without columns", "QueryTable")
+def no_rows_no_columns(target: WrongTarget, step: Step) -> Reply | None:
+    reply = target.correct.call(step)
+    if reply.rows is None or reply.rows.num_rows:
+        return reply
+    return evolve(reply, rows=reply.rows.select([]))
