@@ -78,7 +78,7 @@ class TableFolders:
         Raises:
             InvalidTableStateError: code 19.
         """
-        if self.directory.holds_file(f"{self.folder(entry)}/{BRANCHES}", ""):
+        if self.directory.holds_file(f"{self.folder(entry)}/{BRANCHES}", ".json"):
             raise InvalidTableStateError(
                 f"table {format_identifier(entry.id)} has branches, whose files name the directory "
                 "that a rename here would change; delete the branches first"

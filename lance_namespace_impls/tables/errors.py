@@ -37,7 +37,7 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"_versions/\d+\.manifest.*not found|version \d+ .*(not found|does not exist)|"
      r"Not found: \S*_versions/\d+\.manifest", TableVersionNotFoundError),
     (r"tag \S+ does not exist", TableTagNotFoundError),
-    (r"branch \S+ does not exist|Not found: \S*/tree/\S+/_versions(?!/)", TableBranchNotFoundError),
+    (r"branch \S+ does not exist", TableBranchNotFoundError),
     (_UNKNOWN, ConcurrentModificationError),
     (r"[Cc]ommit conflict|[Tt]oo many concurrent writers|Retryable commit conflict|Incompatible transaction",
      ConcurrentModificationError),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from weakref import WeakKeyDictionary
@@ -331,7 +332,7 @@ def _columns(request: Query, score: str | None) -> list[str] | dict[str, str] | 
         return None
     scores = [] if score is None else [score]
     names, named = columns.column_names, columns.column_aliases
-    if (names is None) == (named is None):
+    if (names and named) or (names is None and named is None):
         raise InvalidInputError("give one of column_names and column_aliases")
     if named:
         for name, expression in named.items():
@@ -389,11 +390,17 @@ def _metric(dataset: Any, request: Query, column: str) -> str | None:
         return request.distance_type.lower()
     if not request.bypass_vector_index:
         return None
-    for index in dataset.describe_indices():
-        found = (index.details or {}).get("metric_type")
-        if found and list(index.field_names) == [column]:
-            return str(found).lower()
-    return None
+    metrics = [
+        (
+            min(s.created_at.timestamp() if s.created_at else math.inf for s in index.segments),
+            metric,
+        )
+        for index in dataset.describe_indices()
+        if (metric := (index.details or {}).get("metric_type"))
+        and list(index.field_names) == [column.strip("`")]
+    ]
+    # Of several indices pylance searches the one that was made first.
+    return str(min(metrics)[1]).lower() if metrics else None
 
 
 def _only_vector_column(schema: pa.Schema) -> str:

@@ -47,9 +47,8 @@ MAIN = "main"
 # As pylance refuses others, too late and in words of its own; 250 bytes and ".json" are a file's name.
 _TAG = re.compile(r"(?!\.)(?!.*\.\.)(?!.*(?:\.|\.lock)$)[A-Za-z0-9._-]{1,250}")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
-_UNREAD_TAG = re.compile(r"Not found: \S*_refs/tags/")
-_UNREAD_BRANCH = re.compile(r"Not found: \S*_refs/branches/")
-_LOOKS = 20
+_UNREAD_TAG = re.compile(r"Not found: .*_refs/tags/")
+_UNREAD_BRANCH = re.compile(r"Not found: (.*_refs/branches/\S*)")
 # pylance escapes these in the path of a local table once more when it makes a branch or a tag, whose
 # files then come to lie in another folder beside the table.
 _ESCAPED = re.compile(r"[^ -~]|[\"#%*<>?\[\\\]^`{|}~]")
@@ -74,7 +73,7 @@ def _tags(dataset: Any) -> dict[str, dict[str, Any]]:
     """
     try:
         return dict(dataset.tags.list())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         if not _UNREAD_TAG.search(str(error)):
             raise
         return _readable_tags(dataset)
@@ -217,7 +216,8 @@ def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
     try:
         return dataset.checkout_version((branch, version))
     except (ValueError, OSError) as error:
-        if "not found" not in str(error):
+        require_branch(dataset, branch)  # which may have been deleted at this moment
+        if "not found" not in str(error).lower():
             raise
         raise _no_version(version, branch) from error
 
@@ -291,32 +291,45 @@ def delete_branch(dataset: Any, name: str) -> None:
 
     Raises:
         InvalidInputError: code 13, it is the main branch.
-        InvalidTableStateError: code 19, a tag names it, or a branch was made from it.
+        InvalidTableStateError: code 19, a tag names it, or a branch was made from it or lies below it.
         TableBranchNotFoundError: code 22.
     """
     if name == MAIN:
         raise InvalidInputError("the main branch is the table itself; drop the table to delete it")
-    require_branch(dataset, name)
+    there = branches_of(dataset)
+    if name not in there:
+        raise _no_branch(name)
+    # The files of a/b lie among those of a: Lance leaves them all, and neither a new branch a nor a drop
+    # of the table could come past them.
+    if below := sorted(other for other in there if other.startswith(f"{name}/")):
+        raise _in_use(name, f"the files of {', '.join(map(repr, below))} lie below its own")
+    if holders := _holders(dataset, name):
+        raise _in_use(name, holders)
     try:
         dataset.branches.delete(name)
     except (ValueError, OSError, RuntimeError) as error:
-        if "Ref conflict error" not in str(error):
-            require_branch(dataset, name)  # someone else may have deleted it at the same moment
+        text = str(error)
+        if "Ref not found" in text or _UNREAD_BRANCH.search(text):
+            raise _no_branch(name) from error  # someone else deleted it at the same moment
+        if "Ref conflict error" not in text:
             raise
-        holders = _holders(dataset, name)
-        raise InvalidTableStateError(
-            f"branch {name!r} is in use: {holders}; delete or move what refers to it first"
-        ) from error
+        raise _in_use(name, _holders(dataset, name) or "something refers to it") from error
+
+
+def _in_use(name: str, holders: str) -> InvalidTableStateError:
+    return InvalidTableStateError(
+        f"branch {name!r} is in use: {holders}; delete or move what refers to it first"
+    )
 
 
 def _holders(dataset: Any, branch: str) -> str:
     """Return the tags and the branches that refer to a branch, as part of a message."""
-    tags = [name for name, tag in dataset.tags.list().items() if tag["branch"] == branch]
+    tags = [name for name, tag in _tags(dataset).items() if tag["branch"] == branch]
     branches = [
         name for name, made in branches_of(dataset).items() if made["parent_branch"] == branch
     ]
     kinds = (("tag", tags), ("branch", branches))
-    return ", ".join(f"{kind} {name!r}" for kind, names in kinds for name in names) or "a reference"
+    return ", ".join(f"{kind} {name!r}" for kind, names in kinds for name in names)
 
 
 def branches_of(dataset: Any) -> dict[str, dict[str, Any]]:
@@ -324,16 +337,22 @@ def branches_of(dataset: Any) -> dict[str, dict[str, Any]]:
 
     It lists their files, then reads each: where one is deleted meanwhile it looks again.
     """
-    for _ in range(_LOOKS):
+    unread = None
+    while True:
         try:
             return dict(dataset.branches.list())
         except (ValueError, OSError, RuntimeError) as error:
-            if not _UNREAD_BRANCH.search(str(error)):
-                raise
-    return dict(dataset.branches.list())
+            found = _UNREAD_BRANCH.search(str(error))
+            if found is None or found[1] == unread:
+                raise  # or it is listed each time, and cannot be read
+            unread = found[1]
+
+
+def _no_branch(name: str) -> TableBranchNotFoundError:
+    return TableBranchNotFoundError(f"branch {name!r} does not exist")
 
 
 def require_branch(dataset: Any, name: str | None) -> None:
     """Refuse a branch that is not there (code 22)."""
     if name is not None and name not in branches_of(dataset):
-        raise TableBranchNotFoundError(f"branch {name!r} does not exist")
+        raise _no_branch(name)

@@ -332,6 +332,9 @@ def test_a_table_with_branches_keeps_the_name_of_its_directory(
             lake.query_table({**old, "branch": "side", "k": 9, "vector": None}).read_all() == ROWS
         )
         lake.delete_table_branch({**old, "name": "side"})
+        refs = tmp_path / "old.lance/_refs/branches"
+        refs.mkdir(exist_ok=True)
+        (refs / "side.json#1").write_text("half written")
         lake.rename_table({**old, "new_table_name": "new"})
         assert lake.query_table({**new, "k": 9, "vector": None}).read_all() == ROWS
 

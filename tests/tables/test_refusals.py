@@ -163,6 +163,39 @@ def test_a_name_that_no_branch_can_have(namespace: DirectoryNamespace, name: str
     assert namespace.list_table_branches(T).branches == {}
 
 
+def test_a_branch_that_another_lies_below(namespace: DirectoryNamespace) -> None:
+    """Lance would leave its files, which neither a new branch nor a drop of the table comes past."""
+    for name in ("a/b", "a"):
+        namespace.create_table_branch({**T, "name": name})
+    assert "'a/b'" in refusal(19, namespace.delete_table_branch, {"name": "a"})
+    for name in ("a/b", "a"):
+        namespace.delete_table_branch({**T, "name": name})
+    namespace.create_table_branch({**T, "name": "a"})
+    namespace.drop_table(T)
+
+
+def test_a_branch_that_a_tag_alone_refers_to(namespace: DirectoryNamespace) -> None:
+    namespace.create_table_branch({**T, "name": "side"})
+    namespace.create_table_tag({**T, "tag": "kept", "version": 1, "branch": "side"})
+    (Path(namespace.describe_table(T).location) / "_refs/tags/%C3%A9.json").write_text(
+        json.dumps({"version": 1, "manifestSize": 1})  # as another program leaves it
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert "tag 'kept'" in refusal(19, namespace.delete_table_branch, {"name": "side"})
+
+
+def test_a_branch_whose_files_cannot_be_deleted(namespace: DirectoryNamespace) -> None:
+    """The failure is told; that the branch is missing would hide it."""
+    namespace.create_table_branch({**T, "name": "side"})
+    files = Path(namespace.describe_table(T).location) / "tree/side"
+    files.rename(files.with_name("elsewhere"))
+    files.write_text("in the way")
+    with pytest.raises(LanceNamespaceError) as caught:
+        namespace.delete_table_branch({**T, "name": "side"})
+    assert caught.value.code != 22
+
+
 def test_a_branch_that_others_refer_to(namespace: DirectoryNamespace) -> None:
     namespace.create_table_branch({**T, "name": "side"})
     namespace.create_table_branch({**T, "name": "deeper", "from_branch": "side"})
@@ -185,8 +218,10 @@ def test_one_of_several_makes_a_branch(namespace: DirectoryNamespace, number: in
 
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("kind", ["tag", "branch"])
-def test_several_delete_one(namespace: DirectoryNamespace, kind: str, number: int) -> None:
+def test_several_delete_one(tmp_path: Path, kind: str, number: int) -> None:
     """Those that are too late find none; nobody hears of the file that went."""
+    namespace = DirectoryNamespace.from_properties({"path": str(tmp_path / "my lake")})
+    namespace.create_table(T, ROWS)
     namespace.create_table_tag({**T, "tag": "x", "version": 1})
     namespace.create_table_branch({**T, "name": "x"})
     delete = namespace.delete_table_tag if kind == "tag" else namespace.delete_table_branch
@@ -446,11 +481,41 @@ def test_the_table_is_named_once(namespace: DirectoryNamespace) -> None:
         {"vector": {"single_vector": [0.0, 1.0], "multi_vector": [[0.0, 1.0]]}},
         {"columns": {"column_names": ["x"], "column_aliases": {"y": "x"}}},
         {"columns": {}},
+        {"columns": {"column_names": None, "column_aliases": None}},
     ],
 )
 def test_a_query_of_parts_that_do_not_fit(both: Any, namespace: DirectoryNamespace) -> None:
     with pytest.raises(InvalidInputError, match=r"^QueryTable letters: give one of"):
         namespace.query_table({**T, **query(**both)})
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        ({"column_names": ["id"], "column_aliases": {}}, ["id"]),
+        ({"column_names": [], "column_aliases": {"x": "id"}}, ["x"]),
+    ],
+)
+def test_the_form_of_columns_that_is_empty_counts_as_left_out(
+    namespace: DirectoryNamespace, columns: Any, found: list[str]
+) -> None:
+    """Clients that are generated may send both, the one that is not used empty."""
+    rows = namespace.query_table({**T, **query(columns=columns)}).read_all()
+    assert rows.column_names == found
+
+
+def test_of_two_indices_the_first_says_how_to_measure(namespace: DirectoryNamespace) -> None:
+    vectors = pa.array([[9.0, 1.0], [2.0, 2.0], [1.0, 9.0]], pa.list_(pa.float32(), 2))
+    namespace.create_table({"id": ["near"]}, pa.table({"v": vectors}))
+    for name, metric in (("z", "cosine"), ("a", "dot")):
+        index = {"column": "v", "index_type": "IVF_FLAT", "num_partitions": 1, "name": name}
+        namespace.create_table_index({"id": ["near"], **index, "distance_type": metric})
+    search = {"id": ["near"], "vector": {"single_vector": [1.0, 0.0]}, "k": 3}
+    plain, past = (
+        namespace.query_table({**search, **more}).read_all()["_distance"].to_pylist()
+        for more in ({}, {"bypass_vector_index": True, "vector_column": "`v`"})
+    )
+    assert past == pytest.approx(plain, abs=1e-5)
 
 
 def test_a_search_without_the_index_measures_as_the_index_does(

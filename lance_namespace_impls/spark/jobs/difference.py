@@ -20,8 +20,8 @@ from ...catalog.entry import TABLE_TYPE
 from ...core.concurrent import ordered_map
 from ...core.identifiers import ROOT, Identifier, format_identifier, parse_identifier
 from ...core.storage import EXPIRES_AT_MILLIS
+from ...tables import refs
 from ...tables.dataset import table_uri
-from ...tables.refs import branches_of
 from ..target import Target
 from .inventory import schema_hash
 from .selection import Selection
@@ -272,9 +272,9 @@ def _uncopied(source: Namespace, row: SyncRow, copies: bool) -> Iterator[str]:
         return
     target = Target(namespace=source, table=row.source)
     dataset = target.open(target.storage())
-    if tags := sorted(dataset.tags.list()):
+    if tags := sorted(refs.tags(dataset)):
         yield f"tags {', '.join(tags)}"
-    if branches := sorted(branches_of(dataset)):
+    if branches := sorted(refs.branches(dataset)):
         yield f"branches {', '.join(branches)}"
 
 
