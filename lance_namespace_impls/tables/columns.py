@@ -120,7 +120,6 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         UnsupportedError: code 0, a virtual column is asked for.
         InvalidInputError: code 13, there is nothing to alter, or two entries are of one column.
     """
-    _require_once(entry.path for entry in entries)
     given: set[tuple[str, str]] = set()
     alterations: list[dict[str, Any]] = []
     lost: dict[str, dict[str, str]] = {}
@@ -151,6 +150,7 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         alterations.append(change)
     if not alterations:
         raise InvalidInputError("there is no column to alter")
+    _require_once(entry.path for entry in entries)
     dataset.alter_columns(*alterations)
     if lost:  # Lance writes a column of another type anew, without its metadata
         opened.note(dataset)

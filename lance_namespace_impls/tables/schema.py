@@ -64,6 +64,7 @@ def _require_distinct(names: list[str], parent: str) -> None:
 
 def _check_type(kind: pa.DataType, column: str) -> None:
     """Refuse a type that Lance does not store, or two fields of one name, at any depth (code 20)."""
+    kind = getattr(kind, "storage_type", kind)  # of an extension
     if kind.id in _lacking():
         raise TableSchemaValidationError(
             f"column {column!r}: Lance has no type {kind}; cast the column"

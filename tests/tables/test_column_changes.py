@@ -65,12 +65,16 @@ def test_two_entries_of_one_column_are_refused(table: Namespace) -> None:
 
 
 @pytest.mark.parametrize("mode", ["create", "overwrite"])
-@pytest.mark.parametrize("nested", [False, True], ids=["structure", "list"])
-def test_two_fields_of_one_name_are_refused(table: Namespace, mode: str, nested: bool) -> None:
+@pytest.mark.parametrize("within", ["structure", "list", "extension"])
+def test_two_fields_of_one_name_are_refused(table: Namespace, mode: str, within: str) -> None:
     """Lance writes them and then reads no row."""
     fields = [pa.field("u", pa.int64())] * 2
     twice: Any = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], fields=fields)
-    rows = pa.table({"s": pa.ListArray.from_arrays([0, 1], twice) if nested else twice})
+    if within == "list":
+        twice = pa.ListArray.from_arrays([0, 1], twice)
+    elif within == "extension":
+        twice = pa.ExtensionArray.from_storage(pa.opaque(twice.type, "pair", "test"), twice)
+    rows = pa.table({"s": twice})
     call = table.create_table if mode == "create" else table.insert_into_table
     with pytest.raises(LanceNamespaceError, match="two columns are named") as caught:
         call({"id": ["new"]} if mode == "create" else {**T, "mode": mode}, rows)
