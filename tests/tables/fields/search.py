@@ -211,10 +211,10 @@ _CAT, _BIRD = ({"match": {"column": "s", "terms": word}} for word in ("cat", "bi
 _NOTHING = {"must": [], "must_not": [], "should": []}
 
 TEXT_ROWS = [
-    _chosen("column_names", value=["x"], look=partial(_columns, line), without=["x", "v"],
-            having=["x"]),
+    _chosen("column_names", value=["x"], look=partial(_columns, line),
+            without=Code(13, "give one of"), having=["x"]),
     _chosen("column_aliases", value={"y": "x + 1"}, look=partial(_columns, line),
-            without=["x", "v"], having=["y"]),
+            without=Code(13, "give one of"), having=["y"]),
     _vector("single_vector", value=at(9.0)["single_vector"], look=partial(_found, line),
             without=[0, 1], having=[9, 8]),
     _vector("multi_vector", value=[at(p)["single_vector"] for p in (0.0, 9.0)],
