@@ -9,7 +9,7 @@ from ..requirement import check
 from ..rows import people, stream
 from .history import version_numbers
 
-_ONE = "rest.yaml, the operations that write: each commits its change as a new version"
+_ONE = "rest.yaml, the descriptions of the operations that write"
 _TABLES = ["tables"]
 CHANGES: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
     ("InsertIntoTable", stream(people(11, 12), batch_rows=1), {}),

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import people, stream
-from .searches import search, search_rows
+from .searches import built, search, search_rows
 from .values import TYPES
 
 _QUERY = "rest.yaml, QueryTableRequest"
@@ -38,18 +38,24 @@ def _newest(lab: Lab, table: list[str]) -> int:
     return told
 
 
-@check("LN-ROWS-MERGE-060", "A merge of no action, or whose condition or timeout is none, is code 13.",
+@check("LN-ROWS-MERGE-060", "A merge of no action, or whose condition or timeout cannot be read, is code 13.",
        "rest.yaml, MergeInsertIntoTableRequest: a request that chooses no action; filters; timeout",
        "MergeInsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def unreadable_merge(lab: Lab) -> None:
     table, rows = lab.new_table(1, 2), stream(_named("new", 2, 3))
+    several, insert = {"on": ["id", "name"]}, {"when_not_matched_insert_all": True}
+    if lab.call(
+        "MergeInsertIntoTable", rows, id=lab.new_table(1, 2), **several, **insert
+    ).succeeded:
+        lost = {**_ALL, "on": ["id", "nothing"]}
+        lab.refused("MergeInsertIntoTable", [12, 13], rows, id=table, **lost)
     matched, deleted = "when_matched_update_all_filt", "when_not_matched_by_source_delete_filt"
     none: dict[str, Any] = {k: False for k in _ALL if k != "on"}
     for more in ({}, none, {matched: "target.id = 1"}, {deleted: "id = 1"}):
         lab.refused("MergeInsertIntoTable", [13], rows, id=table, on="id", **more)
     for wrong, codes in (
         ({matched: "id > > 1"}, [13]), ({deleted: "id > > 1"}, [13]), ({deleted: "nothing = 1"}, [12, 13]),
-        ({matched: "target.nothing = 1"}, [12, 13]), ({"on": ["id", "nothing"]}, [12, 13]),
+        ({matched: "target.nothing = 1"}, [12, 13]), ({"on": "nothing"}, [12, 13]),
         ({"timeout": "soon"}, [13]), ({"timeout": "s"}, [13]), ({"timeout": "5 parsecs"}, [13]),
     ):  # fmt: skip
         lab.refused("MergeInsertIntoTable", codes, rows, id=table, **{**_ALL, **wrong})
@@ -140,7 +146,7 @@ def unreadable_update(lab: Lab) -> None:
         for updates in ([wrong], [right, wrong]):
             lab.refused("UpdateTable", codes, id=table, updates=updates)
     lab.refused("UpdateTable", [12, 13], id=table, updates=[right], predicate="nothing = 1")
-    lab.same(lab.query(table).to_pylist(), people(1, 2).to_pylist(), "the rows")
+    lab.same(lab.query(table).sort_by("id").to_pylist(), people(1, 2).to_pylist(), "the rows")
 
 
 @check("LN-ROWS-UPDATE-061", "An update answers how many rows met its condition, and no other's properties.",
@@ -164,7 +170,7 @@ def update_answers(lab: Lab) -> None:
 
 
 @check("LN-ROWS-DELETE-060", "Where all rows are deleted the columns stay, and rows can be added again.",
-       "rest.yaml, DeleteFromTableRequest: true deletes all of them; FragmentSummary: 0 throughout",
+       "rest.yaml, DeleteFromTableRequest, predicate; DeleteFromTable; InsertIntoTable",
        "DeleteFromTable", "InsertIntoTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def emptied(lab: Lab) -> None:
     for predicate in ("true", "id > 0"):
@@ -262,13 +268,14 @@ def outlasting(lab: Lab) -> None:
             ("MergeInsertIntoTable", stream(turned), {**_BOTH, "on": "key"}, merged),
         ):  # fmt: skip
             reply = lab.call(operation, data, id=table, **request)
-            if reply.code == 0:
+            if reply.code == 0 and operation == "MergeInsertIntoTable":
                 continue
-            lab.must_succeed(reply)
+            lab.may_refuse(reply)
             found = lab.query(table)
             lab.same(found.sort_by("key").to_pylist(), due, f"the rows after {operation}")
-            for offset, row in enumerate(found.to_pylist()):
-                lab.same(lab.query(table, offset=offset, k=1).to_pylist(), [row], f"row {offset}")
+            parts = [lab.query(table, offset=i, k=1).to_pylist() for i in range(len(due))]
+            one_by_one = sorted((row for part in parts for row in part), key=lambda row: row["key"])
+            lab.same(one_by_one, due, f"the rows after {operation}, read one by one")
         for field in given.schema:
             kept = str(found.schema.field(field.name).type).replace("large_", "")
             lab.same(kept, str(field.type).replace("large_", ""), f"the type of {field.name}")
@@ -283,8 +290,8 @@ def refused(lab: Lab) -> None:
         ({"k": -1}, [13]), ({"offset": -1}, [13]), ({"filter": "nothing = 1"}, [12, 13]),
         ({"filter": "id = 1 AND nothing IS NULL"}, [12, 13]), ({"version": -1}, [11, 13]),
         ({"columns": {"column_names": ["id", "nothing"]}}, [12]),
-        ({"columns": {"column_aliases": {"a": "id", "b": "nothing"}}}, [12, 13]),
-        ({"vector": {"multi_vector": [[1.0, 0.0], [1.0]]}}, [13]),
+        ({"columns": {"column_aliases": {"a": "id", "b": "nothing"}}}, [0, 12, 13]),
+        ({"vector": {"multi_vector": [[1.0, 0.0], [1.0]]}}, [0, 13]),
     ):  # fmt: skip
         lab.refused("QueryTable", codes, id=table, **{**scan, **more})
     lab.refused("CountTableRows", [12, 13], id=table, predicate="id = 1 OR nothing = 1")
@@ -294,19 +301,19 @@ def refused(lab: Lab) -> None:
        f"{_QUERY}, vector_column", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def only_column(lab: Lab) -> None:
     for kind in (pa.float32(), pa.float64(), pa.float16()):
-        table, vectors = lab.table_id(), [[0.0, 9.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 4.0]]
+        table, vectors = lab.table_id(), [[0.0, 9.0, 0.0], [1.0, 0.0, 4.0], [0.0, 0.0, 4.0]]
         lists = pa.array([[1], [2, 3], []], pa.list_(pa.int64()))
         rows = {"lists": lists, "Where": pa.array(vectors, pa.list_(kind, 3)), "id": [1, 2, 3]}
         if not lab.call("CreateTable", stream(pa.table(rows)), id=table).succeeded:
             continue
-        near = {"vector": {"single_vector": [0.0, 0.0, 3.0]}, "k": 2}
+        near = {"vector": {"single_vector": [0.0, 0.0, 4.0]}, "k": 2}
         for more in ({}, {"vector_column": "Where"}):
             reply = lab.call("QueryTable", id=table, **near, **more)
             if kind != pa.float32() and reply.code in (0, 13):
                 continue
             lab.must_succeed(reply)
             found = [(r["id"], r["_distance"]) for r in reply.rows.to_pylist()]
-            lab.same(found, [(3, 1.0), (2, 13.0)], f"the nearest by numbers of {kind} {more}")
+            lab.same(found, [(3, 0.0), (2, 1.0)], f"the nearest by numbers of {kind} {more}")
 
 
 @check("LN-SEARCH-061", "A search tells the columns asked for, new names and row ids of the table's rows.",
@@ -325,17 +332,18 @@ def search_columns(lab: Lab) -> None:
 
 
 @check("LN-SEARCH-062", "A search by an index follows deletions and updates, and its settings hold.",
-       f"{_QUERY}; rest.yaml, the operations: each answer is that of the state at its time",
+       f"{_QUERY}; rest.yaml, DeleteFromTable, UpdateTable and MergeInsertIntoTable",
        "CreateTableIndex", "DeleteFromTable", "UpdateTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def indexed_search(lab: Lab) -> None:
     table = lab.new_table(*range(1, 41))
     lab.maybe("CreateTableIndex", id=table, column="vec", index_type="IVF_FLAT", num_partitions=2,
               distance_type="l2", name="near")  # fmt: skip
+    built(lab, table)
     version = _newest(lab, table)
     every = {"nprobes": 2}
     for more, due in (
         ({"k": 4, "offset": 1}, [8, 6, 9, 5]), ({"filter": "id > 30", "prefilter": True, "k": 2}, [31, 32]),
-        ({"upper_bound": 2.0, "k": 9}, [7, 8, 6]), ({"lower_bound": 1.0, "k": 2}, [6, 9]),
+        ({"upper_bound": 1.0, "k": 9}, [7, 8]), ({"lower_bound": 1.0, "k": 2}, [6, 9]),
         ({"filter": "id <> 8", "prefilter": False}, [7, 6]), ({"refine_factor": 1}, [7, 8, 6]),
         ({"distance_type": "l2", "k": 2}, [7, 8]), ({"bypass_vector_index": True, "k": 2}, [7, 8]),
     ):  # fmt: skip
@@ -376,6 +384,7 @@ def own_distance(lab: Lab) -> None:
     for kind, due in (("cosine", [1, 3, 2]), ("l2", [2, 3, 1])):
         index = {"column": "vec", "index_type": "IVF_FLAT", "num_partitions": 1, "name": "near"}
         lab.maybe("CreateTableIndex", id=table, distance_type=kind, **index)
+        built(lab, table)
         lab.same(search(lab, table, at=1.0), due, f"the nearest by an index of {kind}")
         lab.maybe("DropTableIndex", id=table, index_name="near")
 
@@ -403,11 +412,13 @@ def spread(lab: Lab) -> None:
         lab.same(tuple(told[k] for k in ("p25", "p50", "p75")), due, f"p25, p50, p75 of {sizes}")
         lab.that(told["p99"] >= 8, f"p99 from 8 on of {sizes}", told)
     if lab.call("CreateTableBranch", id=table, name="side").succeeded:
-        lab.given("InsertIntoTable", stream(people(*range(20))), id=table, branch="side")
+        lab.maybe("InsertIntoTable", stream(people(*range(20))), id=table, branch="side")
         lab.call("CreateTableScalarIndex", id=table, branch="side", column="id", index_type="BTREE")
         made = int(lab.last is not None and lab.last.succeeded)
+        if made:
+            built(lab, table, branch="side")
         for of, due in (({"branch": "side"}, (6, 20, made)), ({}, (5, 9, 0))):
-            told = lab.ok("GetTableStats", id=table, **of)
+            told = lab.maybe("GetTableStats", id=table, **of)
             found = told["fragment_stats"]
             shown = (found["num_fragments"], found["lengths"]["max"], told["num_indices"])
             lab.same(shown, due, f"fragments, their longest, and indices {of}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..lab import Lab
+from typing import Any
+
+from ..lab import Failed, Lab
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
 
@@ -22,10 +24,22 @@ def two_versions(lab: Lab) -> list[str]:
     return table
 
 
-def version_numbers(lab: Lab, table: list[str], **more: object) -> list[int]:
-    """Return the numbers of the versions that a table lists, in its order."""
-    found = lab.ok("ListTableVersions", id=table, **more).get("versions")
-    return [entry["version"] for entry in found or ()]
+def version_numbers(lab: Lab, table: list[str], **more: Any) -> list[int]:
+    """Return the numbers of the versions that a table lists, in its order.
+
+    All pages are read, or the first one where a limit is given. A branch may be refused.
+    """
+    found: list[int] = []
+    token: str | None = None
+    ask = lab.ok if more.get("branch") is None else lab.maybe
+    for _ in range(1000):
+        next_page = {} if token is None else {"page_token": token}
+        answer = ask("ListTableVersions", id=table, **more, **next_page)
+        found += [entry["version"] for entry in answer.get("versions") or ()]
+        token = answer.get("page_token")
+        if not token or "limit" in more:
+            return found
+    raise Failed("the versions to end", "1000 pages", lab.last)
 
 
 @check("LN-VERSION-001", "ListTableVersions gives every version once.", _VERSIONS,
@@ -210,7 +224,8 @@ def branch_version(lab: Lab) -> None:
     lab.ok("CreateTableBranch", id=table, name="side", from_version=1)
     found = lab.ok("ListTableBranches", id=table).get("branches") or {}
     lab.same((found.get("side") or {}).get("parentVersion"), 1, "the version that it starts from")
-    lab.same(lab.count(table, branch="side"), len(ALL), "the number of rows of the branch")
+    counted = lab.maybe("CountTableRows", id=table, branch="side").get("count")
+    lab.same(counted, len(ALL), "the number of rows of the branch")
 
 
 @check("LN-BRANCH-003", "Writes to a branch do not show on the main line.", _BRANCHES,
@@ -219,9 +234,10 @@ def branch_version(lab: Lab) -> None:
 def branch_writes(lab: Lab) -> None:
     table = lab.new_table()
     lab.given("CreateTableBranch", id=table, name="side")
-    lab.ok("InsertIntoTable", stream(people(11, 12)), id=table, branch="side")
+    lab.maybe("InsertIntoTable", stream(people(11, 12)), id=table, branch="side")
     lab.same(lab.count(table), len(ALL), "the number of rows of the main line")
-    lab.same(lab.count(table, branch="side"), len(ALL) + 2, "the number of rows of the branch")
+    counted = lab.maybe("CountTableRows", id=table, branch="side").get("count")
+    lab.same(counted, len(ALL) + 2, "the number of rows of the branch")
 
 
 @check("LN-BRANCH-004", "A branch that is there cannot be created: code 23.", _CODES,

@@ -7,10 +7,11 @@ from typing import Any
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import people, stream
+from .branches import branch_ids, branch_rows
 from .history import version_numbers
 from .managed import managed_table, newest, right_version, staged
 
-_CREATE = "rest.yaml, CreateTableBranch: later writes to the branch do not show on the other"
+_CREATE = "rest.yaml, tag Branch: Lines of versions of a table that are written independently"
 _TABLES = ["tables"]
 _SIDE = {"branch": "side"}
 _TWICE = {"new_columns": [{"name": "twice", "expression": "id * 2"}]}
@@ -47,6 +48,24 @@ def _starts(lab: Lab, table: list[str]) -> dict[str, Any]:
     return {name: [entry.get(key) for key in keys] for name, entry in found.items()}
 
 
+def _ask(lab: Lab, operation: str, **request: Any) -> dict[str, Any]:
+    """Return the answer of a call that must succeed, unless it names a branch and that is refused."""
+    return dict((lab.maybe if request.get("branch") else lab.ok)(operation, **request))
+
+
+def _count(lab: Lab, table: list[str], **request: Any) -> Any:
+    return _ask(lab, "CountTableRows", id=table, **request).get("count")
+
+
+def _ids(lab: Lab, table: list[str], **request: Any) -> list[int]:
+    """Return the ids of a line, whose branch may be refused."""
+    if not request.get("branch"):
+        return lab.ids(table, **request)
+    reply = lab.call("QueryTable", id=table, vector=lab.no_vector(), k=1000, **request)
+    lab.may_refuse(reply)
+    return sorted(reply.rows.column("id").to_pylist())
+
+
 def _put(lab: Lab, table: list[str], *ids: int, **of: Any) -> None:
     """Add a version a row."""
     for number in ids:
@@ -74,7 +93,10 @@ _WRITES: tuple[Call, ...] = (
 
 
 def _written(lab: Lab, table: list[str], first: int, **of: Any) -> None:
-    """Write to a line in every way; its version ``first`` is restored, and the one after it deleted."""
+    """Write to a line in every way; its version ``first`` is restored, and two after it deleted.
+
+    No line may be made of what is deleted, since lines may share their versions.
+    """
     for operation, data, request in _WRITES:
         if operation == "RestoreTable":
             request = {"version": first}
@@ -97,9 +119,11 @@ def _forked(lab: Lab) -> list[str]:
        "CreateTableBranch", "InsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def main_written(lab: Lab) -> None:
     table = _forked(lab)
+    for name in ("side", "other"):  # versions of their own with the numbers that go
+        _put(lab, table, 12, 13, branch=name)
     before = {name: _line(lab, table, branch=name) for name in ("side", "other")}
     listed = _starts(lab, table)
-    _written(lab, table, 1)
+    _written(lab, table, max(version_numbers(lab, table)))
     for name, told in before.items():
         _kept(
             lab, told, _line(lab, table, branch=name), f"{name} after all writes to the main line"
@@ -116,7 +140,7 @@ def side_written(lab: Lab) -> None:
     lines: tuple[dict[str, Any], ...] = ({}, {"branch": "other"})
     before = [_line(lab, table, **of) for of in lines]
     listed = _starts(lab, table), lab.call("ListTableTags", id=table).answer
-    _written(lab, table, min(version_numbers(lab, table, **_SIDE)), **_SIDE)
+    _written(lab, table, max(version_numbers(lab, table)), **_SIDE)
     for of, told in zip(lines, before, strict=True):
         what = f"{of.get('branch', 'the main line')} after all writes to a branch"
         _kept(lab, told, _line(lab, table, **of), what)
@@ -130,6 +154,9 @@ def side_written(lab: Lab) -> None:
 def columns_of_a_line(lab: Lab) -> None:
     table = lab.new_table(1, 2)
     lab.given("CreateTableBranch", id=table, name="side")
+    _put(lab, table, 5, **_SIDE)  # these take a branch: what they refuse later is not the branch
+    merge = {"on": "id", "when_not_matched_insert_all": True}
+    lab.maybe("MergeInsertIntoTable", stream(people(6)), id=table, **merge, **_SIDE)
     lab.maybe("AlterTableAddColumns", id=table, **_TWICE, **_SIDE)
     wide = people(8).append_column("twice", [[16]])
     merge = {"on": "twice", "when_not_matched_insert_all": True}
@@ -146,11 +173,12 @@ def columns_of_a_line(lab: Lab) -> None:
         reply = lab.call(operation, data, id=table, **request)
         if reply.code != 0:
             lab.must_fail(reply, [12, 13, 20])
-        lab.ok(operation, data, id=table, **request, **_SIDE)
-    found = {r["id"]: r.get("both") for r in lab.query(table, **_SIDE).to_pylist()}
-    lab.same(found, {2: 4, 8: 17}, "the new column by id")
-    lab.ok("AlterTableDropColumns", id=table, columns=["both"], **_SIDE)
-    lab.same((lab.ids(table), lab.count(table, **_SIDE)), ([1, 2], 2), "the rows of both lines")
+        reply = lab.call(operation, data, id=table, **request, **_SIDE)
+        (lab.may_refuse if data is None else lab.must_succeed)(reply)
+    found = {r["id"]: r.get("both") for r in branch_rows(lab, table).rows.to_pylist()}
+    lab.same(found, {2: 4, 5: 11, 6: 13, 8: 17}, "the new column by id")
+    lab.maybe("AlterTableDropColumns", id=table, columns=["both"], **_SIDE)
+    lab.same((lab.ids(table), _count(lab, table, **_SIDE)), ([1, 2], 4), "the rows of both lines")
 
 
 @check("LN-BRANCH-063", "A version that is deleted on one line stays on another that has its number.",
@@ -165,7 +193,7 @@ def deleted_on_one(lab: Lab) -> None:
     if len(both) < 4:
         raise Skipped("versions of a branch are not counted from where it starts")
     due = {"main": {v: [*range(1, v + 1)] for v in both},
-           "side": {v: lab.ids(table, version=v, **_SIDE) for v in both}}  # fmt: skip
+           "side": {v: _ids(lab, table, version=v, **_SIDE) for v in both}}  # fmt: skip
     for name, gone in (("side", 3), ("main", 4)):
         of = _SIDE if name == "side" else {}
         lab.maybe("BatchDeleteTableVersions", id=table, **of,
@@ -179,24 +207,27 @@ def deleted_on_one(lab: Lab) -> None:
                 lab.must_fail(reply, [11])
         for line, versions in due.items():
             on = _SIDE if line == "side" else {}
-            found = {v: lab.ids(table, version=v, **on) for v in versions}
+            found = {v: _ids(lab, table, version=v, **on) for v in versions}
             lab.same(found, versions, f"the ids on {line} after {gone} was deleted on {name}")
 
 
 @check("LN-BRANCH-064", "A branch that is made again has nothing of the one that had its name.",
-       "rest.yaml, DeleteTableBranch: removes a branch and the versions that exist only there",
+       "rest.yaml, DeleteTableBranch: removes a branch, and with it the versions that exist only there",
        "DeleteTableBranch", "CreateTableBranch", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def made_again(lab: Lab) -> None:
     table = _forked(lab)
-    _written(lab, table, 2, **_SIDE)
+    _written(lab, table, max(version_numbers(lab, table)), **_SIDE)
     last = max(version_numbers(lab, table, **_SIDE))
     lab.ok("DeleteTableBranch", id=table, name="side")
     for name in ("side", "new"):
         lab.ok("CreateTableBranch", id=table, name=name, from_version=1)
     fresh = {k: v for k, v in _line(lab, table, branch="new").items() if "version" not in k}
     _kept(lab, fresh, _line(lab, table, **_SIDE), "a branch made again, as of one of a new name")
-    lab.same(_starts(lab, table)["side"][1], 1, "the version that it starts from")
-    lab.refused("CountTableRows", [11], id=table, version=last, **_SIDE)
+    _count(lab, table, **_SIDE)  # it can be asked for
+    lab.refused("CountTableRows", [0, 11], id=table, version=last, **_SIDE)
+    listed = lab.ok("ListTableBranches", id=table).get("branches") or {}
+    found = (listed.get("side") or {}).get("parentVersion")
+    lab.same(found, 1, "the version that it starts from")
 
 
 @check("LN-REFERENCE-060", "A tag is no branch and a branch no tag; each has a name of its own in the table.",
@@ -221,18 +252,18 @@ def not_the_other(lab: Lab) -> None:
     ):  # fmt: skip
         reply = lab.call(operation, data, id=table, **request)
         if reply.code != 0:
-            lab.must_fail(reply, [code])
+            lab.must_fail(reply, [code, 13] if "branch" in request else [code])
     for operation, request, codes in (
         ("CreateTableBranch", {"name": "main"}, [13, 23]),
         ("CreateTableBranch", {"name": "side", "from_branch": "side"}, [0, 23]),
-        ("CreateTableTag", {"tag": "label", "version": 1, **_SIDE}, [0, 9, 11]),
+        ("CreateTableTag", {"tag": "label", "version": 1, **_SIDE}, [0, 9, 11, 13]),
     ):  # fmt: skip
         lab.refused(operation, codes, id=table, **request)
-    lab.same((lab.ids(table), lab.ids(table, **_SIDE)), ([1], [1]), "the ids of both lines")
+    lab.same((lab.ids(table), branch_ids(lab, table)), ([1], [1]), "the ids of both lines")
 
 
 @check("LN-REFERENCE-061", "A name is taken for a tag or branch as it is, or is code 13 and makes none.",
-       "rest.yaml, CreateTableTag and CreateTableBranch: a name that cannot be one answers InvalidInput",
+       "rest.yaml, CreateTableTag and CreateTableBranch, InvalidInput",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def odd_names(lab: Lab) -> None:
     table = lab.new_table(1)
@@ -263,7 +294,7 @@ def sizes(lab: Lab) -> None:
     lab.maybe("UpdateTableSchemaMetadata", id=table, metadata={"long": "x" * 900}, **_SIDE)
 
     def size(version: int, **of: Any) -> Any:
-        told = lab.ok("DescribeTableVersion", id=table, version=version, **of)["version"]
+        told = _ask(lab, "DescribeTableVersion", id=table, version=version, **of)["version"]
         return told.get("manifest_size")
 
     if size(1) is None:
@@ -337,12 +368,14 @@ def renamed(lab: Lab) -> None:
 
 
 @check("LN-TABLE-CREATE-060", "What mode Overwrite leaves of the table before can be read as it was.",
-       "rest.yaml, CreateTable: what is there is dropped; what a server keeps of it, it keeps whole",
+       "rest.yaml, CreateTable, mode Overwrite; ListTableVersions, ListTableTags and ListTableBranches",
        "CreateTable", "CreateTableBranch", "ListTableVersions", capabilities=_TABLES)  # fmt: skip
 def overwritten(lab: Lab) -> None:
     table = _forked(lab)
     lab.call("CreateTableTag", id=table, tag="t", version=1)
-    version = lab.ok("CreateTable", stream(people(11)), id=table, mode="Overwrite").get("version")
+    version = lab.maybe("CreateTable", stream(people(11)), id=table, mode="Overwrite").get(
+        "version"
+    )
     versions = version_numbers(lab, table, descending=True)
     lab.that(version in (None, versions[0]), "the newest version in the answer", version)
     lab.same(lab.ids(table, version=versions[0]), [11], "the ids of the newest version")
@@ -351,14 +384,14 @@ def overwritten(lab: Lab) -> None:
     for tag in (lab.call("ListTableTags", id=table).answer or {}).get("tags") or ():
         held = lab.ok("GetTableTagVersion", id=table, tag=tag)["version"]
         lab.that(held in versions[1:], f"the tag {tag} to go with its version", versions)
-    starts = _starts(lab, table)
+    listed = lab.ok("ListTableBranches", id=table).get("branches") or {}
     for name, number in (("side", 10), ("other", 11)):
-        if name in starts:
-            lab.same(lab.ids(table, branch=name), [1, 2, 3, number], f"the ids of {name}")
+        if name in listed:
+            lab.same(branch_ids(lab, table, name), [1, 2, 3, number], f"the ids of {name}")
             continue
-        lab.refused("CountTableRows", [11], id=table, branch=name)
+        lab.refused("CountTableRows", [0, 11], id=table, branch=name)
         lab.ok("CreateTableBranch", id=table, name=name)
-        lab.same(lab.ids(table, branch=name), [11], f"the ids of a new branch {name}")
+        lab.same(branch_ids(lab, table, name), [11], f"the ids of a new branch {name}")
 
 
 @check("LN-VERSION-060", "Versions count on from the latest, whichever were deleted before it.",
@@ -369,16 +402,16 @@ def counted_on(lab: Lab) -> None:
     for of in ({}, _SIDE):
         if of:
             lab.maybe("CreateTableBranch", id=table, name="side")
-        first = lab.ok("DescribeTableVersion", id=table, **of)["version"]["version"]
-        before = lab.ids(table, **of)
+        first = _ask(lab, "DescribeTableVersion", id=table, **of)["version"]["version"]
+        before = _ids(lab, table, **of)
         _put(lab, table, 12, 13, 14, 15, **of)
         for end in (-1, first + 4):  # a range that holds the latest may be refused
             ranges = [{"start_version": first + 1, "end_version": end}]
             reply = lab.call("BatchDeleteTableVersions", id=table, ranges=ranges, **of)
         lab.may_refuse(reply)
         _put(lab, table, 16, **of)
-        lab.ok("RestoreTable", id=table, version=first, **of)
-        lab.same(lab.ids(table, **of), before, f"the ids of the version that was restored {of}")
+        _ask(lab, "RestoreTable", id=table, version=first, **of)
+        lab.same(_ids(lab, table, **of), before, f"the ids of the version that was restored {of}")
         found = [v for v in version_numbers(lab, table, descending=True, **of) if v > first]
         lab.same(found, [first + n for n in (6, 5, 4)], f"the versions {of or ''}")
         for version in () if of else (first, *found):
@@ -394,24 +427,27 @@ def written_after(lab: Lab) -> None:
     table = lab.new_table(1, 2)
     lines = ({}, _SIDE) if lab.call("CreateTableBranch", id=table, name="side").succeeded else ({},)
     for of in lines:
-        full = lab.ok("DescribeTableVersion", id=table, **of)["version"]["version"]
-        lab.ok("AlterTableDropColumns", id=table, columns=["score"], **of)
-        lab.ok("AlterTableAddColumns", id=table, **_TWICE, **of)
-        other = lab.ok("DescribeTableVersion", id=table, **of)["version"]["version"]
+        full = _ask(lab, "DescribeTableVersion", id=table, **of)["version"]["version"]
+        _ask(lab, "AlterTableDropColumns", id=table, columns=["score"], **of)
+        _ask(lab, "AlterTableAddColumns", id=table, **_TWICE, **of)
+        other = _ask(lab, "DescribeTableVersion", id=table, **of)["version"]["version"]
         lab.call("CreateTableScalarIndex", id=table, **_BY_ID, **of)
-        lab.ok("RestoreTable", id=table, version=full, **of)
+        _ask(lab, "RestoreTable", id=table, version=full, **of)
         for operation, data, request in (
             ("InsertIntoTable", stream(people(3)), {}), ("CreateTableScalarIndex", None, _BY_ID),
             ("UpdateTable", None, {"updates": [["score", "7.0"]]}), ("AlterTableAddColumns", None, _TWICE),
         ):  # fmt: skip
             reply = lab.call(operation, data, id=table, **request, **of)
             (lab.may_refuse if of else lab.must_succeed)(reply)
-        lab.ok("RestoreTable", id=table, version=other, **of)
-        lab.refused("InsertIntoTable", [13, 20], stream(people(4)), id=table, **of)
-        lab.refused("UpdateTable", [12, 13], id=table, updates=[["score", "7.0"]], **of)
-        lab.refused("CountTableRows", [12, 13], id=table, predicate="score > 1", **of)
-        lab.same(lab.count(table, predicate="twice = 4", **of), 1, "the rows by the other column")
-        lab.same(lab.count(table, version=full, predicate="score > 0", **of), 2, "its older rows")
+        _ask(lab, "RestoreTable", id=table, version=other, **of)
+        none = [0] if of else []
+        lab.refused("InsertIntoTable", [13, 20, *none], stream(people(4)), id=table, **of)
+        lab.refused("UpdateTable", [12, 13, *none], id=table, updates=[["score", "7.0"]], **of)
+        lab.refused("CountTableRows", [12, 13, *none], id=table, predicate="score > 1", **of)
+        found = _count(lab, table, predicate="twice = 4", **of)
+        lab.same(found, 1, "the rows by the other column")
+        found = _count(lab, table, version=full, predicate="score > 0", **of)
+        lab.same(found, 2, "its older rows")
 
 
 @check("LN-MANAGED-060", "A batch of versions is refused whole for any entry, by the code of its fault.",
@@ -422,7 +458,7 @@ def batches(lab: Lab) -> None:
     kept: dict[str, Any] = {"metadata": {"by": "kit"}, "e_tag": "tag-1"}
     one, two = ({**staged(lab, table), **kept, "naming_scheme": "v2"} for table in tables)
     for codes, wrong in (
-        ([4], {**two, "id": lab.table_id()}), ([4, 13], {**two, "branch": "nowhere"}),
+        ([4], {**two, "id": lab.table_id()}), ([0, 4, 13], {**two, "branch": "nowhere"}),
         ([13], {**two, "naming_scheme": "V3"}), ([13], one), ([13, 14], {**two, "version": 1}),
     ):  # fmt: skip
         for entries in ([one, wrong], [wrong, one]):

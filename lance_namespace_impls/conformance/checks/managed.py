@@ -188,9 +188,15 @@ def batch(lab: Lab) -> None:
     tables = [managed_table(lab), managed_table(lab)]
     lab.ok("ListTableVersions", id=tables[0])
     lab.given("InsertIntoTable", stream(people(50)), id=tables[1])
-    entries = [staged(lab, table) for table in tables]
+    kept = [{"by": "kit", "number": str(number)} for number in range(2)]
+    entries = [
+        {**staged(lab, table), "metadata": notes} for table, notes in zip(tables, kept, strict=True)
+    ]
     found = lab.ok("BatchCreateTableVersions", entries=entries).get("versions") or ()
     lab.same([v.get("version") for v in found], [2, 3], "the versions")
+    for version, notes in zip(found, kept, strict=True):
+        if version.get("metadata") is not None:
+            lab.has(version["metadata"], notes, "the metadata that is answered")
     lab.same([newest(lab, table) for table in tables], [2, 3], "the latest versions")
     lab.same([lab.count(table) for table in tables], [_ROWS + 1, _ROWS + 2], "the rows")
 

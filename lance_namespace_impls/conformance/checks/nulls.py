@@ -12,7 +12,7 @@ from ..lab import Lab
 from ..requirement import check
 from ..rows import people, stream
 
-_NULL = "rest.yaml, the optional fields of the requests: null gives none, or is code 13"
+_NULL = "project design, Protocol: absent and null are one"
 _TABLES = ["tables"]
 _READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("DescribeTable", {}), ("TableExists", {}), ("CountTableRows", {}), ("GetTableStats", {}),
@@ -36,8 +36,12 @@ def _alike(lab: Lab, operation: str, request: dict[str, Any]) -> None:
     lab.may_refuse(reply)
     if plain.rows is not None:
         lab.same(reply.rows.num_rows, plain.rows.num_rows, f"the rows of {operation}")
-    else:
-        lab.same(dict(reply.answer or {}), dict(plain.answer or {}), f"the answer of {operation}")
+    else:  # each call may vend credentials of its own
+        found, due = (
+            {key: value for key, value in (each.answer or {}).items() if key != "storage_options"}
+            for each in (reply, plain)
+        )
+        lab.same(found, due, f"the answer of {operation}")
 
 
 @check("LN-NULL-001", "A read with null for its optional fields is the read without them.", _NULL,
@@ -79,4 +83,5 @@ def writes(lab: Lab) -> None:
         lab.same(lab.ids(table), [1, 2, 3, 4], "the ids after a merge that inserts")
     branch = _nulls("CreateTableBranch", {"id": table, "name": "side"})
     if lab.call("CreateTableBranch", **branch).succeeded:
-        lab.same(lab.count(table, branch="side"), lab.count(table), "the rows of a new branch")
+        found = lab.maybe("CountTableRows", id=table, branch="side").get("count")
+        lab.same(found, lab.count(table), "the rows of a new branch")

@@ -77,7 +77,7 @@ STATED: dict[str, tuple[tuple[int, dict[str, Any]], ...]] = {
     "UpdateFieldMetadata": ((12, {"updates": [{"path": "nothing", "metadata": {"a": "1"}}]}),),
     "AlterTable": ((13, {"set_properties": {"a": "1"}, "unset_properties": ["a"]}),),
     "RegisterTable": tuple(
-        (13, {"location": ".", "mode": mode}) for mode in ("sometimes", "ExistOk", "append")),
+        (13, {"location": "free", "mode": mode}) for mode in ("sometimes", "ExistOk", "append")),
     "ExplainTableQueryPlan": (
         (4, {"query": {"vector": None, "k": 1, "version": 99}}),
         (12, {"query": {"vector": None, "k": 1, "columns": {"column_names": ["nothing"]}}}),
@@ -117,6 +117,8 @@ def _stated(operation: str) -> Callable[[Lab], None]:
         asked = False
         for code, request in STATED[operation]:
             data = _ROWS if operation in _DATA else None
+            if "location" in request:
+                request = {**request, "location": lab.free_location()}
             reply = lab.call(operation, data, id=table, **request)
             if reply.code == 0:
                 continue

@@ -85,7 +85,7 @@ _REFUSED: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
     ("UpdateTable", None, {"updates": [["name", "'x'"]], "predicate": "nothing = 1"}),
     ("DeleteFromTable", None, {"predicate": "nothing = 1"}),
     ("DeleteFromTable", None, {"predicate": ""}),
-    ("RegisterTable", None, {"mode": "sometimes", "location": "."}),
+    ("RegisterTable", None, {"mode": "sometimes", "location": "free"}),
     ("AlterTable", None, {"set_properties": {"owner": "bob", "more": "1"}, "unset_properties": ["owner"]}),
     ("AlterTableAddColumns", None, {"new_columns": [*_TWICE, {"name": "id", "expression": "1"}]}),
     ("AlterTableAddColumns", None, {"new_columns": [*_TWICE, {"name": "nothing"}]}),
@@ -126,6 +126,8 @@ def _refusals(area: str, operations: set[str]) -> Callable[[Lab], None]:
         for operation, data, request in _REFUSED:
             if operation not in operations:
                 continue
+            if "location" in request:  # one that is nobody's
+                request = {**request, "location": lab.free_location()}
             reply = lab.call(operation, data, id=table, **request)
             if reply.code == 0:
                 continue

@@ -53,6 +53,10 @@ def json_calls(lab: Lab) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return each operation on a table that takes a JSON body and is supported, and its fields."""
     for name, (_, request) in CALLS.items():
         if OPERATIONS[name].body is Body.JSON and supported(lab, name):
+            if name == "RenameTable":  # a target that takes what is wrong gives the table this name
+                new = lab.table_id()
+                lab.ledger.made("table", tuple(new))
+                request = {"new_table_name": new[-1]}
             yield name, request
 
 

@@ -26,7 +26,7 @@ _INPUT = 'protocol semantics, "Errors", code 13'
 _BODIES = 'protocol semantics, "Bodies that are not JSON objects"'
 _NULLS = "rest.yaml, the optional fields of the request schemas, none of which is closed"
 _NAMES = 'general specification, "Routes"; protocol semantics: the same fields, in the body'
-_CONTEXT = "wire facts: every request may carry identity and context; RFC 9110, Content-Type"
+_CONTEXT = "rest.yaml, identity and context of the request schemas; RFC 9110, Content-Type"
 _ARROW = {"Content-Type": ARROW_STREAM}
 _MERGE = {"on": "id", "when_not_matched_insert_all": "true"}
 Send = Callable[[str, list[str], dict[str, Any]], Reply]
@@ -96,16 +96,17 @@ def _course(lab: Lab, way: str) -> None:
         return _works(lab, send, name, table, **request)
 
     if works("CreateTableTag", tag="t", version=1):
-        works("UpdateTableTag", tag="t", version=2)
-        works("CreateTableTag", tag="u", version=1)
-        works("DeleteTableTag", tag="u")
+        held_tags = {"t": 2 if works("UpdateTableTag", tag="t", version=2) else 1}
+        if works("CreateTableTag", tag="u", version=1) and not works("DeleteTableTag", tag="u"):
+            held_tags["u"] = 1
         tags = lab.ok("ListTableTags", id=table).get("tags") or {}
-        lab.same({k: v["version"] for k, v in tags.items()}, {"t": 2}, f"the tags made {way}")
-    if works("CreateTableBranch", name="side", from_version=1):
-        works("CreateTableBranch", name="other")
-        works("DeleteTableBranch", name="other")
+        lab.same({k: v["version"] for k, v in tags.items()}, held_tags, f"the tags made {way}")
+    branches = ["side"] if works("CreateTableBranch", name="side", from_version=1) else []
+    if branches:
+        if works("CreateTableBranch", name="other"):
+            branches += [] if works("DeleteTableBranch", name="other") else ["other"]
         found = lab.ok("ListTableBranches", id=table).get("branches") or {}
-        lab.same([*found], ["side"], f"the branches made {way}")
+        lab.same(sorted(found), sorted(branches), f"the branches made {way}")
     columns = people(1).column_names
     due = [1, 3, 4] if works("DeleteFromTable", predicate="id = 2") else [1, 2, 3, 4]
     if works("UpdateTable", predicate="id = 3", updates=[["id", "id + 4"]]):
@@ -130,7 +131,9 @@ def _course(lab: Lab, way: str) -> None:
         lab.has(held, {"a": "b", "c": "d"}, f"the metadata set {way}")
     new = lab.table_id()
     lab.ledger.made("table", tuple(new))
-    if works("RenameTable", new_table_name=new[-1]):
+    # Branches may be in the way of a new name (code 19); where they cannot go, it keeps its own.
+    alone = all(works("DeleteTableBranch", name=name) for name in branches)
+    if alone and works("RenameTable", new_table_name=new[-1]):
         lab.same(_there(lab, table, new), [False, True], f"which is there, renamed {way}")
         table = new
     if works("DeregisterTable"):
@@ -154,7 +157,7 @@ def _spaces(lab: Lab, way: str) -> None:
     works("NamespaceExists", top)
     works("DescribeNamespace", top)
     page = works("ListNamespaces", top[:-1], limit=1000)
-    if not page.get("page_token"):
+    if page and not page.get("page_token"):
         lab.that(top[-1] in (page.get("namespaces") or ()), f"{top[-1]} to be listed {way}", page)
     for name, key in (("ListNamespaces", "namespaces"), ("ListTables", "tables")):
         lab.same(works(name, top).get(key) or [], [], f"what {name} finds {way}")
@@ -163,9 +166,9 @@ def _spaces(lab: Lab, way: str) -> None:
         lab.has(told, {"owner": "ana"}, f"the properties set {way}")
     works("DropNamespace", top)
     lab.that(not lab.exists("NamespaceExists", top), f"no namespace, dropped {way}", "one")
+    lab.ledger.made("table", tuple(table))
     if not _works(lab, send, "DeclareTable", table):
         return
-    lab.ledger.made("table", tuple(table))
     lab.must_fail(send("DeclareTable", table, {}), [5])
     works("TableExists", table)
     for flag in (True, False):
@@ -191,7 +194,7 @@ def _each_way(number: int, way: str, source: str, sentence: str, level: Level) -
 
 for _each in (
     (60, "without an id in the body", _IDS, "The route alone says the id", Level.MUST),
-    (61, "with nulls and unknown fields", _NULLS, "null and unknown fields are nothing", Level.SHOULD),
+    (61, "with nulls and unknown fields", _NULLS, "Null and unknown fields make no difference", Level.SHOULD),
     (62, "by name", _NAMES, "A route by name does what the /v1 route does", Level.SHOULD),
     (63, "with another delimiter", _IDS, "The delimiter joins the names of a route", Level.MUST),
     (64, "with a context", _CONTEXT, "Identity, context and a charset alter nothing", Level.MUST),
@@ -236,13 +239,16 @@ def empty_bodies(lab: Lab) -> None:
 def partly_other(lab: Lab) -> None:
     table, new = lab.any_table(), lab.table_id()
     lab.ledger.made("table", tuple(new))
-    short = table[:-1] or ["x"]
-    for other in ([*table, "x"], ["x", *table], [f"x{table[-1]}"], short, ["x", *table[1:]]):
+    # A target may go by the body's id, so it is of nobody's table wherever a call changes one.
+    x = lab.ledger.fresh()
+    lab.ledger.made("table", (*new, x))
+    short = table[:-1] or [x]
+    for other in ([*table, x], [x, *table], [f"{x}{table[-1]}"], short, [x, *table[1:]]):
         for name, action in (("DescribeTable", "describe"), ("TableExists", "exists"),
                              ("DeregisterTable", "deregister")):  # fmt: skip
-            if supported(lab, name):
+            if supported(lab, name) and (other is not short or OPERATIONS[name].repeatable):
                 lab.must_fail(raw(lab, name, table_path(lab, table, action), {"id": other}), [13])
-    for other in (table, [*new, "x"]):
+    for other in (table, [*new, x]):
         reply = raw(lab, "DeclareTable", table_path(lab, new, "declare"), {"id": other})
         lab.must_fail(reply, [13])
     lab.same(_there(lab, table, new), [True, False], "which is there")
@@ -252,7 +258,9 @@ def partly_other(lab: Lab) -> None:
        f"{_IDS}; {_INPUT}", "CreateNamespace", "DropNamespace", capabilities=_NAMESPACES)  # fmt: skip
 def bad_namespaces(lab: Lab) -> None:
     first, second, new = lab.new_namespace(), lab.new_namespace(), lab.namespace_id()
+    x = lab.ledger.fresh()
     lab.ledger.made("namespace", tuple(new))
+    lab.ledger.made("namespace", (*new, x))
     bad: list[Any] = [b"{", b"[1]", b'"text"', {"id": {"a": "b"}}]
     for name, action, path, more in (
         ("CreateNamespace", "create", new, [{"properties": ["a"]}, {"mode": {"a": 1}}]),
@@ -260,7 +268,7 @@ def bad_namespaces(lab: Lab) -> None:
         ("AlterNamespace", "alter", first, [{"set_properties": ["a"]}, {"unset_properties": "a"}]),
         ("DropNamespace", "drop", first, [{"behavior": ["Cascade"]}, {"mode": {"a": 1}}]),
     ):  # fmt: skip
-        for body in (*bad, *more, {"id": second}, {"id": [*path, "x"]}):
+        for body in (*bad, *more, {"id": second}, {"id": [*path, x]}):
             reply = raw(lab, name, f"/v1/namespace/{joined(path)}/{action}", body, headers=JSON)
             lab.must_fail(reply, [0, 13] if name == "AlterNamespace" else [13])
     lab.same([lab.exists("NamespaceExists", each) for each in (first, second, new)],
@@ -406,7 +414,7 @@ _BAD: tuple[tuple[str, str, dict[str, str]], ...] = (
 )
 
 
-@check("LN-WIRE-QUERY-060", "A parameter that cannot be read is code 13, and an unknown one is nothing.",
+@check("LN-WIRE-QUERY-060", "A parameter that cannot be read is code 13, and an unknown one is ignored.",
        "rest.yaml, query parameters", "DescribeTable", "CreateTable", level=Level.SHOULD,
        capabilities=_HTTP)  # fmt: skip
 def parameters(lab: Lab) -> None:
