@@ -141,3 +141,21 @@ def alter(lab: Lab) -> None:
                 raise Failed("a change to succeed, or to be code 14", reply.outcome(), reply)
     found = lab.ok("DescribeNamespace", id=namespace).get("properties")
     lab.has(found, expected, "the properties")
+
+
+@check("LN-RACE-012", "Of several reads of one table at once each has its own answer.",
+       "rest.yaml, QueryTable and CountTableRows", "QueryTable", "CountTableRows", "CreateTable",
+       capabilities=["tables"])  # fmt: skip
+def reads(lab: Lab) -> None:
+    table = lab.shared_table()
+    query = {"id": table, "vector": lab.no_vector(), "k": 100}
+    for _ in range(ROUNDS):
+        asked = [Step("QueryTable", {**query, "filter": f"id = {i}"}) for i in (1, 2, 3)]
+        counted = [Step("CountTableRows", {"id": table, "predicate": f"id <= {i}"}) for i in (1, 2)]
+        replies = at_once(lab, [*asked, *counted])
+        for reply in replies:
+            lab.may_refuse(reply)
+        found = [reply.rows.column("id").to_pylist() for reply in replies[:3]]
+        lab.same(found, [[1], [2], [3]], "the ids of each query")
+        counts = [(reply.answer or {}).get("count") for reply in replies[3:]]
+        lab.same(counts, [1, 2], "the counts")
