@@ -5,9 +5,7 @@ They were written after the rules, and no rule was written from them before thei
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable
 from typing import Any
 
 from attrs import evolve
@@ -15,33 +13,13 @@ from attrs import evolve
 from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.rows import stream
 
-from .fresh import adding
+from .habitual import asked, habits, key_of
 from .python import Act, WrongTarget, answer, table_of
 
 __all__ = ["HABITS"]
 
 HABITS: dict[str, Act] = {}
-add = adding(HABITS)
-
-
-def habit(name: str, *operations: str) -> Callable[[Act], Act]:
-    """Return what adds a behaviour of some operations, or of all where none is named."""
-
-    def put(act: Act) -> Act:
-        def habitual(target: WrongTarget, step: Step) -> Reply | None:
-            return act(target, step) if not operations or step.operation in operations else None
-
-        return add(name, habitual)
-
-    return put
-
-
-def asked(target: WrongTarget, step: Step, **change: Any) -> Reply:
-    return evolve(target.correct.call(evolve(step, request={**step.request, **change})), step=step)
-
-
-def key_of(step: Step) -> str:
-    return json.dumps(step.request.get("id"))
+habit = habits(HABITS)
 
 
 @habit("page_token is an offset into the listing of the moment")

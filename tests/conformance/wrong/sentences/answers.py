@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,24 +12,19 @@ from attrs import evolve
 from lance_namespace_impls.conformance.exchange import Reply, Step
 
 from ..python import WrongTarget
-from .asking import LOCK, asked, habit, key_of, known, less, stream_of, whole, word
-
-
-def written(rows: Any, *, batches: Any = None) -> bytes:
-    """Return rows as a stream."""
-    import io
-
-    import pyarrow as pa
-
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        for batch in rows.to_batches() if batches is None else batches:
-            writer.write_batch(batch)
-    return sink.getvalue()
-
-
-def told(reply: Reply, **change: Any) -> Reply:
-    return evolve(reply, answer={**(reply.answer or {}), **change})
+from .asking import (
+    LOCK,
+    asked,
+    changed_answer,
+    habit,
+    key_of,
+    known,
+    less,
+    shared_flight,
+    stream_of,
+    whole,
+    word,
+)
 
 
 def without_ids(reply: Reply, rows: Any, step: Step) -> Reply:
@@ -166,7 +160,7 @@ def physical_count(target: WrongTarget, step: Step) -> Reply | None:
         return reply
     about = known(target, "DescribeTable", **place, load_detailed_metadata=True)
     gone = (about.get("stats") or {}).get("num_deleted_rows") or 0
-    return told(reply, count=(reply.answer or {})["count"] + gone)
+    return changed_answer(reply, count=(reply.answer or {})["count"] + gone)
 
 
 # GetTableStats.num_indices: "Number of indexes on the table".
@@ -178,7 +172,7 @@ def vector_indices(target: WrongTarget, step: Step) -> Reply | None:
     more = {"branch": step.request["branch"]} if step.request.get("branch") else {}
     listed = known(target, "ListTableIndices", id=step.request["id"], **more).get("indexes") or ()
     count = sum(str(each.get("index_type")).upper().startswith("IVF") for each in listed)
-    return told(reply, num_indices=count)
+    return changed_answer(reply, num_indices=count)
 
 
 # ExplainTableQueryPlan: "a column that is not there TableColumnNotFound".
@@ -303,7 +297,9 @@ def kept_counts(target: WrongTarget, step: Step) -> Reply | None:
         version = known(target, "DescribeTable", id=ident, load_detailed_metadata=True).get(
             "version"
         )
-    return told(reply, count=kept.setdefault((ident[-1], version), (reply.answer or {})["count"]))
+    return changed_answer(
+        reply, count=kept.setdefault((ident[-1], version), (reply.answer or {})["count"])
+    )
 
 
 # --- several calls at once
@@ -335,22 +331,4 @@ def last_wins(target: WrongTarget, step: Step) -> Reply | None:
 # request that is answered.
 @habit("queries of one table in flight at once share the answer of the first", "QueryTable")
 def shared_answer(target: WrongTarget, step: Step) -> Reply | None:
-    key = key_of(step)
-    with LOCK:
-        flights = target.memory.setdefault("reads", {})
-        flight = flights.get(key)
-        leads = flight is None
-        if leads:
-            flight = flights[key] = {"done": threading.Event(), "reply": None}
-    if not leads:
-        flight["done"].wait(30)
-        found = flight["reply"]
-        return None if found is None else evolve(found, step=step)
-    try:
-        time.sleep(0.01)
-        flight["reply"] = target.correct.call(step)
-        return flight["reply"]
-    finally:
-        with LOCK:
-            flights.pop(key, None)
-        flight["done"].set()
+    return shared_flight(target, step, "reads", key_of(step))

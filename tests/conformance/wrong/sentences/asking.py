@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,38 +12,18 @@ from attrs import evolve
 from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.rows import stream
 
-from ..fresh import adding
+from ..habitual import asked, habits, key_of  # noqa: F401 - the modules here take all from one place
 from ..python import Act, WrongTarget, table_of
 
 SENTENCES: dict[str, Act] = {}
 """The wrong namespaces by what is wrong with them."""
-add = adding(SENTENCES)
+habit = habits(SENTENCES)
 LOCK = threading.Lock()
-
-
-def habit(name: str, *operations: str) -> Callable[[Act], Act]:
-    """Return what adds a behaviour of some operations, or of all where none is named."""
-
-    def put(act: Act) -> Act:
-        def habitual(target: WrongTarget, step: Step) -> Reply | None:
-            return act(target, step) if not operations or step.operation in operations else None
-
-        return add(name, habitual)
-
-    return put
-
-
-def asked(target: WrongTarget, step: Step, **change: Any) -> Reply:
-    return evolve(target.correct.call(evolve(step, request={**step.request, **change})), step=step)
 
 
 def less(target: WrongTarget, step: Step, *fields: str) -> Reply:
     request = {k: v for k, v in step.request.items() if k not in fields}
     return evolve(target.correct.call(evolve(step, request=request)), step=step)
-
-
-def key_of(step: Step) -> str:
-    return json.dumps(step.request.get("id"))
 
 
 def known(target: WrongTarget, operation: str, **request: Any) -> dict[str, Any]:
@@ -288,3 +268,38 @@ def latest_of(target: WrongTarget, step: Step) -> int | None:
     more = {"branch": step.request["branch"]} if step.request.get("branch") else {}
     told = known(target, "DescribeTableVersion", id=step.request.get("id"), **more)
     return (told.get("version") or {}).get("version")
+
+
+def written(rows: Any, *, batches: Any = None) -> bytes:
+    """Return rows as a stream, in batches of their own where these are given."""
+    import io
+
+    import pyarrow as pa
+
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        for batch in rows.to_batches() if batches is None else batches:
+            writer.write_batch(batch)
+    return sink.getvalue()
+
+
+def shared_flight(target: WrongTarget, step: Step, kind: str, key: Any) -> Reply | None:
+    """Answer a call with the reply to another of its key that is under way."""
+    with LOCK:
+        flights = target.memory.setdefault(kind, {})
+        flight = flights.get(key)
+        leads = flight is None
+        if leads:
+            flight = flights[key] = {"done": threading.Event(), "reply": None}
+    if not leads:
+        flight["done"].wait(30)
+        found = flight["reply"]
+        return None if found is None else evolve(found, step=step)
+    try:
+        time.sleep(0.01)
+        flight["reply"] = target.correct.call(step)
+        return flight["reply"]
+    finally:
+        with LOCK:
+            flights.pop(key, None)
+        flight["done"].set()

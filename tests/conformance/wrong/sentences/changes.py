@@ -10,7 +10,16 @@ from attrs import evolve
 from lance_namespace_impls.conformance.exchange import Reply, Step
 
 from ..python import WrongTarget
-from .asking import asked, columns_of, habit, less, stream_of, whole
+from .asking import (
+    asked,
+    changed_answer,
+    columns_of,
+    habit,
+    less,
+    stream_of,
+    whole,
+    written,
+)
 
 
 def plain(step: Step) -> bool:
@@ -23,25 +32,8 @@ def all_rows(target: WrongTarget, step: Step, **more: Any) -> Any:
     return target.ask("QueryTable", k=0, vector=None, **place, **more).rows
 
 
-def written(rows: Any, *, batches: Any = None) -> bytes:
-    """Return rows as a stream."""
-    import io
-
-    import pyarrow as pa
-
-    sink = io.BytesIO()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        for batch in rows.to_batches() if batches is None else batches:
-            writer.write_batch(batch)
-    return sink.getvalue()
-
-
 def sent(target: WrongTarget, step: Step, rows: Any) -> Reply:
     return evolve(target.correct.call(evolve(step, data=written(rows))), step=step)
-
-
-def told(reply: Reply, **change: Any) -> Reply:
-    return evolve(reply, answer={**(reply.answer or {}), **change})
 
 
 def without_ids(reply: Reply, rows: Any, step: Step) -> Reply:
@@ -160,19 +152,6 @@ def filter_is_flag(target: WrongTarget, step: Step) -> Reply | None:
     return asked(target, step, when_not_matched_by_source_delete=True)
 
 
-# MergeInsertIntoTable.num_deleted_rows: "rows rewritten by an update do not count".
-@habit(
-    "num_deleted_rows counts the rows that an update of the merge rewrote", "MergeInsertIntoTable"
-)
-def rewritten_deleted(target: WrongTarget, step: Step) -> Reply | None:
-    reply = target.correct.call(step)
-    if not reply.succeeded:
-        return reply
-    found = reply.answer or {}
-    both = (found.get("num_deleted_rows") or 0) + (found.get("num_updated_rows") or 0)
-    return told(reply, num_deleted_rows=both)
-
-
 # --- updating and deleting
 
 
@@ -187,7 +166,9 @@ def only_changed(target: WrongTarget, step: Step) -> Reply | None:
     if not reply.succeeded or before is None or after is None:
         return reply
     new = Counter(map(repr, after.to_pylist())) - Counter(map(repr, before.to_pylist()))
-    return told(reply, updated_rows=min(sum(new.values()), (reply.answer or {})["updated_rows"]))
+    return changed_answer(
+        reply, updated_rows=min(sum(new.values()), (reply.answer or {})["updated_rows"])
+    )
 
 
 # UpdateTable: "A column that is not there answers TableColumnNotFound"; what succeeds "commits that

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from typing import Any
 
@@ -24,6 +23,7 @@ from .asking import (
     latest_of,
     less,
     names_of,
+    shared_flight,
     stream_of,
     whole,
     word,
@@ -267,24 +267,7 @@ def both_make(target: WrongTarget, step: Step) -> Reply | None:
 @habit("equal writes in flight at once are carried out once", "InsertIntoTable", "UpdateTable")
 def single_flight(target: WrongTarget, step: Step) -> Reply | None:
     key = (step.operation, json.dumps(step.request, sort_keys=True, default=str), step.data)
-    with LOCK:
-        flights = target.memory.setdefault("writes", {})
-        flight = flights.get(key)
-        leads = flight is None
-        if leads:
-            flight = flights[key] = {"done": threading.Event(), "reply": None}
-    if not leads:
-        flight["done"].wait(30)
-        found = flight["reply"]
-        return None if found is None else evolve(found, step=step)
-    try:
-        time.sleep(0.01)
-        flight["reply"] = target.correct.call(step)
-        return flight["reply"]
-    finally:
-        with LOCK:
-            flights.pop(key, None)
-        flight["done"].set()
+    return shared_flight(target, step, "writes", key)
 
 
 # --- null, absent, empty, zero
