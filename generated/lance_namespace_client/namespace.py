@@ -1022,11 +1022,12 @@ class LanceNamespace:
         in the body as its first version; a stream with a schema and no rows
         makes an empty table. The mode is `Create` (default: a table that is
         there answers TableAlreadyExists), `ExistOk` (what is there is kept with
-        its properties and the stream is not written) or `Overwrite` (what is
-        there is dropped and a new table made), in any letter case. The location
-        is the catalog's default; the header `x-lance-table-location` may name
-        it, and one where the catalog cannot put the table answers InvalidInput.
-        Properties come as JSON text in the query or in the header
+        its properties and the stream is not read) or `Overwrite` (rows, schema
+        and properties give way to the new ones, in one step where the catalog
+        can; older versions of the data may stay), in any letter case. The
+        location is the catalog's default; the header `x-lance-table-location`
+        may name it, and one where the catalog cannot put the table answers
+        InvalidInput. Properties come as JSON text in the query or in the header
         `x-lance-table-properties`. A missing parent namespace answers
         NamespaceNotFound, a schema that Lance cannot store
         TableSchemaValidationError, a body that is no such stream, an unknown

@@ -13,6 +13,7 @@ from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
+    NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
     UnsupportedError,
@@ -73,6 +74,8 @@ class TableCreation(TablePlaces, abstract=True):
             STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
         }
         self._refuse_properties("CreateTable", identifier, properties)
+        if mode is CreateMode.EXIST_OK and (kept := self._kept(identifier, request)) is not None:
+            return kept
         subject = subject_of("CreateTable", identifier)
         with about(subject):
             rows = RowStream.of(data)
@@ -131,6 +134,19 @@ class TableCreation(TablePlaces, abstract=True):
         if changed or gone:
             entry = evolve(entry, properties=self.change_table(entry, changed, gone))
         return self._created(entry, version)
+
+    def _kept(
+        self, identifier: Identifier, request: CreateTableRequest
+    ) -> CreateTableResponse | None:
+        """Return what ExistOk answers of a table with data, which leaves the stream unread."""
+        try:
+            entry = self.load_table(identifier)
+        except (TableNotFoundError, NamespaceNotFoundError, InvalidInputError):
+            return None
+        if not self.has_data(entry):
+            return None
+        _refuse_other_location(entry, request)
+        return self._created(entry, None)
 
     def _created_at_once(
         self, identifier: Identifier, properties: Mapping[str, str], rows: RowStream

@@ -8,7 +8,7 @@ import lance
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.errors import TableAlreadyExistsError
+from lance_namespace_client.errors import LanceNamespaceError, TableAlreadyExistsError
 from lance_namespace_impls import connect
 
 SCHEMA = pa.schema([("x", pa.int64())])
@@ -29,6 +29,20 @@ def test_the_rows_are_not_read_and_the_table_stays() -> None:
         found = namespace.create_table(again, rows)
         assert (found.location, found.properties) == (made.location, {"k": "v"})
         assert namespace.open_table(["n", "t"]).version == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"no Arrow", pa.table([[1], [2]], names=["x", "x"])])
+def test_what_could_not_be_stored_is_not_looked_at(data: bytes | pa.Table) -> None:
+    with connect("memory") as namespace:
+        request = {"id": ["t"], "mode": "ExistOk"}
+        with pytest.raises(LanceNamespaceError) as refused:
+            namespace.create_table(request, data)
+        assert refused.value.code in (13, 20)
+        namespace.declare_table({"id": ["t"]})
+        with pytest.raises(LanceNamespaceError):
+            namespace.create_table(request, data)
+        namespace.insert_into_table({"id": ["t"]}, pa.table({"x": [1]}))
+        assert namespace.create_table(request, data).version == 1
 
 
 @pytest.mark.parametrize("mode", ["Create", "ExistOk"])

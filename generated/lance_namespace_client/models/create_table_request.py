@@ -30,8 +30,8 @@ class CreateTableRequest(Model):
     mode: str | None = None
     """What to do where the name is taken, in any letter case: `Create` (default)
     fails with TableAlreadyExists (5), `ExistOk` keeps the table and returns its
-    properties, `Overwrite` drops it and makes a new one. Any other value is
-    InvalidInput (13).
+    properties, `Overwrite` replaces its rows, schema and properties. Any other
+    value is InvalidInput (13).
     """
 
     properties: dict[str, str] | None = None
