@@ -9,11 +9,11 @@ from ..requirement import check
 from ..rows import PEOPLE, people, stream
 from .history import two_versions
 
-_AT_ONCE = "rest.yaml, the operations: each answer is that of the state at its time"
 _TABLES = ["tables"]
 
 
-@check("LN-FRESH-006", "Counts and rows follow restores and new columns at once.", _AT_ONCE,
+@check("LN-FRESH-006", "Counts and rows follow restores and new columns at once.",
+       "rest.yaml, RestoreTable: makes an earlier version current again",
        "RestoreTable", "AlterTableAddColumns", "InsertIntoTable", "CountTableRows", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def restores(lab: Lab) -> None:
@@ -27,7 +27,8 @@ def restores(lab: Lab) -> None:
     lab.same(lab.query(table).column_names, [*before, "twice"], "the columns")
 
 
-@check("LN-FRESH-007", "ListTables and DescribeTable follow RenameTable at once.", _AT_ONCE,
+@check("LN-FRESH-007", "ListTables and DescribeTable follow RenameTable at once.",
+       "rest.yaml, RenameTable: gives the table the name `new_table_name`",
        "RenameTable", "ListTables", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def renames(lab: Lab) -> None:
     table, new = lab.any_table(), lab.table_id()
@@ -43,7 +44,8 @@ def renames(lab: Lab) -> None:
     lab.same(shown(), [False, True, False, True], "whether each name is there")
 
 
-@check("LN-FRESH-008", "Answers on namespaces follow each change at once.", _AT_ONCE,
+@check("LN-FRESH-008", "Answers on namespaces follow each change at once.",
+       "rest.yaml, DropNamespace: removes a namespace from the catalog",
        "CreateNamespace", "DropNamespace", "ListNamespaces", "NamespaceExists",
        capabilities=["namespaces"])  # fmt: skip
 def namespaces(lab: Lab) -> None:
@@ -64,8 +66,9 @@ def namespaces(lab: Lab) -> None:
         lab.ok("DropNamespace", id=namespace)
 
 
-@check("LN-FRESH-009", "Properties follow each change at once.", _AT_ONCE, "AlterNamespace",
-       "DescribeNamespace", capabilities=["namespaces"])  # fmt: skip
+@check("LN-FRESH-009", "Properties follow each change at once.",
+       "rest.yaml, AlterNamespace: sets the properties", "AlterNamespace", "DescribeNamespace",
+       capabilities=["namespaces"])  # fmt: skip
 def properties(lab: Lab) -> None:
     namespace = lab.new_namespace()
     for value in ("one", "two"):
@@ -75,8 +78,9 @@ def properties(lab: Lab) -> None:
         lab.has(found, {"key": value}, "the properties")
 
 
-@check("LN-FRESH-010", "GetTableStats follows deletions at once.", _AT_ONCE, "GetTableStats",
-       "DeleteFromTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-FRESH-010", "GetTableStats follows deletions at once.",
+       "rest.yaml, GetTableStats: figures of the latest version", "GetTableStats", "DeleteFromTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
     table = lab.new_table()
     for left in (9, 8):
@@ -85,8 +89,9 @@ def stats(lab: Lab) -> None:
         lab.same(lab.ok("GetTableStats", id=table).get("num_rows"), left, "num_rows")
 
 
-@check("LN-FRESH-011", "Branches follow each change at once.", _AT_ONCE, "CreateTableBranch",
-       "DeleteTableBranch", "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-FRESH-011", "Branches follow each change at once.",
+       "rest.yaml, DeleteTableBranch: removes a branch", "CreateTableBranch", "DeleteTableBranch",
+       "ListTableBranches", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def branches(lab: Lab) -> None:
     table = lab.new_table()
 
@@ -118,7 +123,8 @@ WRITES: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
 
 
 @check("LN-FRESH-013", "Versions, columns, counts and stats agree after every kind of write.",
-       _AT_ONCE, "CreateTable", "DescribeTable", "QueryTable", "CountTableRows",
+       "rest.yaml, QueryTableRequest, CountTableRowsRequest and GetTableStats: the latest version",
+       "CreateTable", "DescribeTable", "QueryTable", "CountTableRows",
        capabilities=_TABLES)  # fmt: skip
 def after_each_write(lab: Lab) -> None:
     table = lab.new_table()

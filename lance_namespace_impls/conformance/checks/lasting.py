@@ -227,7 +227,7 @@ def delete_versions(lab: Lab) -> None:
 
 
 @check("LN-FRESH-001", "What was read before shows no more after a change.",
-       "rest.yaml, the operations: each answer is that of the state at its time", "CreateTable",
+       "rest.yaml, CountTableRowsRequest and QueryTableRequest: the latest version by default", "CreateTable",
        "CountTableRows", "QueryTable", "InsertIntoTable", "UpdateTable", "DeleteFromTable",
        "MergeInsertIntoTable", capabilities=_TABLES)  # fmt: skip
 def rows_are_fresh(lab: Lab) -> None:
@@ -256,8 +256,8 @@ def rows_are_fresh(lab: Lab) -> None:
 
 
 @check("LN-FRESH-002", "Versions and stats follow each write at once.",
-       "rest.yaml, the operations: each answer is that of the state at its time", "CreateTable",
-       "InsertIntoTable", "GetTableStats", "ListTableVersions", "DescribeTableVersion",
+       "rest.yaml, DescribeTableVersionRequest.version and GetTableStats: of the latest version",
+       "CreateTable", "InsertIntoTable", "GetTableStats", "ListTableVersions", "DescribeTableVersion",
        capabilities=_TABLES)  # fmt: skip
 def versions_are_fresh(lab: Lab) -> None:
     table = lab.new_table()
@@ -273,8 +273,8 @@ def versions_are_fresh(lab: Lab) -> None:
 
 
 @check("LN-FRESH-003", "Indices, tags and branches follow each change at once.",
-       "rest.yaml, the operations: each answer is that of the state at its time", "CreateTable",
-       "CreateTableScalarIndex", "ListTableIndices", "DropTableIndex", "CreateTableTag",
+       "rest.yaml, ListTableIndicesRequest: the latest version; ListTableTags: the tags of a table",
+       "CreateTable", "CreateTableScalarIndex", "ListTableIndices", "DropTableIndex", "CreateTableTag",
        "ListTableTags", "UpdateTableTag", "GetTableTagVersion", "InsertIntoTable",
        capabilities=_TABLES)  # fmt: skip
 def refs_are_fresh(lab: Lab) -> None:
@@ -303,7 +303,7 @@ def refs_are_fresh(lab: Lab) -> None:
 
 
 @check("LN-FRESH-004", "Listings and descriptions follow each change at once.",
-       "rest.yaml, the operations: each answer is that of the state at its time", "ListTables",
+       "rest.yaml, ListTables: lists the Lance tables in the given namespace; DescribeTable", "ListTables",
        "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def listings_are_fresh(lab: Lab) -> None:
     parent = list(lab.shape.table_parent or ())
