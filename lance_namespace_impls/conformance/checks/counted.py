@@ -9,6 +9,7 @@ from ..requirement import check
 from ..rows import people, stream
 from .combined import covering
 from .history import version_numbers
+from .searches import built
 
 _TABLES = ["tables"]
 _OLD = (1, 2, 3, 4, 5)
@@ -125,6 +126,7 @@ def texts(lab: Lab) -> None:
     table = lab.new_table()
     index = {"column": "name", "index_type": "FTS"}
     lab.maybe("CreateTableIndex", id=table, **index)
+    built(lab, table)
     lab.given("UpdateTable", id=table, updates=[["name", "'alpha'"]], predicate="id > 4")
     newest = lab.ok("DescribeTableVersion", id=table)["version"]["version"]
     lab.given("UpdateTable", id=table, updates=[["name", "'beta'"]], predicate="id > 7")

@@ -9,6 +9,7 @@ import pyarrow as pa
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import people, plain, stream
+from .searches import built
 
 _TABLES = ["tables"]
 _SIGNS = "._-% +'\u00fc&?#=:@~,;()[]!^"
@@ -140,6 +141,7 @@ def operators(lab: Lab) -> None:
     rows = pa.table({"id": pa.array(range(4), pa.int64()), "words": list(words)})
     lab.given("CreateTable", stream(rows), id=table)
     lab.maybe("CreateTableIndex", id=table, column="words", index_type="FTS")
+    built(lab, table)
     for operator, due in (("And", [0]), ("Or", [0, 1, 2])):
         for spelling in (operator, operator.lower(), operator.upper()):
             match = {"terms": "red apple", "column": "words", "operator": spelling}

@@ -193,6 +193,7 @@ def table_of_texts(lab: Lab) -> list[str]:
     if reply.code in (0, 13):
         raise Skipped(f"CreateTableScalarIndex: {reply.outcome()}")
     lab.must_succeed(reply)
+    built(lab, table)
     return table
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import people, stream
-from .searches import match, text, words
+from .searches import built, match, text, words
 
 _QUERIES = "rest.yaml, MatchQuery, PhraseQuery, BoostQuery, MultiMatchQuery and BooleanQuery"
 _INDEX = "rest.yaml, CreateTableIndexRequest, settings of full-text indexes"
@@ -32,6 +32,7 @@ def indexed(lab: Lab, texts: list[str], **settings: Any) -> list[str]:
     if reply.code in (0, 13):
         raise Skipped(f"CreateTableScalarIndex: {reply.outcome()}")
     lab.must_succeed(reply)
+    built(lab, table)
     return table
 
 
@@ -117,6 +118,7 @@ def columns(lab: Lab) -> None:
         )
         if not reply.succeeded:
             raise Skipped(f"CreateTableScalarIndex: {reply.outcome()}")
+    built(lab, table)
     hen = [{"match": {"terms": "hen", "column": c}}["match"] for c in ("text", "title")]
     for query, due in (
         (text("hen", columns=["text"]), [2]), (text("hen", columns=["title"]), [1]),
@@ -138,6 +140,7 @@ def best_score(lab: Lab) -> None:
         lab.maybe(
             "CreateTableScalarIndex", id=table, column=column, index_type="FTS", name=f"on_{column}"
         )
+    built(lab, table)
     parts = [{"terms": "hen", "column": column} for column in texts]
 
     def scores(query: dict[str, Any]) -> dict[int, float]:
@@ -163,6 +166,7 @@ def mixture(lab: Lab) -> None:
     rows = people(*range(1, 9)).append_column("text", [["red fox", "red hen"] * 4])
     lab.given("CreateTable", stream(rows), id=table)
     lab.maybe("CreateTableScalarIndex", id=table, column="text", index_type="FTS")
+    built(lab, table)
     near = {"single_vector": [1.0, 0.0]}
 
     def found(**more: Any) -> Any:
