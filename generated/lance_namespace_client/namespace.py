@@ -431,8 +431,8 @@ class LanceNamespace:
         that is taken answers TableAlreadyExists and changes nothing, a missing
         table TableNotFound, a missing target namespace NamespaceNotFound, and a
         change made by someone else meanwhile ConcurrentModification. A catalog
-        that cannot rename answers Unsupported. The rows, versions and schema of
-        the table stay as they are.
+        that cannot rename answers Unsupported. The rows, versions, schema and
+        properties of the table stay as they are.
 
         Args:
             request: a `RenameTableRequest`, or what stands for one.
@@ -807,14 +807,15 @@ class LanceNamespace:
         Writes the rows of the Arrow IPC stream in the body into the table and
         commits them as a new version. The mode is `append` (default) or
         `overwrite`, in any letter case: `overwrite` makes the new rows the
-        whole content, while earlier versions stay readable. A table that is
-        declared and has no data yet is made with the rows. The parameter
-        `branch` chooses a branch other than the main one. A stream whose schema
-        does not fit the table answers TableSchemaValidationError, a body that
-        is no such stream or an unknown mode InvalidInput, a table that cannot
-        take rows as it is InvalidTableState, a missing one TableNotFound, and a
-        commit by someone else that cannot be reconciled ConcurrentModification.
-        Repeating an append after an unknown outcome may insert the rows twice.
+        whole content, while earlier versions stay readable. Columns are told by
+        their names, in whatever order they come. A table that is declared and
+        has no data yet is made with the rows. The parameter `branch` chooses a
+        branch other than the main one. A stream whose schema does not fit the
+        table answers TableSchemaValidationError, a body that is no such stream
+        or an unknown mode InvalidInput, a table that cannot take rows as it is
+        InvalidTableState, a missing one TableNotFound, and a commit by someone
+        else that cannot be reconciled ConcurrentModification. Repeating an
+        append after an unknown outcome may insert the rows twice.
 
         Args:
             request: an `InsertIntoTableRequest`, or what stands for one.
@@ -955,13 +956,13 @@ class LanceNamespace:
 
         Returns up to `k` rows of a table: the nearest to one or several
         vectors, those that match a full-text query, or, when the vector is
-        null, those that the SQL filter lets through. Columns to return, offset,
-        distance bounds, prefiltering and index settings are optional, and
-        `with_row_id` adds the row id; `version` and `branch` choose what is
-        read. A version that is not there answers TableVersionNotFound, an
-        unknown column TableColumnNotFound, a missing table TableNotFound, and a
-        filter, vector or setting that cannot be used InvalidInput. The table is
-        only read.
+        null, those that the SQL filter lets through, in the order in which they
+        were written. Columns to return, offset, distance bounds, prefiltering
+        and index settings are optional, and `with_row_id` adds the row id;
+        `version` and `branch` choose what is read. A version that is not there
+        answers TableVersionNotFound, an unknown column TableColumnNotFound, a
+        missing table TableNotFound, and a filter, vector or setting that cannot
+        be used InvalidInput. The table is only read.
 
         Args:
             request: a `QueryTableRequest`, or what stands for one.
@@ -1024,7 +1025,8 @@ class LanceNamespace:
         there answers TableAlreadyExists), `ExistOk` (what is there is kept with
         its properties and the stream is not read) or `Overwrite` (rows, schema
         and properties give way to the new ones, in one step where the catalog
-        can; older versions of the data may stay), in any letter case. The
+        can; older versions of the data may stay), in any letter case. A table
+        that is declared and has no data yet is filled, whatever the mode. The
         location is the catalog's default; the header `x-lance-table-location`
         may name it, and one where the catalog cannot put the table answers
         InvalidInput. Properties come as JSON text in the query or in the header

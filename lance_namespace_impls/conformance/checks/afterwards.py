@@ -79,8 +79,8 @@ def properties(lab: Lab) -> None:
 
 
 @check("LN-FRESH-010", "GetTableStats follows deletions at once.",
-       "rest.yaml, GetTableStats: figures of the latest version", "GetTableStats", "DeleteFromTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, GetTableStatsRequest: figures on a table's latest version", "GetTableStats",
+       "DeleteFromTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
     table = lab.new_table()
     for left in (9, 8):
@@ -123,7 +123,7 @@ WRITES: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
 
 
 @check("LN-FRESH-013", "Versions, columns, counts and stats agree after every kind of write.",
-       "rest.yaml, QueryTableRequest, CountTableRowsRequest and GetTableStats: the latest version",
+       "rest.yaml, QueryTableRequest, CountTableRowsRequest and GetTableStatsRequest: the latest version",
        "CreateTable", "DescribeTable", "QueryTable", "CountTableRows",
        capabilities=_TABLES)  # fmt: skip
 def after_each_write(lab: Lab) -> None:

@@ -24,7 +24,7 @@ from .whole import _REFUSED, furnished, state, unchanged
 
 _WAYS = "rest.yaml, CreateTable, RegisterTable, DropTable, DeregisterTable and DropNamespace"
 _NAME = "general specification, Object Name and Object Identifier"
-_CODES = 'protocol semantics, "Errors"; rest.yaml, the codes of the operations'
+_CODES = "rest.yaml, info: a call that is refused has changed nothing; the codes of the operations"
 _ORDER = "rest.yaml, the operations; protocol semantics, Modes and Errors, code 14"
 _TABLES, _BOTH = ["tables"], ["tables", "namespaces"]
 _SIDE, _FULL = {"branch": "side"}, {"load_detailed_metadata": True}
@@ -314,7 +314,8 @@ def _stays(lab: Lab, look: Look, table: list[str], calls: Iterable[Refusal]) -> 
 
 
 @check("LN-WHOLE-060", "A table that is kept takes nothing over from the call that would have replaced it.",
-       _CODES, "CreateTable", "QueryTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, CreateTable: what is there is kept with its properties; RenameTable: changes nothing",
+       "CreateTable", "QueryTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def over_a_table(lab: Lab) -> None:
     table, taken = furnished(lab), lab.new_table(7)
     where = lab.ok("DescribeTable", id=taken).get("location")

@@ -205,7 +205,8 @@ def metadata(lab: Lab) -> None:
     lab.same(fields, [], "fields of the main line with the branch's metadata")
 
 
-@check("LN-BRANCH-019", "from_branch starts a branch at another branch.", _BRANCH,
+@check("LN-BRANCH-019", "from_branch starts a branch at another branch.",
+       "rest.yaml, CreateTableBranchRequest: from_branch, branch to start from",
        "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def from_branch(lab: Lab) -> None:
@@ -215,7 +216,8 @@ def from_branch(lab: Lab) -> None:
 
 
 @check("LN-BRANCH-020", "A branch starts at the newest version unless another is asked for.",
-       _BRANCH, "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
+       "rest.yaml, CreateTableBranchRequest: from_version, the latest if left out",
+       "CreateTableBranch", "CountTableRows", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def from_newest(lab: Lab) -> None:
     table = two_versions(lab)
@@ -224,7 +226,8 @@ def from_newest(lab: Lab) -> None:
 
 
 @check("LN-BRANCH-021", "A branch that was dropped and created again has none of its old rows.",
-       _BRANCH, "CreateTableBranch", "DeleteTableBranch", "CountTableRows", "InsertIntoTable",
+       "rest.yaml, DeleteTableBranch: removes a branch, and with it the versions that exist only there",
+       "CreateTableBranch", "DeleteTableBranch", "CountTableRows", "InsertIntoTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def again(lab: Lab) -> None:
     table = branched(lab)

@@ -134,7 +134,7 @@ def one_version(lab: Lab) -> None:
 
 
 @check("LN-ROWS-UPDATE-060", "An update that cannot be read is code 13 and changes nothing.",
-       "rest.yaml, UpdateTable: an expression that cannot be read; an entry that is not a pair",
+       "rest.yaml, UpdateTable: expression that cannot be read; UpdateTableRequest: entry that is not a pair",
        "UpdateTable", *_READ, capabilities=_TABLES)  # fmt: skip
 def unreadable_update(lab: Lab) -> None:
     table = lab.new_table(1, 2)

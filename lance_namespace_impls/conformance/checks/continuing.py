@@ -55,8 +55,8 @@ def limits(lab: Lab) -> None:
 
 
 @check("LN-PAGE-028", "A page token of another listing is code 13 or a place in this one, not a new start.",
-       f"{_PAGING}: code 13; protocol semantics, Paging: opaque, and clients send names", "CreateTable",
-       level=Level.MAY, capabilities=_TABLES)  # fmt: skip
+       f"{_PAGING}: code 13; rest.yaml, PageToken: no token may be taken for a name to start after",
+       "CreateTable", level=Level.MAY, capabilities=_TABLES)  # fmt: skip
 def of_another(lab: Lab) -> None:
     table, other = crowded(lab), crowded(lab)
     for operation, key in paged(lab, table):

@@ -187,12 +187,12 @@ def version(lab: Lab) -> None:
 
 
 @check("LN-TABLE-CREATE-018", "CreateTable fills a declared table.",
-       'protocol semantics, "DescribeTable"; rest.yaml, DeclareTable', "CreateTable",
-       "DeclareTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
+       "rest.yaml, CreateTable: a table that is declared and has no data yet is filled",
+       "CreateTable", "DeclareTable", "CountTableRows", capabilities=["tables"])  # fmt: skip
 def fills_declared(lab: Lab) -> None:
     table = lab.new_declared()
     reply = lab.call("CreateTable", plain(1, 2), id=table)
-    if reply.code == 5:  # the source leaves open which mode fills a declared table
+    if reply.code == 5:  # servers that are told to replace it do so
         reply = lab.call("CreateTable", plain(1, 2), id=table, mode="Overwrite")
     if reply.code == 0:
         lab.must_succeed(reply)
@@ -275,7 +275,8 @@ def exist_ok_answer(lab: Lab) -> None:
 
 
 @check("LN-TABLE-CREATE-028", "The location that CreateTable answers is the table's, in every mode.",
-       _CREATE, "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+       "rest.yaml, CreateTableResponse: directory that holds the table's data",
+       "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def location_of_each_mode(lab: Lab) -> None:
     table = lab.table_id()
     for mode in ("Create", "Overwrite", "Overwrite", "ExistOk"):

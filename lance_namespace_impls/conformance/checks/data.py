@@ -76,7 +76,7 @@ def insert_other_schema(lab: Lab) -> None:
 
 
 @check("LN-ROWS-INSERT-007", "A stream that breaks off adds nothing.",
-       'protocol semantics, "Bodies that are not JSON objects"', "InsertIntoTable",
+       "rest.yaml, InsertIntoTable: a body that is no such stream, InvalidInput", "InsertIntoTable",
        "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert_truncated(lab: Lab) -> None:
     table = lab.new_table()

@@ -178,8 +178,8 @@ def not_a_table(lab: Lab) -> None:
 
 
 @check("LN-NAMESPACE-DROP-021", "Nothing can be made below a table.",
-       "general specification, Object Identifier: tables hold no objects", "CreateNamespace",
-       capabilities=["tables", "namespaces"])  # fmt: skip
+       "general specification, Namespace Definition: it contains tables or namespaces; Parent & Child",
+       "CreateNamespace", capabilities=["tables", "namespaces"])  # fmt: skip
 def below_a_table(lab: Lab) -> None:
     table = lab.any_table()
     for operation in ("CreateNamespace", "DeclareTable"):

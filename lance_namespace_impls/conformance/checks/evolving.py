@@ -13,7 +13,7 @@ from ..rows import PEOPLE, people, stream
 from .history import version_numbers
 
 _COLUMNS = "rest.yaml, the column operations"
-_INDEX = "rest.yaml, the index operations"
+_INDEX = "rest.yaml, the index operations; DropTable: indexes, tags and branches included"
 _VERSIONS = "rest.yaml, TableVersion and the version operations"
 _TABLES = ["tables"]
 ALL = list(PEOPLE)
@@ -245,7 +245,8 @@ def entries(lab: Lab) -> None:
 
 
 @check("LN-VERSION-012", "Each version keeps its rows and columns, whatever is written later.",
-       _VERSIONS, "CountTableRows", "QueryTable", "UpdateTable", "DeleteFromTable",
+       "rest.yaml, UpdateTable: earlier versions keep the old values; RestoreTable",
+       "CountTableRows", "QueryTable", "UpdateTable", "DeleteFromTable",
        "AlterTableAddColumns", "RestoreTable", "InsertIntoTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def kept(lab: Lab) -> None:

@@ -68,7 +68,8 @@ def exists_version(lab: Lab) -> None:
     lab.refused("TableExists", [4, 11], id=table, version=999)
 
 
-@check("LN-TABLE-DESCRIBE-012", "DescribeTable of a tag describes its version.", _DESCRIBE,
+@check("LN-TABLE-DESCRIBE-012", "DescribeTable of a tag describes its version.",
+       "rest.yaml, DescribeTableRequest: name of the tag whose version is described",
        "DescribeTable", "CreateTableTag", "AlterTableAddColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def describe_tag(lab: Lab) -> None:
@@ -151,7 +152,8 @@ def rename_same(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the rows")
 
 
-@check("LN-TAG-010", "Tags are a table's own, and end with it.", _TAGS, "CreateTableTag",
+@check("LN-TAG-010", "Tags are a table's own, and end with it.",
+       "rest.yaml, the tag operations; DropTable: tags and branches included", "CreateTableTag",
        "GetTableTagVersion", "DropTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def own_tags(lab: Lab) -> None:
     table, other = lab.new_table(), lab.new_table()
@@ -256,7 +258,7 @@ def rows_are_fresh(lab: Lab) -> None:
 
 
 @check("LN-FRESH-002", "Versions and stats follow each write at once.",
-       "rest.yaml, DescribeTableVersionRequest.version and GetTableStats: of the latest version",
+       "rest.yaml, DescribeTableVersionRequest.version and GetTableStatsRequest: of the latest version",
        "CreateTable", "InsertIntoTable", "GetTableStats", "ListTableVersions", "DescribeTableVersion",
        capabilities=_TABLES)  # fmt: skip
 def versions_are_fresh(lab: Lab) -> None:
@@ -405,7 +407,8 @@ def namespace_properties_as_given(lab: Lab) -> None:
 
 
 @check("LN-RACE-008", "Of several DropNamespace of one namespace at once exactly one succeeds.",
-       _ONE, "DropNamespace", capabilities=["namespaces"])  # fmt: skip
+       "rest.yaml, DropNamespace: a missing namespace answers NamespaceNotFound",
+       "DropNamespace", capabilities=["namespaces"])  # fmt: skip
 def drop_namespace_race(lab: Lab) -> None:
     probe = lab.call("DropNamespace", id=lab.namespace_id())
     if probe.succeeded:
@@ -415,8 +418,9 @@ def drop_namespace_race(lab: Lab) -> None:
         one_wins(lab, at_once(lab, [_step("DropNamespace", request)] * 3), [1])
 
 
-@check("LN-RACE-009", "Of several RenameTable of one table at once exactly one succeeds.", _ONE,
-       "RenameTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-RACE-009", "Of several RenameTable of one table at once exactly one succeeds.",
+       "rest.yaml, RenameTable: a missing table TableNotFound", "RenameTable",
+       capabilities=_TABLES)  # fmt: skip
 def rename_race(lab: Lab) -> None:
     for _ in range(4):
         table = lab.any_table()

@@ -395,8 +395,9 @@ def overwritten(lab: Lab) -> None:
 
 
 @check("LN-VERSION-060", "Versions count on from the latest, whichever were deleted before it.",
-       "rest.yaml, BatchDeleteTableVersions, RestoreTable and TableExistsRequest", "RestoreTable",
-       "BatchDeleteTableVersions", "ListTableVersions", "CreateTable", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, CreateTableVersionRequest: one more than the latest; BatchDeleteTableVersions",
+       "RestoreTable", "BatchDeleteTableVersions", "ListTableVersions", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def counted_on(lab: Lab) -> None:
     table = lab.new_table(1)
     for of in ({}, _SIDE):

@@ -96,7 +96,7 @@ def namespaces_meanwhile(lab: Lab) -> None:
 @check(
     "LN-PAGE-025",
     "A page token of another listing is code 13, or a name to start after: no page of the other.",
-    "rest.yaml, PageToken: code 13; protocol semantics, Paging: opaque, and clients send names",
+    "rest.yaml, PageToken: code 13; text that is no token may be taken for a name to start after",
     "ListTables",
     level=Level.MAY,
     capabilities=["tables"],
@@ -181,7 +181,7 @@ def again(lab: Lab) -> None:
 
 
 @check("LN-TABLE-CREATE-026", "Mode Overwrite drops the rows and the indices that were there.",
-       f"{_MODES}; rest.yaml, CreateTable: what is there is dropped and a new one made",
+       f"{_MODES}: what is there is dropped, a new one made; rest.yaml, CreateTable",
        "CreateTable", "CreateTableTag", "ListTableTags", "CreateTableScalarIndex",
        "ListTableIndices", level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def overwritten(lab: Lab) -> None:
@@ -194,7 +194,8 @@ def overwritten(lab: Lab) -> None:
 
 
 @check("LN-TABLE-REGISTER-008", "Mode Overwrite points the name to the new location and keeps both data.",
-       _MODES, "RegisterTable", "DescribeTable", "DeregisterTable", "CreateTable",
+       "rest.yaml, RegisterTable: data is not deleted, also not that of a replaced entry",
+       "RegisterTable", "DescribeTable", "DeregisterTable", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def registered_anew(lab: Lab) -> None:
     table, second = lab.new_table(1), lab.new_table(2, 3)

@@ -353,7 +353,8 @@ def alter(lab: Lab) -> None:
 
 
 @check("LN-TRANSACTION-004", "Actions on a transaction take effect all or none; mode Fail refuses.",
-       _ALTER, "AlterTransaction", "DescribeTransaction", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, AlterTransactionRequest: all or none; SetPropertyMode and UnsetPropertyMode",
+       "AlterTransaction", "DescribeTransaction", capabilities=_TABLES)  # fmt: skip
 def alter_refused(lab: Lab) -> None:
     identifier = transaction(lab)
     lab.ok("AlterTransaction", id=identifier, actions=[setting("a", "1")])

@@ -83,8 +83,8 @@ def different(lab: Lab) -> None:
 
 
 @check("LN-NAME-004", "An empty name in an identifier is code 13.",
-       "general specification, Object Identifier", "DescribeTable", capabilities=["tables"],
-       changes=False)  # fmt: skip
+       "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
+       "DescribeTable", capabilities=["tables"], changes=False)  # fmt: skip
 def empty(lab: Lab) -> None:
     parent = list(lab.shape.table_parent or ())
     if parent:
@@ -92,7 +92,8 @@ def empty(lab: Lab) -> None:
 
 
 @check("LN-NAME-005", "Values of properties come back as they were.",
-       "rest.yaml, properties", "DeclareTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
+       "rest.yaml, DeclareTableRequest: properties to store with the table in the catalog",
+       "DeclareTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def values(lab: Lab) -> None:
     given = {"a.b": "", "k": 'quote " and \\', "note": "日本 ünï", "json": '{"a": [1, null]}'}
     table = lab.table_id()
@@ -101,8 +102,8 @@ def values(lab: Lab) -> None:
 
 
 @check("LN-NAME-012", "An identifier with an empty name among its names is code 13, and is no other.",
-       "general specification, Object Identifier", "DescribeTable", "DeclareTable",
-       capabilities=["tables"])  # fmt: skip
+       "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
+       "DescribeTable", "DeclareTable", capabilities=["tables"])  # fmt: skip
 def empty_among(lab: Lab) -> None:
     table = lab.any_table()
     if len(table) > 1:
@@ -126,7 +127,8 @@ LOOKS = {"zeros": "007", "truth": "True", "nothing": "null", "whole": "1.0", "sm
 
 
 @check("LN-NAME-014", "Values of properties are texts, whatever they look like.",
-       "rest.yaml, properties", "DescribeTable", capabilities=["tables"])  # fmt: skip
+       "rest.yaml, CreateNamespaceRequest and DeclareTableRequest, properties: values of type string",
+       "DescribeTable", capabilities=["tables"])  # fmt: skip
 def looks(lab: Lab) -> None:
     for make, change, read, identifier in (
         ("CreateNamespace", "AlterNamespace", "DescribeNamespace", lab.namespace_id),

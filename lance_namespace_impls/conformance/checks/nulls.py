@@ -12,7 +12,7 @@ from ..lab import Lab
 from ..requirement import check
 from ..rows import people, stream
 
-_NULL = "project design, Protocol: absent and null are one"
+_NULL = "rest.yaml, info: a field that is absent and one that is null are the same"
 _TABLES = ["tables"]
 _READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("DescribeTable", {}), ("TableExists", {}), ("CountTableRows", {}), ("GetTableStats", {}),

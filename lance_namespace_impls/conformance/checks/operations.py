@@ -108,7 +108,7 @@ def claimed_work(lab: Lab) -> None:
 @check(
     "LN-OPERATIONS-003",
     "An operation that ListOperations does not name answers code 0, or has no route.",
-    f"{_GENERAL}; protocol semantics, Errors",
+    "rest.yaml, ListOperations: whatever is not in the list answers Unsupported",
     "ListOperations",
 )
 def unclaimed_refused(lab: Lab) -> None:

@@ -11,8 +11,8 @@ _TABLES = ["tables"]
 
 
 @check("LN-FRESH-015", "GetTableStats follows new indices and fragments at once.",
-       "rest.yaml, GetTableStatsResponse: the latest version", "GetTableStats", "InsertIntoTable",
-       "CreateTable", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, GetTableStatsRequest: the size and layout of a table's latest version",
+       "GetTableStats", "InsertIntoTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def stats(lab: Lab) -> None:
     table = lab.new_table(1)
 

@@ -37,8 +37,9 @@ def limited(lab: Lab) -> None:
     lab.same(lab.query(table, k=4, filter="id > 2").num_rows, 4, "the number of filtered rows")
 
 
-@check("LN-QUERY-004", "offset leaves out the first rows.", _QUERY, "QueryTable", "CreateTable",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-004", "offset leaves out the first rows.",
+       "rest.yaml, QueryTableRequest: rows to skip before the first one returned", "QueryTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def offset(lab: Lab) -> None:
     table = lab.shared_table()
     whole = lab.query(table).column("id").to_pylist()
@@ -47,8 +48,9 @@ def offset(lab: Lab) -> None:
     lab.same(found, whole[2:5], "three ids after two")
 
 
-@check("LN-QUERY-005", "columns chooses which columns come, in that order.", _QUERY,
-       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-005", "columns chooses which columns come, in that order.",
+       "rest.yaml, QueryTableRequestColumns: in this order", "QueryTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
 def columns(lab: Lab) -> None:
     found = lab.query(lab.shared_table(), columns={"column_names": ["name", "id"]})
     lab.same(sorted(found.column_names), ["id", "name"], "the columns")
@@ -64,7 +66,8 @@ def vector(lab: Lab) -> None:
     lab.same(found.column("id").to_pylist(), [7, 8, 6], "the ids")
 
 
-@check("LN-QUERY-007", "A vector query gives the distance to each row.", _QUERY, "QueryTable",
+@check("LN-QUERY-007", "A vector query gives the distance to each row.",
+       "rest.yaml, QueryTableResponse: a vector search adds a column _distance", "QueryTable",
        "CreateTable", capabilities=_TABLES)  # fmt: skip
 def distance(lab: Lab) -> None:
     near = {"vector": {"single_vector": [7.0, 0.0]}, "k": 3, "vector_column": "vec"}
@@ -74,8 +77,9 @@ def distance(lab: Lab) -> None:
         lab.same(found.column("_distance").to_pylist(), [0.0, 1.0, 1.0], "the distances")
 
 
-@check("LN-QUERY-008", "A prefilter limits the rows before the nearest are taken.", _QUERY,
-       "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-008", "A prefilter limits the rows before the nearest are taken.",
+       "rest.yaml, QueryTableRequest: the filter is applied before the search", "QueryTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def prefilter(lab: Lab) -> None:
     found = lab.query(lab.shared_table(), vector={"single_vector": [9.0, 0.0]}, k=2,
                       vector_column="vec", prefilter=True, filter="id < 5")  # fmt: skip

@@ -86,7 +86,7 @@ def drop_without_parent(lab: Lab) -> None:
 
 
 @check("LN-TABLE-DROP-009", "DropTable of a namespace is refused and drops nothing.",
-       "general specification, Object Identifier", "DropTable",
+       "rest.yaml, DropTable: an object that is not a Lance table is refused and stays", "DropTable",
        capabilities=["nested", "tables"])  # fmt: skip
 def drop_namespace(lab: Lab) -> None:
     identifier = lab.new_namespace()

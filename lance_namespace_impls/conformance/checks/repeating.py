@@ -17,7 +17,7 @@ from .operations import missing_object_call
 from .whole import furnished, state, unchanged
 
 _TABLES = ["tables"]
-_EACH = "rest.yaml, the descriptions of the operations: a call does what it says, also the next one"
+_EACH = "rest.yaml, the operations on tags, branches and indexes"
 _NAMES = 'protocol semantics, "Identifiers"; rest.yaml, the fields that hold a name'
 
 
@@ -122,7 +122,8 @@ def made_again(lab: Lab) -> None:
 
 
 @check("LN-AGAIN-006", "The second change of a property, a name or metadata counts as the first did.",
-       _EACH, "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, AlterTable, UpdateTableSchemaMetadata, AlterTableAddColumns and RenameTable",
+       "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def altered_again(lab: Lab) -> None:
     table = lab.new_table(1)
     for number in ("1", "2", "2"):
@@ -174,7 +175,8 @@ def filled(lab: Lab) -> None:
 
 
 @check("LN-NAME-016", "Every table operation refuses an identifier with an empty name.",
-       "general specification, Object Identifier", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+       "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
+       "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def empty_names(lab: Lab) -> None:
     for operation in OPERATIONS.values():
         if operation.path.startswith("/v1/table/{id}"):
@@ -241,8 +243,9 @@ def odd_values(lab: Lab) -> None:
 
 
 @check("LN-VALUE-014", "All rows of a large table come, in order, from one batch or several.",
-       'protocol semantics, "Bodies that are not JSON objects"', "CreateTable", "InsertIntoTable",
-       "MergeInsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, QueryTable: in the order in which they were written",
+       "CreateTable", "InsertIntoTable", "MergeInsertIntoTable", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
 def many_rows(lab: Lab) -> None:
     count = 20_000
     rows = pa.table({"id": pa.array(range(count), pa.int64())})

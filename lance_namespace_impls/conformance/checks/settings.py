@@ -175,8 +175,9 @@ def vector_column(lab: Lab) -> None:
     lab.same(_nearest(lab, table, vector_column="other", k=1), [3], "the nearest by other")
 
 
-@check("LN-QUERY-021", "column_aliases names columns anew.", _QUERY, "QueryTable", "CreateTable",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-QUERY-021", "column_aliases names columns anew.",
+       "rest.yaml, QueryTableRequestColumns: the name a column gets in the answer", "QueryTable",
+       "CreateTable", capabilities=_TABLES)  # fmt: skip
 def aliases(lab: Lab) -> None:
     request = {"id": lab.shared_table(), "vector": lab.no_vector(), "k": 100}
     reply = lab.call("QueryTable", **request, columns={"column_aliases": {"number": "id"}})

@@ -241,7 +241,8 @@ def covered(lab: Lab) -> None:
         lab.same(coverage(reply.answer or {}), coverage(entry), "the coverage")
 
 
-@check("LN-INDEX-018", "An index goes with its column, and the others stay.", _INDEX,
+@check("LN-INDEX-018", "An index goes with its column, and the others stay.",
+       "rest.yaml, IndexContent: the columns the index is on; AlterTableDropColumns",
        "ListTableIndices", "CreateTableScalarIndex", "AlterTableDropColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def goes_with_column(lab: Lab) -> None:
@@ -361,7 +362,7 @@ def several_fields(lab: Lab) -> None:
     lab.that(not found.get("score"), "no metadata of another field", found)
 
 
-@check("LN-COLUMN-018", "A column can be renamed and get another type at once, and its index follows.",
+@check("LN-COLUMN-018", "A column can be renamed and get another type at once.",
        _COLUMNS, "AlterTableAlterColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def renamed_and_cast(lab: Lab) -> None:
     table = lab.new_table()
@@ -373,7 +374,8 @@ def renamed_and_cast(lab: Lab) -> None:
     lab.same(sorted(found.column("number").to_pylist()), ALL, "the values")
 
 
-@check("LN-INDEX-021", "An index of a column that is renamed is listed with the new name.", _INDEX,
+@check("LN-INDEX-021", "An index of a column that is renamed is listed with the new name.",
+       "rest.yaml, IndexContent: names of the columns the index is on; AlterTableAlterColumns",
        "ListTableIndices", "CreateTableScalarIndex", "AlterTableAlterColumns", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def index_of_renamed(lab: Lab) -> None:

@@ -121,7 +121,8 @@ def declare_namespace_name(lab: Lab) -> None:
 
 
 @check("LN-TABLE-DECLARE-010", "A table cannot be the root: an empty identifier is code 13.",
-       "general specification, Object Identifier", "DescribeTable", changes=False)  # fmt: skip
+       "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
+       "DescribeTable", changes=False)  # fmt: skip
 def empty_identifier(lab: Lab) -> None:
     lab.refused("DescribeTable", [13], id=[])
 

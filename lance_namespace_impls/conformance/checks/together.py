@@ -127,7 +127,7 @@ def drop_registered(lab: Lab) -> None:
 
 
 @check("LN-TABLE-CREATE-030", "Mode Overwrite replaces a table that has tags, branches and indices, too.",
-       "rest.yaml, CreateTable: what is there is dropped and a new table made", "CreateTable",
+       "rest.yaml, CreateTable: rows, schema and properties give way to the new ones", "CreateTable",
        "QueryTable", capabilities=_TABLES)  # fmt: skip
 def overwrite_named(lab: Lab) -> None:
     table = lab.new_table()

@@ -105,8 +105,8 @@ def odd_numbers(lab: Lab) -> None:
 
 
 @check("LN-VALUE-004", "Rows come in the order in which they were written.",
-       "Lance table format: rows are scanned in order", "CreateTable", "InsertIntoTable",
-       "QueryTable", capabilities=_TABLES)  # fmt: skip
+       "rest.yaml, QueryTable: in the order in which they were written",
+       "CreateTable", "InsertIntoTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def order(lab: Lab) -> None:
     table = lab.new_table(5, 3, 9)
     lab.given("InsertIntoTable", stream(people(2, 8)), id=table)

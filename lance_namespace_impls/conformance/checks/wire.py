@@ -112,7 +112,8 @@ def list_by_name(lab: Lab) -> None:
     lab.same(len((reply.answer or {}).get("tables") or ()), 1, "the names on the page")
 
 
-@check("LN-WIRE-ROUTE-004", "A route that does not exist is 404, and not a success.", _ROUTES,
+@check("LN-WIRE-ROUTE-004", "A route that does not exist is 404, and not a success.",
+       "rest.yaml, info: a 404 without a code says that there is no such route",
        capabilities=["http"], changes=False)  # fmt: skip
 def no_route(lab: Lab) -> None:
     for path in ("/v1/nothing/here", "/v1/table/x/no_such_action"):
@@ -315,8 +316,8 @@ def unknown_fields(lab: Lab) -> None:
 
 
 @check("LN-WIRE-BODY-006", "null in an optional field is as good as leaving it out.",
-       "rest.yaml, the request schemas", "DescribeTable", "DeclareTable", capabilities=_HTTP,
-       level=Level.SHOULD)  # fmt: skip
+       "rest.yaml, info: a field that is absent and one that is null are the same",
+       "DescribeTable", "DeclareTable", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def null_fields(lab: Lab) -> None:
     new = lab.table_id()
     lab.ledger.made("table", tuple(new))
@@ -424,7 +425,8 @@ def bad_parameters(lab: Lab) -> None:
 
 
 @check("LN-WIRE-QUERY-005", "Parameters that the route does not know are ignored.",
-       "rest.yaml, parameters", "ListTables", capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
+       "rest.yaml, info: parameters that a server does not know are ignored", "ListTables",
+       capabilities=_HTTP, level=Level.SHOULD)  # fmt: skip
 def unknown_parameters(lab: Lab) -> None:
     parent = joined(list(lab.shape.table_parent or ())) or "%24"
     path = f"/v1/namespace/{parent}/table/list"
@@ -432,7 +434,8 @@ def unknown_parameters(lab: Lab) -> None:
 
 
 @check("LN-WIRE-QUERY-006", "An empty body where rows are due is code 13 and makes nothing.",
-       _BODIES, "CreateTable", capabilities=_HTTP)  # fmt: skip
+       "rest.yaml, CreateTable: a body that is no such stream", "CreateTable",
+       capabilities=_HTTP)  # fmt: skip
 def no_rows(lab: Lab) -> None:
     table = lab.table_id()
     lab.ledger.made("table", tuple(table))

@@ -152,7 +152,7 @@ def delimiters(lab: Lab) -> None:
 
 
 @check("LN-WIRE-ALL-006", "A read that sends null for what it does not ask is as good as without.",
-       "rest.yaml, the optional fields of the request schemas", "DescribeTable",
+       "rest.yaml, info: a field that is absent and one that is null are the same", "DescribeTable",
        level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def nulls(lab: Lab) -> None:
     from lance_namespace_client import models
@@ -221,7 +221,8 @@ def files(lab: Lab) -> None:
 
 
 @check("LN-WIRE-BODY-014", "A body of rows that ends early is code 13 and leaves everything as it was.",
-       _BODIES, "InsertIntoTable", "MergeInsertIntoTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
+       "rest.yaml, InsertIntoTable: a body that is no such stream; MergeInsertIntoTable",
+       "InsertIntoTable", "MergeInsertIntoTable", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def cut(lab: Lab) -> None:
     table = lab.new_table(1, 2)
     whole = stream(people(*range(10, 60)), batch_rows=10)

@@ -24,8 +24,10 @@ _HTTP, _NAMESPACES = ["http", "tables"], ["http", "namespaces"]
 _IDS = 'protocol semantics, "Identifiers"; rest.yaml, the parameters id and delimiter'
 _INPUT = 'protocol semantics, "Errors", code 13'
 _BODIES = 'protocol semantics, "Bodies that are not JSON objects"'
-_NULLS = "rest.yaml, the optional fields of the request schemas, none of which is closed"
-_NAMES = 'general specification, "Routes"; protocol semantics: the same fields, in the body'
+_NULLS = "rest.yaml, info: absent and null are the same, fields that are not known are ignored"
+_NAMES = (
+    'general specification, "Routes"; rest.yaml, info: the route by name takes from the JSON body'
+)
 _CONTEXT = "rest.yaml, identity and context of the request schemas; RFC 9110, Content-Type"
 _ARROW = {"Content-Type": ARROW_STREAM}
 _MERGE = {"on": "id", "when_not_matched_insert_all": "true"}
@@ -370,8 +372,9 @@ def wrong_types(lab: Lab) -> None:
     lab.same(lab.ids(table), [1, 2], "the ids")
 
 
-@check("LN-WIRE-BODY-062", "Rows that end early replace no table: CreateTable is code 13.", _BODIES,
-       "CreateTable", "QueryTable", capabilities=_HTTP)  # fmt: skip
+@check("LN-WIRE-BODY-062", "Rows that end early replace no table: CreateTable is code 13.",
+       "rest.yaml, CreateTable: a body that is no such stream", "CreateTable", "QueryTable",
+       capabilities=_HTTP)  # fmt: skip
 def cut(lab: Lab) -> None:
     table, whole = lab.new_table(1, 2), stream(people(*range(10, 60)), batch_rows=10)
     for body in (whole[: len(whole) // 2], whole[:20], b"", b"not rows, whatever they say"):
@@ -415,8 +418,8 @@ _BAD: tuple[tuple[str, str, dict[str, str]], ...] = (
 
 
 @check("LN-WIRE-QUERY-060", "A parameter that cannot be read is code 13, and an unknown one is ignored.",
-       "rest.yaml, query parameters", "DescribeTable", "CreateTable", level=Level.SHOULD,
-       capabilities=_HTTP)  # fmt: skip
+       "rest.yaml, info: parameters that a server does not know are ignored; InvalidInput",
+       "DescribeTable", "CreateTable", level=Level.SHOULD, capabilities=_HTTP)  # fmt: skip
 def parameters(lab: Lab) -> None:
     table = lab.new_table(1, 2)
     for name, path in (

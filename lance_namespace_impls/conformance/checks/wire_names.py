@@ -13,7 +13,9 @@ from .structure import indexed
 from .wire import raw, table_path
 
 _HTTP = ["http", "tables"]
-_ROUTES = 'general specification, "Routes"; protocol semantics: the same fields, in the body'
+_ROUTES = (
+    'general specification, "Routes"; rest.yaml, info: the route by name takes from the JSON body'
+)
 _HEADERS = 'rest.yaml, CreateTable; protocol semantics, "Bodies that are not JSON objects"'
 _READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("CountTableRows", {"version": 1}), ("CountTableRows", {"predicate": "id > 2"}),
