@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from lance_namespace_client.operations import OPERATIONS, Action
 
 from ..lab import Lab
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
 from .history import two_versions
+from .operations import sensible_call
 
 _TABLES = ["tables"]
 
@@ -64,6 +68,44 @@ def namespaces(lab: Lab) -> None:
         lab.ok("CreateNamespace", id=namespace)
         lab.same(shown(), [True] * 3, "whether the namespace is there")
         lab.ok("DropNamespace", id=namespace)
+
+
+def found_once_made(lab: Lab, identifier: list[str], kind: str, make: Callable[[], object]) -> None:
+    """Ask whatever reads an object before and after it is made, and after it was dropped."""
+    parts = {"table": "/v1/table/{id}/", "namespace": "/v1/namespace/{id}/"}
+    reads = [
+        row.name for row in OPERATIONS.values()
+        if row.action is Action.READ and row.path.startswith(parts[kind])
+    ]  # fmt: skip
+
+    def missing() -> list[str]:
+        replies = {name: sensible_call(lab, name, identifier) for name in reads}
+        return [name for name, reply in replies.items() if reply.code in (1, 4)]
+
+    asked = missing()
+    make()
+    lab.same(missing(), [], f"what does not find the {kind} that was made")
+    dropped = lab.call("DropTable" if kind == "table" else "DropNamespace", id=identifier)
+    if dropped.succeeded:
+        lab.same(missing(), asked, f"what does not find the {kind} that was dropped")
+
+
+@check("LN-FRESH-016", "A table asked for before is found once it is made, and no longer when dropped.",
+       "rest.yaml, CreateTable: makes a table; DropTable; TableNotFound", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def found_table(lab: Lab) -> None:
+    table = lab.table_id()
+    found_once_made(
+        lab, table, "table", lambda: lab.given("CreateTable", stream(people(1)), id=table)
+    )
+
+
+@check("LN-FRESH-017", "A namespace asked for before is found once it is made, and no longer when dropped.",
+       "rest.yaml, CreateNamespace: makes a namespace; DropNamespace; NamespaceNotFound",
+       "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def found_namespace(lab: Lab) -> None:
+    namespace = lab.namespace_id()
+    found_once_made(lab, namespace, "namespace", lambda: lab.given("CreateNamespace", id=namespace))
 
 
 @check("LN-FRESH-009", "Properties follow each change at once.",

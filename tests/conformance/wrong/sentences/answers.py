@@ -332,3 +332,18 @@ def last_wins(target: WrongTarget, step: Step) -> Reply | None:
 @habit("queries of one table in flight at once share the answer of the first", "QueryTable")
 def shared_answer(target: WrongTarget, step: Step) -> Reply | None:
     return shared_flight(target, step, "reads", key_of(step))
+
+
+# CreateNamespace makes it; ListTables: NamespaceNotFound is of "a missing one"
+@habit(
+    "a listing that once found nothing is answered so from then on", "ListNamespaces", "ListTables"
+)
+def kept_missing(target: WrongTarget, step: Step) -> Reply | None:
+    missing = target.memory.setdefault("missing", {})
+    key = step.operation, json.dumps(step.request, sort_keys=True)
+    if key not in missing:
+        reply = target.correct.call(step)
+        if reply.code != 1:
+            return reply
+        missing[key] = reply
+    return evolve(missing[key], step=step)

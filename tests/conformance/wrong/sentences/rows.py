@@ -406,3 +406,10 @@ def version_read(target: WrongTarget, step: Step) -> Reply | None:
     before = latest(target, step).get("version")
     reply = target.correct.call(step)
     return changed_answer(reply, version=before) if reply.succeeded and before else reply
+
+
+# MergeInsertIntoTableRequest.on: rows "are matched, together"
+@habit("of several key columns of a merge the last one counts", "MergeInsertIntoTable")
+def last_key(target: WrongTarget, step: Step) -> Reply | None:
+    keys = step.request.get("on")
+    return asked(target, step, on=keys[-1:]) if isinstance(keys, list) and len(keys) > 1 else None
