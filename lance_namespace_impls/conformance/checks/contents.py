@@ -115,6 +115,20 @@ def merge_by_index(lab: Lab) -> None:
         lab.that(answer.get("num_updated_rows") in (None, 2), "num_updated_rows 2", answer)
 
 
+@check("LN-ROWS-MERGE-065", "Conditions and properties sent beside rows may hold any letters.",
+       "rest.yaml, CreateTableRequest, properties; MergeInsertIntoTableRequest, the conditions",
+       "MergeInsertIntoTable", "UpdateTable", "DescribeTable", *_READ, capabilities=_TABLES)  # fmt: skip
+def any_letters(lab: Lab) -> None:
+    table, properties = lab.table_id(), {"owner": "Zoë", "place": "東京 + 50 % & more"}
+    lab.maybe("CreateTable", stream(people(1, 2)), id=table, properties=properties)
+    lab.has(lab.ok("DescribeTable", id=table).get("properties"), properties, "the properties")
+    lab.given("UpdateTable", id=table, predicate="id = 2", updates=[["name", "'née + 50 % 東'"]])
+    condition = {"when_matched_update_all_filt": "target.name = 'née + 50 % 東'"}
+    rows = stream(_named("new", 1, 2))
+    lab.maybe("MergeInsertIntoTable", rows, id=table, **_BOTH, **condition)
+    lab.same(_names(lab, table), [(1, "n1"), (2, "new")], "the rows")
+
+
 @check("LN-ROWS-SEQUENCE-060", "Each write is one version, and the one before holds the rows as they were.",
        "rest.yaml, the write operations: commits that as a new version", "InsertIntoTable",
        "UpdateTable", "DeleteFromTable", *_READ, capabilities=_TABLES)  # fmt: skip

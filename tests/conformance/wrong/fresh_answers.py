@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from urllib.parse import urlencode
+
+import httpx
 
 from lance_namespace_impls.conformance.exchange import Reply, Step
 
-from .fresh import add, fresh, sticky
+from .fresh import add, add_wire, fresh, sticky
 from .python import Act, WrongTarget, answer
+from .wire import Send
 
 # --- versions
 
@@ -247,3 +251,18 @@ def _slow(operation: str) -> Act:
 
 for _operation in ("InsertIntoTable", "UpdateTable", "DeleteFromTable", "MergeInsertIntoTable"):
     add(f"{_operation} beside another is lost", _slow(_operation))
+
+
+def _latin_1(request: httpx.Request, send: Send) -> httpx.Response:
+    """What is sent beside rows is decoded as Latin-1, as servlet containers once did."""
+    if "arrow" not in request.headers.get("content-type", ""):
+        return send(request)
+    given = [
+        (key, text.encode().decode("latin-1")) for key, text in request.url.params.multi_items()
+    ]
+    url = request.url.copy_with(query=urlencode(given).encode())
+    turned = httpx.Request(request.method, url, headers=request.headers, content=request.content)
+    return send(turned)
+
+
+add_wire("the query beside rows is decoded as Latin-1", _latin_1)
