@@ -29,6 +29,9 @@ MODULES = (
     "managed",
     "owned",
     "structure",
+    "wire_all",
+    "wire_names",
+    "wire_more",
     "branches",
     "references",
     "settings",
@@ -42,8 +45,6 @@ MODULES = (
     "continuing",
     "texts",
     "together",
-    "alike",
-    "spaces",
     "gone",
     "pages",
     "past",
@@ -59,15 +60,14 @@ MODULES = (
     "lines",
     "schemas",
     "apart",
-    "wire_all",
-    "wire_names",
-    "wire_more",
     "afterwards",
     "races",
     "orders",
     "sequences",
+    "spaces",
+    "alike",
 )
-"""In the order in which they run: what others stand on comes first."""
+"""In the order in which they run: what others stand on comes first, what takes long last."""
 
 
 def load_all() -> None:

@@ -41,11 +41,14 @@ def renames(lab: Lab) -> None:
     def shown() -> list[bool]:
         names = lab.walk("ListTables", "tables", id=parent, limit=1000)
         found = [t[-1] in names for t in (table, new)]
+        described = [lab.call("DescribeTable", id=t) for t in (table, new)]
+        lab.same({reply.code for reply in described} - {None}, {4}, "the code of a name not there")
+        found += [reply.succeeded for reply in described]
         return found + [lab.exists("TableExists", t) for t in (table, new)]
 
-    lab.same(shown(), [True, False, True, False], "whether each name is there")
+    lab.same(shown(), [True, False] * 3, "whether each name is there")
     lab.ok("RenameTable", id=table, new_table_name=new[-1])
-    lab.same(shown(), [False, True, False, True], "whether each name is there")
+    lab.same(shown(), [False, True] * 3, "whether each name is there")
 
 
 @check("LN-FRESH-008", "Answers on namespaces follow each change at once.",

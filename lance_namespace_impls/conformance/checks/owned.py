@@ -25,8 +25,31 @@ def stats(lab: Lab) -> None:
     lab.same(told(), (0, 3), "the indices, and the rows of the longest fragment")
     lab.maybe("CreateTableScalarIndex", id=table, column="id", index_type="BTREE", name="by_id")
     lab.same(told(), (1, 3), "the indices, and the rows of the longest fragment")
+    second = {"column": "id", "index_type": "BITMAP", "name": "also"}
+    if lab.call("CreateTableScalarIndex", id=table, **second).succeeded:
+        lab.same(told()[0], 2, "the indices, two of them on one column")
+        lab.given("DropTableIndex", id=table, index_name="also")
     lab.maybe("DropTableIndex", id=table, index_name="by_id")
     lab.same(told()[0], 0, "the indices")
+
+
+@check("LN-TAG-060", "A tag is of the version and branch that its own table gave it.",
+       "rest.yaml, GetTableTagVersionResponse: branch the version belongs to; absent for the main branch",
+       "GetTableTagVersion", "CreateTableTag", "CreateTableBranch", "InsertIntoTable", "CreateTable",
+       capabilities=_TABLES)  # fmt: skip
+def tag_of_its_table(lab: Lab) -> None:
+    tables = {branch: lab.new_table(1) for branch in (None, "side", "beside")}
+    for branch, table in tables.items():
+        if branch is None:
+            lab.given("CreateTableTag", id=table, tag="t", version=1)
+            continue
+        lab.given("CreateTableBranch", id=table, name=branch)
+        lab.given("InsertIntoTable", stream(people(2)), id=table, branch=branch)
+        lab.maybe("CreateTableTag", id=table, tag="t", version=2, branch=branch)
+    for branch, table in [*tables.items()] * 2:
+        told = lab.ok("GetTableTagVersion", id=table, tag="t")
+        due = (2 if branch else 1, branch)
+        lab.same((told["version"], told.get("branch")), due, "version and branch of the tag")
 
 
 @check("LN-TABLE-DESCRIBE-022", "What is answered on declaring or merging is of the table that is named.",

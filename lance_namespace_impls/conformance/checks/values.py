@@ -118,9 +118,9 @@ def order(lab: Lab) -> None:
        "InsertIntoTable", "CountTableRows", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def duplicates(lab: Lab) -> None:
     table = lab.new_table(1, 1, 2)
-    lab.given("InsertIntoTable", stream(people(1, 2)), id=table)
-    lab.same(lab.ids(table), [1, 1, 1, 2, 2], "the ids")
-    lab.same(lab.count(table), 5, "the number of rows")
+    lab.given("InsertIntoTable", stream(people(1, 2, 7, 7)), id=table)
+    lab.same(lab.ids(table), [1, 1, 1, 2, 2, 7, 7], "the ids")
+    lab.same(lab.count(table), 7, "the number of rows")
 
 
 STREAMS = {

@@ -203,7 +203,7 @@ add_wire(
     "letters beyond ASCII are question marks",
     on_success(
         lambda a: (
-            copy(a, body=a.content.decode("utf-8", "replace").encode("ascii", "replace"))
+            copy(a, body=json.dumps(a.json(), ensure_ascii=False).encode("ascii", "replace"))
             if a.content[:1] == b"{"
             else a
         )

@@ -208,7 +208,8 @@ add("truths come as numbers", on_rows(each_column(
 add("empty lists come as null", on_rows(each_column(lambda c: pa.chunked_array([pa.array(
     [v or None for v in c.to_pylist()], c.type)]) if pa.types.is_list(c.type) else c)))  # fmt: skip
 add("rows that are the same are inserted once", body_instead("InsertIntoTable", some_rows(
-    lambda t: t.take(sorted({repr(row): n for n, row in enumerate(t.to_pylist())}.values())))))  # fmt: skip
+    lambda t: t.take(pa.array(
+        sorted({repr(row): n for n, row in enumerate(t.to_pylist())}.values()), pa.int64())))))  # fmt: skip
 add("a thousand rows at most are inserted",
     body_instead("InsertIntoTable", some_rows(lambda t: t.slice(0, 1000))))  # fmt: skip
 
