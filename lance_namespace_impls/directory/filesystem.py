@@ -273,9 +273,6 @@ class Directory:
             for name, content in files.items():
                 self.write(f"{folder}/{name}", content)
             return True
-        if len(files) == 1:
-            ((name, content),) = files.items()
-            return self._add_with_file(self._path(folder), name, content)
         with self.staged() as made:
             for name, content in files.items():
                 with open(self._path(f"{made}/{name}"), "xb", buffering=0) as file:
@@ -303,26 +300,6 @@ class Directory:
                 local.release(held)
             if os.path.lexists(path):
                 local.delete_tree(path)
-
-    @staticmethod
-    def _add_with_file(folder: str, name: str, content: bytes) -> bool:
-        """Create a directory of local storage with one file, in place."""
-        try:
-            local.make_directory(folder)
-        except FileExistsError:
-            return False
-        try:
-            with open(f"{folder}/{name}", "xb", buffering=0) as file:
-                file.write(content)
-        except FileExistsError:
-            return False
-        except FileNotFoundError:
-            pass  # it was dropped meanwhile, as it could have been after this
-        except OSError:
-            with suppress(OSError):  # by now it may be another's
-                os.rmdir(folder)
-            raise
-        return True
 
     def move(self, folder: str, new: str) -> bool:
         """Rename a directory of local storage; False where the new name is taken.

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from lance_namespace_impls.directory import filesystem
 from lance_namespace_impls.directory.filesystem import Directory
 
 
@@ -39,6 +40,22 @@ def test_a_directory_is_added_once(
     assert directory.add("d", dict.fromkeys(files, b"others")) is False
     assert there() == files
     assert [path.name for path in tmp_path.iterdir()] == ["d"]
+
+
+@pytest.mark.parametrize("files", [{"a": b"1"}, {"a": b"1", "b": b"2"}])
+def test_a_directory_is_not_there_before_its_files(
+    directory: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes]
+) -> None:
+    """Dropped and added anew in between, it would get the files of both, and one be refused."""
+    seen = []
+
+    def opened(path: str, *given: Any, **named: Any) -> Any:
+        seen.append((Path(path).name, (tmp_path / "d").exists()))
+        return open(path, *given, **named)
+
+    monkeypatch.setattr(filesystem, "open", opened, raising=False)
+    assert directory.add("d", files) is True
+    assert seen == [(name, False) for name in files]
 
 
 def test_a_file_is_written_whole_or_not_at_all(

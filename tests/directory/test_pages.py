@@ -161,10 +161,9 @@ def test_a_listing_without_declared_tables_looks_once_at_each(
     assert looks.listings == 1
 
 
-def test_a_new_directory_in_whose_place_another_is_moved_is_not_ours(
+def test_a_new_directory_in_whose_place_another_is_moved_meanwhile_is_not_ours(
     namespace: DirectoryNamespace, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An empty directory can be replaced: what is in it says whose it is."""
     other = lake / ".adding-other"
     other.mkdir()
     (other / ".lance-reserved").write_text("other")
@@ -172,7 +171,7 @@ def test_a_new_directory_in_whose_place_another_is_moved_is_not_ours(
 
     def overtaken(path: str) -> None:
         make_directory(path)
-        other.rename(path)
+        other.rename(lake / "new.lance")
 
     monkeypatch.setattr(local, "make_directory", overtaken)
     assert namespace._directory.add("new.lance", {".lance-reserved": b""}) is False
