@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from lance_namespace_client.models import CreateTableResponse
+from lance_namespace_client.errors import ErrorCode
+from lance_namespace_client.models import CreateTableBranchResponse, CreateTableResponse
 from lance_namespace_impls.conformance.model.calls import Call, Granted, Rows
 from lance_namespace_impls.conformance.model.draw import DATA_OPERATIONS, data_call
 from lance_namespace_impls.conformance.model.known import Known
@@ -55,3 +56,16 @@ def test_where_a_replaced_table_may_go_on_its_history_is_left_alone(in_full: boo
     found = drawn(tree)
     assert {"QueryTable", "CountTableRows", "InsertIntoTable"} <= found
     assert found >= HISTORY if in_full else not HISTORY & found
+
+
+@pytest.mark.parametrize("branched", [True, False])
+def test_a_table_with_branches_alone_may_be_kept_from_a_new_name(branched: bool) -> None:
+    tree = Tree(Known(location=lambda identifier, properties: "memory://t"), {})
+    create(tree, "Create", 1)
+    if branched:
+        made = tree.expect(Call("CreateTableBranch", {"id": ["t"], "name": "b"}))
+        assert isinstance(made, Granted)
+        made.settle(CreateTableBranchResponse())
+    outcome = tree.expect(Call("RenameTable", {"id": ["t"], "new_table_name": "u"}))
+    assert isinstance(outcome, Granted)
+    assert outcome.or_codes == ({ErrorCode.INVALID_TABLE_STATE} if branched else frozenset())

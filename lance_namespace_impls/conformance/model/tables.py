@@ -371,7 +371,10 @@ class TableRules(NamespaceRules):
             self.deleted.discard(location)
             self.tables[new] = evolve(table, location=location)
 
-        return Granted(settle)
+        dataset = self.dataset_of(identifier)
+        # Lance writes into a branch where the data lies: moved, its rows could not be read.
+        fixed = dataset is not None and (dataset.branches or dataset.remnants)
+        return Granted(settle, frozenset({BAD_STATE} if fixed else ()))
 
     def alter_table(self, request: Mapping[str, Any]) -> Outcome:
         """AlterTable."""
