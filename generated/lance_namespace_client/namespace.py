@@ -587,8 +587,9 @@ class LanceNamespace:
         field `branch` chooses a branch other than the main one. A deleted
         version can no longer be read or restored. A missing table answers
         TableNotFound, a range that is empty or holds the latest version may
-        answer InvalidInput, and a server that cannot delete single versions
-        Unsupported.
+        answer InvalidInput, one that holds a version that a tag names or
+        another branch starts at InvalidTableState, and a server that cannot
+        delete single versions Unsupported.
 
         Args:
             request: a `BatchDeleteTableVersionsRequest`, or what stands for

@@ -176,7 +176,7 @@ class _Step:
         self.entry = self._found(request)
         self._namespace.versions_of(self.entry)
         self._dataset = open_dataset(self._namespace.storage_of(self.entry), branch=request.branch)
-        self._doomed = doomed(self._dataset, request.ranges)
+        self._doomed = doomed(self._dataset, request.ranges, request.branch)
         self._plan.changes.append(
             RemoveVersions(
                 table=self.entry, branch=branch_name(request.branch), versions=self._doomed

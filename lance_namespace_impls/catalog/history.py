@@ -110,7 +110,7 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         entry = self.find_table(parse_identifier(request.id))
         operation = "BatchDeleteTableVersions"
         with self._opened(operation, request.id, branch=request.branch) as dataset:
-            chosen = doomed(dataset, request.ranges)
+            chosen = doomed(dataset, request.ranges, request.branch)
             deleted = delete(dataset, chosen)
         if entry.managed and chosen:
             branch = branch_name(request.branch)

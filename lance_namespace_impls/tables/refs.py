@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, unquote
@@ -35,6 +35,7 @@ __all__ = [
     "delete_branch",
     "delete_tag",
     "require_branch",
+    "require_unreferenced",
     "tag",
     "tags",
     "update_tag",
@@ -320,6 +321,30 @@ def _in_use(name: str, holders: str) -> InvalidTableStateError:
     return InvalidTableStateError(
         f"branch {name!r} is in use: {holders}; delete or move what refers to it first"
     )
+
+
+def require_unreferenced(dataset: Any, versions: Sequence[int], branch: str | None) -> None:
+    """Refuse versions that a tag names, or that a branch starts at: Lance keeps them.
+
+    Raises:
+        InvalidTableStateError: code 19.
+    """
+    line = branch or None
+    tags = [
+        f"version {tag['version']} has the tag {name!r}"
+        for name, tag in _tags(dataset).items()
+        if tag["branch"] == line and tag["version"] in versions
+    ]
+    branches = [
+        f"branch {name!r} starts at version {made['parent_version']}"
+        for name, made in branches_of(dataset).items()
+        if made["parent_branch"] == line and made["parent_version"] in versions
+    ]
+    if held := sorted(tags + branches):
+        raise InvalidTableStateError(
+            f"nothing is deleted: {', '.join(held)}; leave these versions out, or delete what refers "
+            "to them first"
+        )
 
 
 def _holders(dataset: Any, branch: str) -> str:

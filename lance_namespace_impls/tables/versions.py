@@ -17,7 +17,7 @@ from lance_namespace_client.models import TableVersion
 from ..core.stores import open_store, reaches
 from .dataset import follow
 from .manifests import version_of
-from .refs import checkout
+from .refs import checkout, require_unreferenced
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import VersionRange
@@ -123,16 +123,18 @@ def describe(dataset: Any, version: int | None, branch: str | None) -> TableVers
     return found
 
 
-def doomed(dataset: Any, ranges: Sequence[VersionRange]) -> list[int]:
+def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> list[int]:
     """Return the versions in ranges, in order.
 
     Args:
         dataset: the dataset at the latest version of the branch.
         ranges: each from its start up to, not including, its end; an end of -1 takes all but the
             latest.
+        branch: the branch; None is the main one.
 
     Raises:
         InvalidInputError: code 13, a range is empty or holds the latest version.
+        InvalidTableStateError: code 19, a tag or another branch refers to one of them.
     """
     kept = {ref["version"] for ref in dataset.version_refs()}
     latest = int(dataset.latest_version)
@@ -147,6 +149,8 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange]) -> list[int]:
         found |= {version for version in kept if span.start_version <= version < end}
     if latest in found:
         raise InvalidInputError(f"version {latest} is the latest and cannot be deleted")
+    if found:
+        require_unreferenced(dataset, sorted(found), branch)
     return sorted(found)
 
 

@@ -209,6 +209,36 @@ def test_a_branch_that_others_refer_to(namespace: DirectoryNamespace) -> None:
     assert namespace.list_table_branches(T).branches == {}
 
 
+@pytest.mark.parametrize("branch", [None, "side"])
+@pytest.mark.parametrize("end", [4, -1])
+def test_versions_that_others_refer_to(
+    namespace: DirectoryNamespace, branch: str | None, end: int
+) -> None:
+    namespace.create_table_branch({**T, "name": "side"})
+    line = {} if branch is None else {"branch": branch}
+    for _ in range(4):
+        namespace.insert_into_table({**T, **line}, ROWS)
+    versions = namespace.list_table_versions({**T, **line}).versions
+    second, third = sorted(each.version for each in versions)[1:3]
+    namespace.create_table_tag({**T, **line, "tag": "kept", "version": third})
+    namespace.create_table_branch(
+        {**T, "name": "fork", "from_version": second, **({"from_branch": branch} if line else {})}
+    )
+
+    def delete(start: int, end: int) -> dict[str, Any]:
+        return {**T, **line, "ranges": [{"start_version": start, "end_version": end}]}
+
+    end = end if end == -1 else third + 1
+    message = refusal(19, namespace.batch_delete_table_versions, delete(second, end))
+    assert f"branch 'fork' starts at version {second}" in message
+    assert f"version {third} has the tag 'kept'" in message
+    assert namespace.list_table_versions({**T, **line}).versions == versions
+    namespace.delete_table_branch({**T, "name": "fork"})
+    namespace.delete_table_tag({**T, "tag": "kept"})
+    gone = namespace.batch_delete_table_versions(delete(second, third + 1))
+    assert gone.deleted_count == 2
+
+
 @pytest.mark.parametrize("number", range(3))
 def test_one_of_several_makes_a_branch(namespace: DirectoryNamespace, number: int) -> None:
     answers = at_once(lambda: namespace.create_table_branch({**T, "name": "b"}))
