@@ -53,11 +53,15 @@ def _late(deadline: float | None) -> bool:
 def remove(target: Target, kind: str, identifier: tuple[str, ...]) -> bool:
     """Remove an object; return whether it is gone."""
     request = {"id": list(identifier)}
+    word = "Table" if kind == "table" else "Namespace"
     names = ("DropTable", "DeregisterTable") if kind == "table" else ("DropNamespace",)
     for operation in names:
         reply = target.call(Step(operation, request))
         if reply.succeeded or reply.code in ((1, 4) if kind == "table" else (1,)):
             return True
     # A name that was refused when it should be made is not there to be removed.
-    look = "DescribeTable" if kind == "table" else "DescribeNamespace"
-    return target.call(Step(look, request)).code in (1, 4, 13)
+    for look in (f"Describe{word}", f"{word}Exists"):
+        code = target.call(Step(look, request)).code
+        if code != 0:
+            return code in (1, 4, 13)
+    return False

@@ -290,10 +290,15 @@ class Lab:
             NotReached: it failed; a check of that operation says so.
             Skipped: the target does not support it.
         """
+        return self.must_be_given(self.call(operation, data, **request))
+
+    def must_be_given(self, reply: Reply) -> Mapping[str, Any]:
+        """Return the answer to a call that prepares a check, as `given` does."""
         try:
-            return self.ok(operation, data, **request)
+            self.must_succeed(reply)
         except Failed as error:
-            raise NotReached(f"{operation} failed: {error.got}") from error
+            raise NotReached(f"{reply.step.operation} failed: {error.got}") from error
+        return reply.answer or {}
 
     def new_namespace(self) -> list[str]:
         """Return an empty namespace."""

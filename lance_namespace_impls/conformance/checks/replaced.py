@@ -93,7 +93,7 @@ def _where(lab: Lab, namespaces: list[list[str]], name: str) -> list[list[str]]:
     found = []
     for namespace in namespaces:
         listed = name in lab.walk("ListTables", "tables", id=namespace)
-        there = lab.call("TableExists", id=[*namespace, name]).succeeded
+        there = lab.exists("TableExists", [*namespace, name])
         lab.same(listed, there, f"whether {name} is listed in {namespace}, as it is there,")
         if there:
             found.append(namespace)

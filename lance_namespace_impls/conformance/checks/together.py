@@ -35,7 +35,7 @@ def overwrite_deep(lab: Lab) -> None:
         lab.maybe("CreateNamespace", id=namespace, mode="Overwrite", properties={"new": "2"})
         found = lab.ok("DescribeNamespace", id=namespace).get("properties") or {}
         lab.that("old" not in found, f"no old property at level {len(namespace)}", found)
-        lab.call("DropNamespace", id=namespace)
+        lab.ok("DropNamespace", id=namespace)
 
 
 @check("LN-LIST-ALL-003", "ListAllTables gives tables of every level.",
@@ -57,7 +57,7 @@ def pages_without_declared(lab: Lab) -> None:
     declared = make_tables(lab, parent, 3)
     due = [*before, declared.pop()]
     for name in due:
-        lab.given("CreateTable", plain(1), id=[*parent, name], mode="Overwrite")
+        lab.maybe("CreateTable", plain(1), id=[*parent, name], mode="Overwrite")
     # The whole catalog may be large: its pages hold a few.
     for operation, limit, request in (
         ("ListTables", 1, {"id": parent}), ("ListAllTables", 5, {}),

@@ -20,7 +20,11 @@ _TAGGED = {"first": 1, "last": 2}
 def furnished(lab: Lab) -> list[str]:
     """Return a table of two versions with what else a target lets a table have."""
     table = lab.table_id()
-    lab.given("CreateTable", stream(people(1, 2, 3)), id=table, properties={"owner": "ana"})
+    made = lab.call("CreateTable", stream(people(1, 2, 3)), id=table, properties={"owner": "ana"})
+    if made.code in (0, 13):  # it takes no properties, or not these
+        table = lab.table_id()
+        made = lab.call("CreateTable", stream(people(1, 2, 3)), id=table)
+    lab.must_be_given(made)
     lab.given("InsertIntoTable", stream(people(4)), id=table)
     for tag, version in _TAGGED.items():
         lab.call("CreateTableTag", id=table, tag=tag, version=version)
