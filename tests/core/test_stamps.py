@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
@@ -67,3 +68,13 @@ def test_what_is_missing_or_a_link_has_no_stamp(folder):
     (folder / "link").symlink_to(folder / "file")
     assert Stamp.take(str(folder), str(folder / "missing")) is None
     assert Stamp.take(str(folder), str(folder / "link")) is None
+
+
+@pytest.mark.parametrize(("ago", "stamped"), [(0, False), (2.5, False), (3, True)])
+def test_what_changed_within_a_step_of_the_file_systems_time_has_no_stamp(
+    tmp_path, monkeypatch, ago, stamped
+):
+    """The steps of the coarsest are two seconds long."""
+    now = tmp_path.lstat().st_ctime_ns + int(ago * 1e9)
+    monkeypatch.setattr(stamps, "time", SimpleNamespace(time_ns=lambda: now))
+    assert (Stamp.take(str(tmp_path)) is not None) is stamped
