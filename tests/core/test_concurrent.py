@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import _thread
 import multiprocessing
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from queue import SimpleQueue
+from typing import Any
 
 import pytest
 
+from lance_namespace_impls.core import concurrent
 from lance_namespace_impls.core.concurrent import (
     LATER,
     LOOK_UPS,
@@ -187,6 +192,95 @@ def test_others_are_looked_up_while_the_first_is_waited_for() -> None:
 
 def test_a_call_stays_on_a_thread_that_python_started() -> None:
     assert on_python_thread(threading.get_ident) == threading.get_ident()
+
+
+CALLER: ContextVar[str] = ContextVar("CALLER", default="nobody")
+
+
+def test_a_call_of_a_foreign_thread_is_made_on_one_of_python_for_the_same_caller() -> None:
+    found: SimpleQueue[tuple[bool, str, bool]] = SimpleQueue()
+
+    def called() -> tuple[bool, str]:
+        here = threading.current_thread()
+        return isinstance(here, threading._DummyThread), CALLER.get()
+
+    def foreign() -> None:
+        CALLER.set("ana")
+        ident = threading.get_ident()
+        found.put((*on_python_thread(called), on_python_thread(threading.get_ident) == ident))
+
+    _thread.start_new_thread(foreign, ())
+    assert found.get(timeout=60) == (False, "ana", False)
+
+
+def test_whatever_is_looked_up_or_walked_is_for_the_same_caller() -> None:
+    def look_up(_: int) -> str:
+        return CALLER.get()
+
+    before = CALLER.set("ana")
+    try:
+        looked_up = list(ordered_map(range(5), look_up, max_concurrency=3, wanted=None))
+        walked = [name for found in ahead(range(5), lambda n: [look_up(n)]) for name in found]
+    finally:
+        CALLER.reset(before)
+    assert looked_up == walked == ["ana"] * 5
+
+
+@pytest.fixture
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Leave look-ups and walks a thread each."""
+    pools = concurrent._Pools()
+    pools.look_ups, pools.walks = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
+    monkeypatch.setattr(concurrent, "_pools", pools)
+    yield
+    pools.look_ups.shutdown()
+    pools.walks.shutdown()
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("kind", ["looked up", "walked"])
+def test_who_takes_no_more_has_no_more_begun(kind: str) -> None:
+    begun: list[int] = []
+    others, over = threading.Event(), threading.Event()
+
+    def begin(n: int) -> list[int]:
+        begun.append(n)
+        if n:
+            others.set()
+            assert over.wait(60)
+        return [n]
+
+    found: Any = (
+        ordered_map(range(4), begin, max_concurrency=4, wanted=None)
+        if kind == "looked up"
+        else ahead(range(4), begin)
+    )
+    assert next(found) == [0]
+    assert others.wait(60)
+    found.close()
+    over.set()
+    pools = concurrent._pools
+    (pools.look_ups if kind == "looked up" else pools.walks).shutdown()
+    assert begun == [0, 1]
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_a_failure_of_what_nobody_waits_for_leaves_room_for_others() -> None:
+    made_by: list[int] = []
+
+    def fail() -> None:
+        raise KeyError
+
+    def over() -> None:
+        concurrent._pools.later.submit(int).result(60)
+
+    for _ in range(LATER):
+        later(fail)
+    over()
+    later(lambda: made_by.append(threading.get_ident()))
+    over()
+    assert len(made_by) == 1
+    assert made_by != [threading.get_ident()]
 
 
 @pytest.mark.filterwarnings("ignore:lance is not fork-safe")

@@ -113,7 +113,8 @@ def test_an_entry_that_somebody_put_into_the_catalog_takes_no_credentials(tmp_pa
 @pytest.mark.parametrize(
     "key",
     ["azure_storage_master_key", "master_key", "aws_secret_access_key", "aws_access_key_id",
-     "google_service_account_key", "sas_key", "bearer_token", "something_new", "encryption_key"],
+     "google_service_account_key", "sas_key", "bearer_token", "something_new", "encryption_key",
+     "aws_azure_region"],
 )  # fmt: skip
 def test_what_is_not_known_to_be_harmless_is_a_secret(key: str) -> None:
     assert redact({key: "hidden-one"}) == {key: "***"}
