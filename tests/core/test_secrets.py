@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.models import (
+    AlterTableRequest,
+    CreateTableRequest,
+    Identity,
+    ListTablesRequest,
+)
 from lance_namespace_impls import connect, implementations
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core.config import Config
+from lance_namespace_impls.core.requests import secrets_in_headers, secrets_in_request
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.registry import load, secrets_among
 
@@ -99,3 +106,63 @@ def test_a_wrong_value_is_shown_without_its_password() -> None:
     with pytest.raises(InvalidInputError) as caught:
         connect("dir", {"path": "/x", "cache_mib": f"http://me:{HIDDEN}@host"})
     assert HIDDEN not in str(caught.value)
+
+
+# --- requests
+
+
+@pytest.mark.parametrize(
+    ("headers", "secret"),
+    [
+        ({"Authorization": "Bearer abcd"}, {"Bearer abcd", "abcd"}),
+        ({"Cookie": "theme=dark; id=ana1"}, {"theme=dark; id=ana1", "id=ana1", "dark", "ana1"}),
+        ({"x-api-key": "theme=dark; id=ana1"}, {"theme=dark; id=ana1", "id=ana1"}),
+        ({"x-api-key": "abc", "x-auth": "true"}, set()),
+        ({"x-tenant": "acme", "traceparent": "00-abcd-01", "content-type": "text/plain"}, set()),
+        *(
+            ({f"X-{name}-of": "abcd"}, {"abcd"})
+            for name in ("Auth", "Token", "Secret", "Key", "Password", "Credential", "Session")
+        ),
+        ({"signature": "abcd", "cookie": "abcd"}, {"abcd"}),
+    ],
+    ids=str,
+)
+def test_headers_of_a_call(headers: dict[str, str], secret: set[str]) -> None:
+    assert secrets_in_headers(headers) == secret
+
+
+@pytest.mark.parametrize(
+    ("request_", "secret"),
+    [
+        (CreateTableRequest(), set()),
+        (ListTablesRequest(identity=Identity(api_key="abcd", auth_token="efgh")), {"abcd", "efgh"}),
+        (ListTablesRequest(identity=Identity(auth_token="efgh")), {"efgh"}),
+        (
+            ListTablesRequest(
+                context={"header.x-token": "abcd", "x-token": "of a trace", "header.x-a": "efgh"}
+            ),
+            {"abcd"},
+        ),
+        (
+            CreateTableRequest(
+                storage_options={
+                    "account_key": "abcd",
+                    "aws_region": "eu-west-1",
+                    "aws_endpoint": "https://host?sig=ijkl",
+                }
+            ),
+            {"abcd", "sig=ijkl"},
+        ),
+        (
+            CreateTableRequest(
+                properties={"storage.account_key": "abcd", "storage.region": "here", "key": "mine"}
+            ),
+            {"abcd"},
+        ),
+        (AlterTableRequest(set_properties={"storage.sas_key": "abcd", "owner": "anna"}), {"abcd"}),
+        (AlterTableRequest(set_properties={"storage.sas_key": "abc"}), set()),
+    ],
+    ids=str,
+)
+def test_what_is_secret_in_a_request(request_: Any, secret: set[str]) -> None:
+    assert secrets_in_request(request_) == secret
