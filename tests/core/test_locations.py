@@ -1,0 +1,127 @@
+"""How paths, addresses and names become locations."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls.core.location import (
+    absolute,
+    absolute_or_current,
+    as_address,
+    default_location,
+    fresh_location,
+    plain_path,
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "made"),
+    [
+        ("/a/b/", "/a/b"),
+        ("/a/../b", "/b"),
+        ("b", "{here}/b"),
+        (".", "{here}"),
+        ("~/b", "{home}/b"),
+        ("~", "{home}"),
+        ("s3://bucket/", "s3://bucket"),
+        ("s3://bucket/a/../b//", "s3://bucket/a/../b"),
+        ("file:///a", "file:///a"),
+    ],
+)
+def test_a_directory_is_absolute(
+    path: str, made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ana")
+    expected = made.format(here=tmp_path, home="/home/ana")
+    assert absolute(path) == absolute_or_current(path) == expected
+
+
+def test_no_directory_is_the_current_one_where_that_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for nothing in (None, ""):
+        assert absolute_or_current(nothing) == str(tmp_path)
+
+
+@pytest.mark.parametrize("path", ["", "/a\0b", "s3://b\0", "s3://", "s3:///", "file:///"])
+def test_what_names_no_directory_is_refused(path: str) -> None:
+    for make in (absolute, absolute_or_current) if path else (absolute,):
+        with pytest.raises(InvalidInputError, match=r"empty or holds a NUL|names no bucket") as no:
+            make(path)
+        assert no.value.code == 13
+
+
+@pytest.mark.parametrize(
+    ("location", "address"),
+    [
+        ("/a b", "/a b"),
+        ("s3://b/a b", "s3://b/a%20b"),
+        ("s3://b/100%", "s3://b/100%25"),
+        ("s3://b/a%20b%zz", "s3://b/a%20b%25zz"),
+        ('s3://b/"<>\\^`{|}\x7f', "s3://b/%22%3C%3E%5C%5E%60%7B%7C%7D%7F"),
+        ("s3://b/größe/表", "s3://b/größe/表"),
+    ],
+)
+def test_an_address_holds_no_sign_that_servers_refuse(location: str, address: str) -> None:
+    assert as_address(location) == address
+    assert as_address(address) == address
+
+
+@pytest.mark.parametrize(
+    ("root", "names", "made"),
+    [
+        ("/r", ["a", "b"], "/r/a/b"),
+        ("/r/", [], "/r"),
+        ("/r", ["a/b", "100%", "a b"], "/r/a%2Fb/100%25/a%20b"),
+        ("s3://b/r/", ["a/b", "100%", "a b"], "s3://b/r/a%252Fb/100%2525/a%20b"),
+        ("file:///r", ["a/b"], "file:///r/a%252Fb"),
+    ],
+)
+def test_each_name_is_one_level(root: str, names: list[str], made: str) -> None:
+    assert default_location(root, names) == made
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInputError, match="cannot be part of a default location") as refused:
+        default_location("/r", ["a", name])
+    assert refused.value.code == 13
+
+
+@pytest.mark.parametrize("root", ["/r", "file:///r"])
+def test_a_long_name_is_cut_where_it_is_on_local_storage(root: str) -> None:
+    names = ["n" * 246, "n" * 247, "n" * 246 + "m", "表" * 27, "表" * 28]
+    levels = [default_location(root, [name]).removeprefix(f"{root}/") for name in names]
+    assert levels[0] == names[0]
+    assert levels[3] == "%E8%A1%A8" * 27
+    for level in (levels[1], levels[2], levels[4]):
+        start, _, digest = level.rpartition("-")
+        assert len(level) <= 246
+        assert len(digest) == 16
+        assert start in ("n" * 229, "%E8%A1%A8" * 25)
+    assert len(set(levels)) == len(names)
+    assert default_location("s3://b", ["n" * 247]) == "s3://b/" + "n" * 247
+
+
+def test_two_names_of_one_local_place_are_one() -> None:
+    assert {plain_path(name) for name in ("/a/b", "/a/b/", "file:///a/b", "file:///a/b/")} == {
+        "/a/b"
+    }
+    assert plain_path("s3://b/a/") == "s3://b/a"
+
+
+def test_a_fresh_place_is_beside_the_other_and_its_own() -> None:
+    found = {fresh_location("s3://b/t/") for _ in range(3)}
+    assert len(found) == 3
+    for each in found:
+        start, _, digits = each.rpartition("-")
+        assert start == "s3://b/t"
+        assert len(digits) == 8
+        assert int(digits, 16) >= 0
+    assert os.path.dirname(fresh_location("/a/t")) == "/a"
