@@ -51,7 +51,7 @@ class HttpFailure(Exception):
     def __init__(
         self, request: str, status: int, kind: str, message: str, retry_after: float | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(request, status, kind, message, retry_after)  # what it is pickled with
         self.request = request
         self.status = status
         self.kind = kind
