@@ -212,7 +212,13 @@ def test_an_implementation_can_be_registered(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "target", "match"),
-    [("dir", "a:B", "built in"), ("x", "no colon", "module:Class"), ("x", ":B", "module:Class")],
+    [
+        ("dir", "a:B", "built in"),
+        ("x", "no colon", "module:Class"),
+        ("x", ":B", "module:Class"),
+        ("x", "a:", "module:Class"),
+        ("x", "a:B:C", "module:Class"),
+    ],
 )
 def test_a_bad_registration_is_refused(name: str, target: str, match: str) -> None:
     with pytest.raises(InvalidInputError, match=match):
@@ -222,7 +228,7 @@ def test_a_bad_registration_is_refused(name: str, target: str, match: str) -> No
 @pytest.mark.parametrize(
     ("target", "match"),
     [("nothing.here:X", "cannot be imported"), ("json:Nothing", "has no Nothing"),
-     ("json:JSONDecoder", "not a Namespace")],
+     ("json:JSONDecoder", "not a Namespace"), ("json:loads", "not a Namespace")],
 )  # fmt: skip
 def test_a_target_that_is_no_namespace_is_refused(target: str, match: str) -> None:
     with pytest.raises(InvalidInputError, match=match):

@@ -103,8 +103,23 @@ def test_keys_of_a_package_or_a_registered_one_are_left_alone(
     properties = {"path": str(tmp_path), "acme.region": "x", "mine.path": "/elsewhere"}
     with connect("dir", properties) as found:
         assert found.properties["path"] == str(tmp_path)
+    with connect("dir", {"dir.path": str(tmp_path), "acme.region": "x"}) as found:
+        assert found.properties["path"] == str(tmp_path)
     with pytest.raises(InvalidInputError, match=r"acne\.region"):
         connect("dir", {"path": str(tmp_path), "acne.region": "x"})
+
+
+def test_other_packages_are_not_looked_at_for_what_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow() -> None:
+        raise AssertionError("all packages are looked at")
+
+    monkeypatch.setattr(registry, "implementations", slow)
+    register("mine", DIRECTORY)
+    for key in ("path", "dir.path"):
+        with connect("dir", {key: str(tmp_path), "rest.uri": "x", "mine.path": "y"}) as found:
+            assert found.properties["path"] == str(tmp_path)
 
 
 def test_a_registration_can_be_renewed(tmp_path: Path) -> None:

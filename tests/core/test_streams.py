@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -154,3 +155,19 @@ def test_a_server_that_is_not_there_is_told_so() -> None:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(httpcore.ConnectError):
             asyncio.run(LoopBackend().connect_tcp("127.0.0.1", taken.getsockname()[1], 60))
+
+
+def test_a_handshake_that_does_not_come_about_is_told_so() -> None:
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    async def silent(stream: Any, reader: Any, writer: Any) -> None:
+        with pytest.raises(httpcore.ConnectTimeout):
+            await stream.start_tls(trusting, "localhost", 0.05)
+
+    async def other(stream: Any, reader: Any, writer: Any) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        with pytest.raises(httpcore.ConnectError):
+            await stream.start_tls(trusting, "localhost", 60)
+
+    for way in (silent, other):
+        talk(way)

@@ -1,0 +1,132 @@
+"""Certificates between client and server: whom each trusts, and what happens where it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+from lance_namespace_impls import AsyncRestNamespace, connect
+from lance_namespace_impls.core import http
+from lance_namespace_impls.server import ServerOptions, Tls, serving
+from tests.servers.certificates import Authority
+from tests.servers.echo import EchoNamespace
+
+T = {"id": ["t"]}
+
+
+class Place(NamedTuple):
+    """Two servers of one authority, of which the second wants to know who calls."""
+
+    open: str
+    guarded: str
+    files: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("certificates")
+    authority, other = Authority(folder), Authority(folder, "another authority")
+    server, ana = authority.issue("server", "localhost"), authority.issue("ana", "ana")
+    both = folder / "both.pem"
+    both.write_bytes(ana.cert.read_bytes() + ana.key.read_bytes())
+    paths = {
+        "authority": authority.file, "other": other.file, "cert": ana.cert, "key": ana.key,
+        "both": both, "folder": folder,
+    }  # fmt: skip
+    tls = Tls(cert=server.cert, key=server.key)
+    guarded = Tls(cert=server.cert, key=server.key, client_ca=authority.file)
+    with (
+        serving(EchoNamespace(), ServerOptions(tls=tls)) as first,
+        serving(EchoNamespace(), ServerOptions(tls=guarded)) as second,
+    ):
+        yield Place(first, second, {name: str(path) for name, path in paths.items()})
+
+
+def ask(uri: str, **properties: str) -> None:
+    with connect("rest", {"uri": uri, "max_retries": "0", **properties}) as namespace:
+        namespace.table_exists(T)
+
+
+def ask_asynchronously(uri: str, **properties: str) -> None:
+    async def main() -> None:
+        given = {"uri": uri, "max_retries": "0", **properties}
+        async with AsyncRestNamespace.from_properties(given) as namespace:
+            await namespace.table_exists(T)
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+each_client = pytest.mark.parametrize("call", [ask, ask_asynchronously])
+Call = Callable[..., None]
+
+
+@each_client
+@pytest.mark.parametrize(
+    ("server", "properties"),
+    [
+        ("open", {"ca_bundle": "authority"}),
+        ("open", {"tls.ssl_ca_cert": "authority", "tls.verify": "true"}),
+        ("open", {"tls_verify": "false"}),
+        ("open", {"tls_verify": "false", "ca_bundle": "other"}),
+        ("guarded", {"ca_bundle": "authority", "client_cert": "cert", "client_key": "key"}),
+        ("guarded", {"ca_bundle": "authority", "tls.cert_file": "cert", "tls.key_file": "key"}),
+        ("guarded", {"ca_bundle": "authority", "client_cert": "both"}),
+        ("guarded", {"tls_verify": "false", "client_cert": "both"}),
+    ],
+    ids=str,
+)
+def test_who_is_trusted_is_talked_to(
+    place: Place, call: Call, server: str, properties: dict[str, str]
+) -> None:
+    given = {key: place.files.get(value, value) for key, value in properties.items()}
+    call(getattr(place, server), **given)
+
+
+@each_client
+@pytest.mark.parametrize(
+    ("server", "properties", "reason"),
+    [
+        ("open", {}, "certificate verify failed"),
+        ("open", {"ca_bundle": "other"}, "certificate verify failed"),
+        ("open", {"ca_bundle": "folder"}, "certificate verify failed"),
+        ("guarded", {"ca_bundle": "authority"}, "no answer"),
+    ],
+    ids=str,
+)
+def test_who_is_not_trusted_is_not(
+    place: Place, call: Call, server: str, properties: dict[str, str], reason: str
+) -> None:
+    given = {key: place.files[value] for key, value in properties.items()}
+    with pytest.raises(ServiceUnavailableError, match=reason) as refused:
+        call(getattr(place, server), **given)
+    assert refused.value.code == 17
+
+
+@pytest.mark.parametrize("wrong", ["client_cert", "client_key", "ca_bundle"])
+def test_a_file_that_holds_no_certificate_is_refused_at_once(place: Place, wrong: str) -> None:
+    files = {"client_cert": "cert", "client_key": "key", "ca_bundle": "authority"}
+    given = {key: place.files[file] for key, file in files.items()} | {wrong: __file__}
+    with pytest.raises(InvalidInputError, match=r"the certificates .* cannot be loaded"):
+        connect("rest", {"uri": place.open, **given})
+
+
+def test_a_folder_of_authorities_is_taken_as_one(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def create(**given: Any) -> ssl.SSLContext:
+        asked.append(given)
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+    monkeypatch.setattr(http.ssl, "create_default_context", create)
+    for bundle in ("authority", "folder"):
+        connect("rest", {"uri": place.open, "ca_bundle": place.files[bundle]}).close()
+    assert asked == [{"cafile": place.files["authority"]}, {"capath": place.files["folder"]}]
+    assert Path(place.files["folder"]).is_dir()
