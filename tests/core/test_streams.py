@@ -138,6 +138,17 @@ def test_a_write_that_is_waiting_ends_with_the_connection() -> None:
     talk(of)
 
 
+def test_a_write_that_is_waiting_ends_where_the_server_says_no_more() -> None:
+    async def of(stream: Any, reader: Any, writer: Any) -> None:
+        waiting = asyncio.create_task(stream.write(MUCH, 30))
+        await turns()
+        writer.write_eof()
+        with pytest.raises(httpcore.WriteError):
+            await waiting
+
+    talk(of)
+
+
 def test_a_connection_is_made_from_the_address_and_with_the_options_asked_for() -> None:
     async def of(stream: Any, reader: Any, writer: Any) -> None:
         made = stream.get_extra_info("socket")

@@ -92,6 +92,20 @@ def test_more_calls_than_connections_at_once(uri):
     assert [answer.count for answer in asyncio.run(main())] == [10] * 200
 
 
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_connections_are_used_again_and_no_more_are_opened_than_allowed(script, at_once):
+    script.play(*[Answer(200, {"tables": []})] * 12)
+
+    async def main():
+        async with opened(script.uri, max_connections=2) as namespace:
+            for _ in range(12 // at_once):
+                await asyncio.gather(*(namespace.list_tables({}) for _ in range(at_once)))
+
+    asyncio.run(main())
+    assert len(script.asked) == 12
+    assert len({asked.connection for asked in script.asked}) <= min(at_once, 2)
+
+
 def test_names_are_walked_page_by_page(lake, uri):
     for number in range(4):
         lake.create_table({"id": [f"t{number}"]}, ROWS)
