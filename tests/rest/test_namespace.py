@@ -34,6 +34,8 @@ def test_properties_bare_and_prefixed():
     assert namespace.config.delimiter == "$"
     assert (namespace.config.connect_timeout, namespace.config.read_timeout) == (10.0, 60.0)
     assert namespace.config.max_retries == 3
+    assert (namespace.config.max_retry_wait, namespace.config.max_connections) == (30.0, 100)
+    assert namespace.config.tls_verify is True
 
 
 @pytest.mark.parametrize(
@@ -46,6 +48,9 @@ def test_properties_bare_and_prefixed():
         ({"uri": "http://host:port"}, "not an address"),
         ({"uri": "http://user:hunter2@host"}, "auth_token"),
         ({"uri": "http://host?x=1"}, "end with its path"),
+        ({"uri": "http://host#x"}, "end with its path"),
+        ({"uri": "http://host:0"}, "must be like"),
+        ({"uri": "http://[::1"}, "not an address"),
         ({"uri": NOWHERE, "delimiter": ""}, "delimiter"),
         ({"uri": NOWHERE, "connect_timeout": "0"}, "connect_timeout"),
         ({"uri": NOWHERE, "read_timeout": "soon"}, "seconds"),
@@ -121,6 +126,21 @@ def test_credentials_of_a_request_win_over_those_of_the_namespace(server):
     assert (plain["authorization"], plain["x-api-key"], plain["x-a"]) == ("Bearer own", "own", "1")
     assert (given["authorization"], given["x-api-key"]) == ("Bearer other", "other")
     assert given["x-a"] == "2"
+
+
+def test_headers_that_are_given_win_over_those_of_other_properties(server):
+    server.play(Answer(200))
+    keys = {"auth_token": "a", "api_key": "b"}
+    own = {
+        "headers.authorization": "Basic own",
+        "headers.X-Api-Key": "own",
+        "headers.Accept": "x/y",
+    }
+    with connect("rest", {"uri": server.uri, **keys, **own}) as namespace:
+        namespace.table_exists({"id": ["t"]})
+    headers = server.asked[0].headers
+    assert (headers["authorization"], headers["x-api-key"]) == ("Basic own", "own")
+    assert (headers["accept"], headers["host"]) == ("x/y", server.uri.removeprefix("http://"))
 
 
 @pytest.mark.parametrize(
@@ -258,6 +278,23 @@ def test_the_proxy_of_the_environment_is_used(monkeypatch, server):
     ):
         namespace.list_tables({})
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("given", ["proxy", "all_proxy"])
+def test_a_proxy_is_used_and_the_property_wins(monkeypatch, server, given):
+    for name in ("http_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    properties = {"uri": "http://catalog.test:1234", "max_retries": "0"}
+    if given == "proxy":
+        properties["proxy"] = server.uri
+        monkeypatch.setenv("http_proxy", NOWHERE)
+        monkeypatch.setenv("no_proxy", "catalog.test")
+    else:
+        monkeypatch.setenv("all_proxy", server.uri)
+    server.play(Answer(200, {"tables": []}))
+    with connect("rest", properties) as namespace:
+        namespace.list_tables({})
+    assert server.asked[0].line.startswith("GET http://catalog.test:1234/v1/")
 
 
 def test_rows_that_cannot_be_read_are_the_caller_s_fault(server):
