@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import gc
+import json
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from lance_namespace_impls.core.paging import KeptListings, kept_page_of, sorted_after
+from lance_namespace_impls.core import paging
+from lance_namespace_impls.core.paging import (
+    KeptListings,
+    Listings,
+    kept_page_of,
+    page_of,
+    sorted_after,
+)
 
 NAMES = [f"n{number:03}" for number in range(40)]
 
@@ -73,3 +84,127 @@ def test_a_page_of_all_is_not_kept() -> None:
     walk = Walk(KeptListings(1e9))
     assert [walk.page(None, None), walk.page(None, None)] == [(NAMES, None)] * 2
     assert walk.made == 2
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(paging, "time", found)
+    return found
+
+
+def test_a_listing_is_taken_for_as_long_as_it_is_kept(clock: Clock) -> None:
+    walk = Walk(KeptListings(10))
+    token: str | None = None
+    for passed, made in ((0, 1), (9, 1), (0.5, 1), (0.5, 2)):
+        clock.now += passed
+        page, token = walk.page(token)
+        assert len(page) == 10
+        assert walk.made == made
+    assert token is None
+
+
+def test_a_listing_that_nobody_went_on_with_goes_when_another_is_kept(clock: Clock) -> None:
+    walk = Walk(KeptListings(10))
+    names = weakref.WeakSet[Listings]()
+    find = walk.kept.find
+
+    def noted(id: str | None) -> Listings:
+        names.add(found := find(id))
+        return found
+
+    walk.kept.find = noted  # type: ignore[method-assign]
+    walk.page(None)
+    clock.now += 10
+    walk.page(None)
+    assert len(names) == 2
+    clock.now += 0.5
+    walk.page(None)
+    gc.collect()
+    assert len(names) == 2
+
+
+def test_a_walk_counts_once_however_many_pages_it_has(clock: Clock) -> None:
+    walk = Walk(KeptListings(10, most=2 * len(NAMES)))
+    _, first = walk.page(None)
+    token: str | None = first
+    for _ in range(2):
+        _, token = walk.page(token)
+    _, second = walk.page(None)
+    assert walk.made == 2
+    assert walk.page(first)[0] == walk.page(second)[0] == NAMES[10:20]
+    assert walk.made == 2
+    walk.kept.clear()
+    for token in (walk.page(None)[1], walk.page(None)[1]):
+        assert walk.page(token)[0] == NAMES[10:20]
+    assert walk.made == 4, "what was dropped counts no more"
+
+
+def test_one_walk_of_too_many_names_is_kept_alone() -> None:
+    walk = Walk(KeptListings(1e9, most=len(NAMES) - 1))
+    assert walk.all() == NAMES
+    assert walk.made == 1
+
+
+def test_a_listing_that_is_no_longer_so_is_made_anew() -> None:
+    listings = Listings(1e9)
+    made: list[str] = []
+
+    def of(what: str) -> list[str]:
+        def ask() -> Iterator[str]:
+            made.append(what)
+            return sorted_after({"b", "a", "c"}, "a")
+
+        return list(listings.names(what, ask, "a"))
+
+    assert of("tables") == of("tables") == of("namespaces") == ["b", "c"]
+    assert (made, len(listings)) == (["tables", "namespaces"], 6)
+    listings.forget("tables")
+    listings.forget("never listed")
+    assert (of("namespaces"), of("tables")) == (["b", "c"], ["b", "c"])
+    assert made == ["tables", "namespaces", "tables"]
+
+
+def test_a_catalog_that_can_start_in_the_middle_is_asked_each_time() -> None:
+    listings = Listings(1e9)
+    found = [list(listings.names("tables", lambda: iter(["b"]), "a")) for _ in range(2)]
+    assert (found, len(listings)) == ([["b"], ["b"]], 0)
+
+
+@pytest.mark.parametrize("third", [7, None, ["a"], "no such walk"])
+def test_a_token_that_names_no_walk_goes_on_after_its_name(third: Any) -> None:
+    walk = Walk(KeptListings(1e9))
+    _, token = walk.page(None)
+    assert token is not None
+    fingerprint, last, _ = json.loads(base64.urlsafe_b64decode(token + "=="))
+    fields = json.dumps([fingerprint, last, third]).encode()
+    forged = base64.urlsafe_b64encode(fields).decode().rstrip("=")
+    assert walk.page(forged)[0] == NAMES[10:20]
+    assert walk.made == 2
+
+
+def test_a_key_of_several_parts_comes_back_as_it_was() -> None:
+    rows = [("a", 1), ("a", 2), ("b", 1)]
+    asked: list[Any] = []
+
+    def listing(after: Any) -> Iterator[tuple[str, int]]:
+        asked.append(after)
+        return (row for row in rows if after is None or row > after)
+
+    def page(token: str | None) -> tuple[list[tuple[str, int]], str | None]:
+        return page_of(listing, of=["x"], key=lambda row: row, page_token=token, limit=1,
+                       from_name=lambda name: (name, 1))  # fmt: skip
+
+    first, token = page(None)
+    assert (first, page(token)[0]) == (rows[:1], rows[1:2])
+    assert page("a")[0] == rows[1:2]
+    assert asked == [None, ("a", 1), ("a", 1)]
