@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from lance_namespace_client.errors import ConcurrentModificationError
+from lance_namespace_impls.core import locks
 from lance_namespace_impls.core.locks import machine_lock, object_lock
 
 HOLDER = """
 import sys
+from lance_namespace_impls.core import locks
 from lance_namespace_impls.core.locks import object_lock
 with object_lock("a server", ("ns", "V")):
     print("ready", flush=True)
 sys.stdin.readline()
 with object_lock("a server", ("ns", "T")):
+    with object_lock("a server", ("ns", "V")):
+        pass
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -30,6 +37,7 @@ with object_lock("a server", ("ns", "T")):
 
 FORKED = """
 import os, threading
+from lance_namespace_impls.core import locks
 from lance_namespace_impls.core.locks import machine_lock
 
 held, over = threading.Event(), threading.Event()
@@ -82,7 +90,7 @@ def test_another_process_is_waited_for_no_longer_than_asked(
     holder: subprocess.Popen[bytes],
 ) -> None:
     with (
-        pytest.raises(ConcurrentModificationError, match=r"ns\$t: others on this machine"),
+        pytest.raises(ConcurrentModificationError, match=r"ns\$t: others on .* after 0\.05 s; try"),
         object_lock("a server", ("ns", "t"), 0.05),
     ):
         pytest.fail("two have the lock")
@@ -96,6 +104,30 @@ def test_the_lock_of_a_killed_process_is_free(holder: subprocess.Popen[bytes]) -
     holder.wait()
     with object_lock("a server", ("ns", "t"), 60):
         pass
+
+
+def test_what_another_process_has_released_is_free(holder: subprocess.Popen[bytes]) -> None:
+    with object_lock("a server", ("ns", "v"), 0.05):
+        assert holder.poll() is None
+
+
+def test_another_process_is_waited_for(
+    holder: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            holder.kill()
+            holder.wait()
+
+    fake = SimpleNamespace(**vars(time) | {"sleep": wait})
+    monkeypatch.setattr(locks, "time", fake)
+    with object_lock("a server", ("ns", "t"), 60):
+        assert holder.poll() is not None
+    assert len(waits) == 3
+    assert 0 < max(waits) < 1
 
 
 def test_another_thread_is_waited_for_no_longer_than_asked() -> None:
@@ -114,6 +146,23 @@ def test_the_file_of_locks_that_are_taken_is_never_old(folder: Path) -> None:
     with machine_lock("key"):
         pass
     assert file.stat().st_mtime > 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600, "others could keep us waiting"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the open files are read from /proc")
+@pytest.mark.parametrize("fault", ["pipe", "owner"])
+def test_a_file_of_somebody_else_is_left_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    user = os.getuid()
+    if fault == "pipe":
+        os.mkfifo(folder / f"lance-ns-locks-{user}")
+    else:
+        monkeypatch.setattr(locks.os, "getuid", lambda: user + 1)
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.warns(RuntimeWarning, match="it is not a file of this user's"), machine_lock("key"):
+        pass
+    assert len(os.listdir("/proc/self/fd")) == before
 
 
 @pytest.mark.parametrize("fault", ["missing", "link", "directory"])
