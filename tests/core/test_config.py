@@ -40,7 +40,9 @@ def read(**properties: Any) -> ShopConfig:
 def test_keys_work_bare_and_prefixed() -> None:
     assert read(endpoint="x").endpoint == "x"
     assert ShopConfig.from_properties({"shop.endpoint": "x", "shop.max-retries": "5"}).retries == 5
-    with pytest.raises(InvalidInputError, match="two values"):
+    with pytest.raises(
+        InvalidInputError, match=r"^shop: 'shop\.endpoint' and 'endpoint' are one .* two values"
+    ):
         ShopConfig.from_properties({"shop.endpoint": "x", "endpoint": "y"})
 
 
@@ -59,12 +61,34 @@ def test_values_are_read_as_their_type() -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [("max-retries", "many"), ("max-retries", "1.5"), ("timeout", "soon"), ("strict", "yes"),
-     ("max-retries", True), ("endpoint", ["x"])],
+     ("max-retries", True), ("endpoint", ["x"]), ("hosts", 5), ("hosts", {"a": "b"}),
+     ("timeout", "nan"), ("timeout", float("inf")), ("timeout", None.__class__)],
 )  # fmt: skip
 def test_a_value_of_another_type_is_refused(key: str, value: Any) -> None:
     with pytest.raises(InvalidInputError, match=key) as refused:
         ShopConfig.from_properties({"endpoint": "x", key: value})
     assert refused.value.code == 13
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("max-retries", "x", "shop: property 'max-retries' must be whole number, not 'x'"),
+        ("shop.strict", "x", "shop: property 'shop.strict' must be true or false, not 'x'"),
+        ("endpoint", {}, "shop: property 'endpoint' must be text, not {}"),
+        ("token", {"a": "b"}, "shop: property 'token' must be text, not ***"),
+        ("hosts", 5, "shop: property 'hosts' must be list, not 5"),
+        ("timeout", "x", "shop: property 'timeout' must be number (seconds) or a text such as "
+         "'10s' or '500ms', not 'x'"),
+        ("timeout", "http://u:p@h", "shop: property 'timeout' must be number (seconds) or a text "
+         "such as '10s' or '500ms', not 'http://***@h'"),
+        ("cache_mib", "x", "shop: property 'cache_mib' must be whole number (MiB), not 'x'"),
+    ],
+)  # fmt: skip
+def test_a_refusal_says_what_is_wanted(key: str, value: Any, said: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        ShopConfig.from_properties({"endpoint": "x", key: value})
+    assert refused.value.message == said
 
 
 def test_a_missing_property_is_named_with_what_it_is() -> None:
@@ -85,6 +109,9 @@ def test_keys_of_other_backends_are_left_alone() -> None:
     assert ShopConfig.from_properties(properties, ["bakery"]).endpoint == "x"
     with pytest.raises(InvalidInputError, match=r"bakery\.oven"):
         ShopConfig.from_properties(properties)
+    for key in ("shop.bakery.oven", "bakery", "bakeryoven.x"):
+        with pytest.raises(InvalidInputError, match=f"{key!r} is not known"):
+            ShopConfig.from_properties({"endpoint": "x", key: "hot"}, ["bakery"])
 
 
 def test_groups_of_keys_are_dicts_without_their_prefix() -> None:
@@ -144,6 +171,7 @@ def test_one_key_of_a_group_has_one_value() -> None:
     assert read(endpoint="x", headers__A=1, header__A="1").headers == {"A": "1"}
     with pytest.raises(InvalidInputError, match=r"'header\.A' is given under two keys"):
         read(endpoint="x", headers__A="1", header__A="2")
+    assert read(endpoint="x", storage__n=7).storage == {"n": "7"}
     for nothing in ("headers.", "other.A"):
         with pytest.raises(InvalidInputError, match="is not known"):
             ShopConfig.from_properties({"endpoint": "x", nothing: "1"})
@@ -169,7 +197,13 @@ def test_secrets_are_not_shown() -> None:
         {"endpoint": "x", "token": secret, "storage.aws_secret_access_key": secret}
     )
     assert secret not in repr(found)
+    assert "token='***'" in repr(found)
+    assert "token=None" in repr(read(endpoint="x"))
     assert found.secrets() == {secret}
+    said = read(endpoint=f"http://{secret}/", token=secret, hosts=["http://u:word@h", "b"])
+    assert said.shown()["endpoint"] == "http://***/"
+    assert said.shown()["hosts"] == "http://***@h,b"
+    assert "hosts=('http://***@h', 'b')" in repr(said)
     with pytest.raises(InvalidInputError) as refused:
         ShopConfig.from_properties({"endpoint": "x", "token": {"a": secret}})
     assert secret not in "".join(traceback.format_exception_only(refused.value))
