@@ -272,6 +272,14 @@ def test_a_transaction_is_known_by_its_identifier(namespace: MemoryNamespace) ->
         store.change_transaction("no", dict)
 
 
+def test_a_namespace_is_dropped_with_all_that_is_in_it_where_asked(
+    namespace: MemoryNamespace,
+) -> None:
+    assert code_of(lambda: namespace.drop_namespace({"id": ["ns"]})) == 3
+    namespace.drop_namespace({"id": ["ns"], "behavior": "Cascade"})
+    assert list(namespace.iter_namespaces()) == []
+
+
 # --- whose catalog it is
 
 

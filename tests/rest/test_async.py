@@ -14,6 +14,7 @@ from lance_namespace_client.async_rest import AsyncRestNamespace as Generated
 from lance_namespace_client.errors import (
     InternalError,
     InvalidInputError,
+    LanceNamespaceError,
     ServiceUnavailableError,
     TableNotFoundError,
 )
@@ -116,6 +117,112 @@ def test_names_are_walked_page_by_page(lake, uri):
             return tables, [name async for name in namespace.iter_namespaces()]
 
     assert asyncio.run(main()) == (["t", "t0", "t1", "t2", "t3"], [])
+
+
+@pytest.mark.parametrize("kind", ["namespaces", "tables"])
+def test_a_walk_asks_for_each_page_as_it_is_taken(script, kind):
+    script.play(
+        Answer(200, {kind: ["a", "b"], "page_token": "next"}),
+        Answer(200, {kind: [], "page_token": "last"}),
+        Answer(200, {kind: ["c"], "page_token": ""}),
+    )
+    asked = []
+
+    async def main():
+        more = {"include_declared": False} if kind == "tables" else {}
+        async with opened(script.uri) as namespace:
+            names = getattr(namespace, f"iter_{kind}")(["n", "m"], page_size=2, **more)
+            assert await anext(names) == "a"
+            asked.append(len(script.asked))
+            return [name async for name in names]
+
+    assert (asyncio.run(main()), asked) == (["b", "c"], [1])
+    lines = [asked.line.split()[1] for asked in script.asked]
+    path = "/v1/namespace/n%24m/table/list?" if kind == "tables" else "/v1/namespace/n%24m/list?"
+    assert all(line.startswith(path) for line in lines)
+    queries = [
+        dict(part.split("=") for part in line.partition("?")[2].split("&")) for line in lines
+    ]
+    assert [query.get("page_token") for query in queries] == [None, "next", "last"]
+    assert {query["limit"] for query in queries} == {"2"}
+    if kind == "tables":
+        assert {query["include_declared"] for query in queries} == {"false"}
+
+
+def test_tables_without_data_are_walked_unless_told_otherwise(script):
+    script.play(Answer(200, {"tables": []}))
+
+    async def main():
+        async with opened(script.uri) as namespace:
+            return [name async for name in namespace.iter_tables()]
+
+    assert asyncio.run(main()) == []
+    assert "include_declared=false" not in script.asked[0].line
+
+
+# --- what the other client does too
+
+
+def asked_once(script, answer, call, **properties):
+    """Return what a call gives that has one answer, or the failure that it ends with."""
+    script.play(answer)
+
+    async def main():
+        async with opened(script.uri, max_retries="0", **properties) as namespace:
+            return await call(namespace)
+
+    try:
+        return asyncio.run(main())
+    except LanceNamespaceError as error:
+        return error
+
+
+def test_properties_go_into_every_request(script):
+    given = {"auth_token": "tok", "api_key": "key", "headers.x-a": "1", "delimiter": "."}
+    asked_once(script, Answer(200), lambda found: found.table_exists({"id": ["n", "t"]}), **given)
+    (asked,) = script.asked
+    assert asked.line.split()[1].startswith("/v1/table/n%2Et/exists?delimiter=.")
+    assert asked.headers["authorization"] == "Bearer tok"
+    assert (asked.headers["x-api-key"], asked.headers["x-a"]) == ("key", "1")
+
+
+def test_a_server_that_repeats_a_secret_is_not_quoted(script):
+    said = {"error": "is hunter2 a token?", "detail": "hunter2", "instance": "hunter2", "code": 16}
+    error = asked_once(
+        script, Answer(401, said), lambda found: found.list_tables({}), auth_token="hunter2"
+    )
+    assert (error.code, error.text) == (16, "is *** a token?")
+    assert (error.detail, error.instance) == ("***", "***")
+
+
+def test_own_storage_options_complete_the_server_s(script):
+    answer = Answer(200, {"location": "s3://b/t", "storage_options": {"region": "theirs"}})
+    own = {"storage.region": "own", "storage.access_key_id": "k"}
+    found = asked_once(script, answer, lambda found: found.describe_table(T), **own)
+    assert found.storage_options == {"region": "theirs", "access_key_id": "k"}
+
+
+def test_a_name_that_no_route_can_hold_is_refused_before_it_is_sent(script):
+    renamed = {**T, "new_table_name": "a$b"}
+    error = asked_once(script, Answer(200), lambda found: found.rename_table(renamed))
+    assert (error.code, script.asked) == (13, [])
+
+
+@pytest.mark.parametrize(("rows", "sent"), [(ROWS, 2), (ROWS.to_reader(), 1)], ids=["kept", "once"])
+def test_rows_are_sent_again_in_the_other_case_where_that_can_be(script, rows, sent):
+    script.play(Answer(400, {"error": "unknown mode", "code": 13}), Answer(200, {}))
+
+    async def main():
+        async with opened(script.uri) as namespace:
+            await namespace.create_table({**T, "mode": "ExistOk"}, rows)
+
+    if sent == 1:
+        with pytest.raises(InvalidInputError, match="unknown mode"):
+            asyncio.run(main())
+    else:
+        asyncio.run(main())
+        assert pa.ipc.open_stream(script.asked[1].body).read_all() == ROWS
+    assert ["mode=exist_ok" in asked.line for asked in script.asked] == [False, True][:sent]
 
 
 # --- rows
