@@ -124,7 +124,8 @@ for _row in OPERATIONS.values():
 
 
 def _reconnect(name: str, properties: dict[str, str]) -> OfficialNamespace:
-    cls: type[OfficialNamespace] = __getattr__(name)
+    # Once it is made, a class is the one that `isinstance` is asked about.
+    cls: type[OfficialNamespace] = globals().get(name) or __getattr__(name)
     return cls(**properties)
 
 
