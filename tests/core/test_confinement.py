@@ -93,6 +93,17 @@ def test_bounds_end_where_they_end() -> None:
     assert confinement() is None
 
 
+def test_a_refusal_says_what_was_asked_for_and_not_all_of_it() -> None:
+    bounds = Confinement(allowed_locations=("/srv/shared",))
+    bounds.refuse_outside("/srv/shared/t", [], "DeclareTable t")
+    bounds.refuse_outside("/srv/own/t", ["/srv/other", "/srv/own"], "DeclareTable t")
+    with pytest.raises(InvalidInputError) as refused:
+        bounds.refuse_outside("s3://b/" + "x" * 500, ["/srv/own"], "DeclareTable t")
+    assert refused.value.code == 13
+    said = "DeclareTable t: location 's3://b/" + "x" * 193 + "' is outside the places of"
+    assert refused.value.message.startswith(said)
+
+
 def test_links_are_followed_on_both_sides(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "elsewhere").mkdir()

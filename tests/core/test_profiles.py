@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect, connect_config
+from lance_namespace_impls.core.profiles import ProfileError, config_path, read_profile
 
 FILE = """
 [prod]
@@ -74,3 +77,65 @@ def test_a_file_that_is_not_there(file):
     file.unlink()
     with pytest.raises(InvalidInputError, match="cannot be read"):
         connect(profile="prod")
+
+
+# --- the file
+
+
+@pytest.mark.parametrize(
+    ("named", "environment", "expected"),
+    [
+        ("/a/b.toml", {"LANCE_NS_CONFIG": "/c.toml"}, "/a/b.toml"),
+        (None, {"LANCE_NS_CONFIG": "/c.toml", "XDG_CONFIG_HOME": "/x"}, "/c.toml"),
+        (None, {"XDG_CONFIG_HOME": "/x"}, "/x/lance-ns/config.toml"),
+        (None, {"XDG_CONFIG_HOME": ""}, "/home/ana/.config/lance-ns/config.toml"),
+        (None, {}, "/home/ana/.config/lance-ns/config.toml"),
+    ],
+)
+def test_where_the_file_is(monkeypatch, named, environment, expected):
+    monkeypatch.setenv("HOME", "/home/ana")
+    for name in ("LANCE_NS_CONFIG", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert config_path(named) == Path(expected)
+
+
+def test_a_profile_is_flat_and_its_texts_are_filled_in(file):
+    file.write_text(
+        '[default]\nimpl = "dir"\ncache_mib = 8\nstrict = true\nlist = ["${PLACE}"]\n'
+        '"a.b" = "${PLACE}/${PLACE}"\n[default.storage]\nregion = "x"\ndeep.er = "$PLACE"\n'
+    )
+    flat = {
+        "impl": "dir", "cache_mib": 8, "strict": True, "list": ["${PLACE}"], "a.b": "lake/lake",
+        "storage.region": "x", "storage.deep.er": "$PLACE",
+    }  # fmt: skip
+    assert read_profile(file, None) == read_profile(file, "default") == flat
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        ("", "prod", r"has no profile 'prod'; it has none"),
+        ("[b]\n[a]\n", "prod", r"it has a, b$"),
+        ("prod = 1\n", "prod", r"profile 'prod' must be a table, \[prod\]"),
+        ("default = 1\n", None, r"profile 'default' must be a table, \[default\]"),
+        ('[prod]\npath = "x"\n', "prod", r"profile 'prod' has no impl"),
+        ('[prod]\nimpl = ""\n', "prod", r"profile 'prod' has no impl"),
+        ('[prod]\nimpl = "dir"\nuri = "${NOT_SET}"\n', "prod",
+         r"profile 'prod', uri: the environment variable NOT_SET is not set"),
+        ("[prod\n", "prod", r"is not TOML"),
+        ("\udcff", "prod", r"is not TOML"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_used(file, monkeypatch, text, name, message):
+    monkeypatch.delenv("NOT_SET", raising=False)
+    file.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(ProfileError, match=message) as refused:
+        read_profile(file, name)
+    assert refused.value.code == 13
+    assert str(file) in refused.value.message
+
+
+def test_no_default_profile_is_none(file):
+    assert read_profile(file, None) is None

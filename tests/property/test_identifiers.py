@@ -12,10 +12,12 @@ from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.wire import path_segment
 from lance_namespace_impls.core.identifiers import (
     ROOT,
+    SHOWN_DELIMITER,
     format_identifier,
     join_identifier,
     parse_identifier,
     split_identifier,
+    subject_of,
 )
 from lance_namespace_impls.core.location import default_location
 
@@ -134,3 +136,46 @@ def test_default_locations_differ(one: list[str], other: list[str]) -> None:
         return
     assert (default_location("/r", one) == default_location("/r", other)) == (one == other)
     assert default_location("/r/", one).count("/") == len(one) + 1
+
+
+@pytest.mark.parametrize(
+    ("identifier", "delimiter", "text"),
+    [
+        ((), None, "the root namespace"),
+        ((), ".", "the root namespace"),
+        (("a", "b"), None, "a$b"),
+        (("a", "b"), ".", "a.b"),
+        (("a$b", "c\n"), None, "a$b$c\\n"),
+        (("größe", "\u202e"), None, "größe$\\u202e"),
+    ],
+)
+def test_a_message_writes_an_identifier_with_its_delimiter(
+    identifier: tuple[str, ...], delimiter: str | None, text: str
+) -> None:
+    assert format_identifier(identifier, delimiter) == text
+    assert subject_of("DropTable", identifier) == (
+        f"DropTable {format_identifier(identifier)}" if identifier else "DropTable"
+    )
+
+
+def test_a_message_has_the_delimiter_of_the_operation_under_way() -> None:
+    before = SHOWN_DELIMITER.set("/")
+    try:
+        assert format_identifier(("a", "b")) == "a/b"
+        assert format_identifier(("a", "b"), ".") == "a.b"
+    finally:
+        SHOWN_DELIMITER.reset(before)
+
+
+@pytest.mark.parametrize(
+    ("levels", "said"),
+    [
+        ("a", "not the string 'a': write ['a']"),
+        (["a", 1], "['a', 1]: 1 is not a string"),
+        (["a", ""], "['a', ''] has an empty level"),
+    ],
+)
+def test_what_is_wrong_with_an_identifier_is_said(levels: object, said: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        parse_identifier(levels)  # type: ignore[arg-type]
+    assert said in refused.value.message
