@@ -146,6 +146,52 @@ def test_vended_keys_take_the_place_of_all_configured_ones() -> None:
     assert found == {**vended, "aws_region": "eu-west-1", "aws_endpoint": "https://s3.example"}
 
 
+@pytest.mark.parametrize(
+    ("configured", "vended", "found"),
+    [
+        ({"region": "a"}, {}, {"region": "a"}),
+        ({}, {"region": "b"}, {"region": "b"}),
+        ({"aws_region": "a"}, {"region": "b"}, {"aws_region": "a"}),
+        ({"endpoint_url": "a"}, {"aws_endpoint": "b", "timeout": "1s"},
+         {"endpoint_url": "a", "timeout": "1s"}),
+        ({"expires_at_millis": "1"}, {"timeout": "1s"},
+         {"expires_at_millis": "1", "timeout": "1s"}),
+        ({"EXPIRES_AT_MILLIS": "1", "token": "a"}, {"sas_key": "b", "expires_at_millis": "2"},
+         {"sas_key": "b", "expires_at_millis": "2"}),
+    ],
+)  # fmt: skip
+def test_the_configuration_has_the_last_word_but_for_keys(
+    configured: dict[str, str], vended: dict[str, str], found: dict[str, str]
+) -> None:
+    before = dict(configured)
+    assert with_vended(configured, vended) == found
+    assert configured == before
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("http://user:pa%20ss@h/x", {"user:pa%20ss", "user:pa ss", "pa%20ss", "pa ss"}),
+        ("http://user@h/x", {"user"}),
+        ("http://h/x?sig=a%2Fb#c", {"sig=a%2Fb#c", "sig=a/b#c"}),
+        ("http://a:b@h and http://h#frag", {"a:b", "b", "frag"}),
+        ("abfss://container@account/x", set()),
+        ("http://h/x", set()),
+        ("a:b@h?c", set()),
+    ],
+)
+def test_the_secret_parts_of_a_text(text: str, parts: set[str]) -> None:
+    assert secret_parts(text) == parts
+
+
+def test_an_anonymous_table_says_so_outright() -> None:
+    elsewhere = {"endpoint": "http://203.0.113.9"}
+    for says in ("skip_signature", "aws_skip_signature", "anonymous"):
+        assert joined_options(OPERATORS, {**elsewhere, says: "TRUE"}, "t")[says] == "TRUE"
+        with pytest.raises(InvalidInputError, match=r"^t: endpoint of its own would send"):
+            joined_options(OPERATORS, {**elsewhere, says: "1"}, "t")
+
+
 def test_what_is_vended_without_keys_leaves_the_configured_ones() -> None:
     assert with_vended(OPERATORS, {"timeout": "5s", "aws_region": "other"}) == {
         **OPERATORS, "timeout": "5s",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import lance_namespace_impls
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect, connect_config, implementations, register, registry
 from lance_namespace_impls.directory import DirectoryNamespace
@@ -140,3 +141,12 @@ def test_connecting_loads_no_other_backend(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_package_has_what_it_names_and_nothing_else() -> None:
+    for name in lance_namespace_impls.__all__:
+        found = getattr(lance_namespace_impls, name)
+        assert found.__name__ == name
+        assert vars(lance_namespace_impls)[name] is found, "it is looked up once"
+    with pytest.raises(AttributeError, match="'lance_namespace_impls' has no attribute 'conect'"):
+        lance_namespace_impls.conect  # noqa: B018
