@@ -24,6 +24,7 @@ from lance_namespace_impls.catalog.versions import (
     RemoveVersions,
 )
 from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
+from lance_namespace_impls.memory.namespace import catalog
 
 T = ("ns", "t")
 MANAGED = {"managed_versioning": "true"}
@@ -119,6 +120,15 @@ def entry_of(namespace: MemoryNamespace) -> TableEntry:
 def test_a_table_that_went_meanwhile_is_missing(namespace: MemoryNamespace, call: str) -> None:
     assert code_of(lambda: GONE[call](namespace)) == 4
     assert list(namespace.table_names(("ns",), None)) == ["t"]
+
+
+def test_a_table_that_is_not_of_lance_is_there_and_is_not_opened(tmp_path: Path) -> None:
+    with MemoryNamespace(MemoryConfig(root=str(tmp_path))) as found:
+        catalog(str(tmp_path)).tables[("foreign",)] = None
+        assert code_of(lambda: found.load_table(("foreign",))) == 13
+        assert list(found.table_names((), None)) == []
+        assert code_of(lambda: found.add_table(("foreign",), None, {})) == 5
+        assert code_of(lambda: found.add_namespace(("foreign",), {})) == 2
 
 
 def test_what_is_changed_and_what_is_removed(namespace: MemoryNamespace) -> None:

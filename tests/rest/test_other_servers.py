@@ -15,7 +15,6 @@ from lance_namespace_client.errors import (
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
-    NamespaceNotFoundError,
     UnsupportedError,
 )
 from lance_namespace_impls import connect
@@ -147,15 +146,20 @@ def test_a_mode_that_has_one_form_is_sent_once(
     assert modes(server) == [mode]
 
 
-def test_a_failure_of_another_kind_shows_the_mode_was_read(
-    server: Script, namespace: Namespace
+@pytest.mark.parametrize(
+    ("status", "code", "third"),
+    [(404, 1, "exist_ok"), (409, 2, "exist_ok"), (403, 15, "ExistOk"), (500, 18, "ExistOk")],
+)
+def test_a_failure_of_another_kind_shows_the_mode_was_read_or_does_not(
+    server: Script, namespace: Namespace, status: int, code: int, third: str
 ) -> None:
-    server.play(UNKNOWN_MODE, Answer(404, {"error": "no parent", "code": 1}), MADE)
+    server.play(UNKNOWN_MODE, Answer(status, {"error": "no parent", "code": code}), MADE)
     request = {"id": ["n"], "mode": "ExistOk"}
-    with pytest.raises(NamespaceNotFoundError):
+    with pytest.raises(LanceNamespaceError) as failed:
         namespace.create_namespace(request)
+    assert failed.value.code == code
     namespace.create_namespace(request)
-    assert modes(server) == ["ExistOk", "exist_ok", "exist_ok"]
+    assert modes(server) == ["ExistOk", "exist_ok", third]
 
 
 @pytest.mark.parametrize(
