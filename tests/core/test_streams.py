@@ -182,3 +182,17 @@ def test_a_handshake_that_does_not_come_about_is_told_so() -> None:
 
     for way in (silent, other):
         talk(way)
+
+
+def test_another_library_that_runs_the_loop_opens_connections_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def connect(self: Any, *given: Any) -> Any:
+        return given
+
+    monkeypatch.setattr(httpcore.AnyIOBackend, "connect_tcp", connect)
+    given: Any = ("host", 1, 2.0, "127.0.0.2", [(1, 2, 3)])
+    opening = LoopBackend().connect_tcp(*given)
+    with pytest.raises(StopIteration) as opened:
+        opening.send(None)
+    assert opened.value.value == given
