@@ -14,9 +14,16 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect, connect_config, implementations, register
-from lance_namespace_impls.core.config import Config, option, prefix_option, root_option
+from lance_namespace_impls.core.config import (
+    Config,
+    option,
+    prefix_option,
+    root_option,
+    timeout_option,
+)
 from lance_namespace_impls.core.options import is_secret_option, redact
 from lance_namespace_impls.directory import DirectoryNamespace
+from lance_namespace_impls.registry import load
 
 
 @attrs.define(kw_only=True)
@@ -165,6 +172,33 @@ def test_properties_are_described() -> None:
         "type": "text", "also": ["key"], "secret": True, "doc": "a token",
     }  # fmt: skip
     assert found["headers.*"] == row | {"type": "text", "also": ["header.*"], "doc": "headers"}
+
+
+@pytest.mark.parametrize("impl", implementations())
+def test_every_property_of_every_backend_is_described(impl: str) -> None:
+    rows = load(impl).config_type.describe()
+    for row in rows:
+        assert row["doc"], f"{row['key']} is not described"
+        assert "\n" not in row["doc"]
+        assert not (row["required"] and row["default"] is not None)
+    keys = [key for row in rows for key in (row["key"], *row["also"])]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_property_of_another_name_is_described_by_it() -> None:
+    @attrs.define(kw_only=True)
+    class Waiting(Config):
+        impl: ClassVar[str] = "waiting"
+
+        wait: int = timeout_option("wait", default=5, unit="milliseconds", doc="a wait", repr=False)
+
+    (row,) = [row for row in Waiting.describe() if row["key"] == "wait"]
+    assert row == {
+        "key": "wait", "also": ["wait_millis"], "type": "whole number", "unit": "milliseconds",
+        "default": 5, "required": False, "secret": False, "doc": "a wait",
+    }  # fmt: skip
+    assert Waiting.from_properties({"wait": "2s"}).wait == 2000
+    assert "wait=" not in repr(Waiting())
 
 
 def test_one_key_of_a_group_has_one_value() -> None:
