@@ -149,6 +149,14 @@ def test_a_walk_counts_once_however_many_pages_it_has(clock: Clock) -> None:
     assert walk.made == 4, "what was dropped counts no more"
 
 
+@pytest.mark.parametrize(("most", "made"), [(3 * len(NAMES), 3), (3 * len(NAMES) - 1, 4)])
+def test_as_many_names_are_kept_as_there_is_room_for(most: int, made: int) -> None:
+    walk = Walk(KeptListings(1e9, most=most))
+    first, *_ = [walk.page(None)[1] for _ in range(3)]
+    assert walk.page(first)[0] == NAMES[10:20]
+    assert walk.made == made
+
+
 def test_one_walk_of_too_many_names_is_kept_alone() -> None:
     walk = Walk(KeptListings(1e9, most=len(NAMES) - 1))
     assert walk.all() == NAMES
