@@ -234,6 +234,14 @@ def test_a_missing_namespace_is_code_1(namespace: GlueNamespace) -> None:
                 getattr(namespace, operation)({"id": names})
 
 
+def test_a_name_of_the_root_that_is_missing_is_asked_for_once(
+    namespace: GlueNamespace, glue: GlueServer
+) -> None:
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.describe_namespace({"id": ["none"]})
+    assert [call.operation for call in glue.calls] == ["GetCatalog", "GetDatabase"]
+
+
 def test_the_root_is_always_there(namespace: GlueNamespace) -> None:
     assert namespace.describe_namespace({}).properties == {}
     namespace.namespace_exists({"id": []})

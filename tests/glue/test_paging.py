@@ -153,6 +153,18 @@ def test_databases_of_a_catalog_are_looked_up_once(
     assert len(glue.calls) <= 30 + 4
 
 
+def test_catalogs_of_a_listing_are_not_looked_up_again(
+    namespace: GlueNamespace, glue: GlueServer
+) -> None:
+    for number in range(5):
+        glue.add_catalog(f"c{number}")
+        glue.backend(f"c{number}").create_database("db", {"Name": "db"})
+        glue.add_tables("db", {"t": LANCE}, catalog_id=f"c{number}")
+    glue.calls.clear()
+    assert namespace.list_all_tables({}).tables == [f"c{number}$db$t" for number in range(5)]
+    assert glue.count("GetCatalog") == glue.count("GetDatabase") == 0
+
+
 def test_a_drop_that_is_repeated_after_a_kill_loads_no_other_table(
     namespace: GlueNamespace, database: str, glue: GlueServer
 ) -> None:
