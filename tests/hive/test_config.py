@@ -56,7 +56,18 @@ def test_uris(text: str, uris: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     "uri",
-    ["", ",", "http://a:1", "thrift://", "thrift://a:b", "thrift://a:99999", "thrift://u@a", "a/b"],
+    [
+        "",
+        ",",
+        "http://a:1",
+        "thrift://",
+        "thrift://a:b",
+        "thrift://a:99999",
+        "thrift://u@a",
+        "a/b",
+        "thrift://a?b",
+        "thrift://a#b",
+    ],
 )
 def test_what_is_no_uri_is_refused(uri: str) -> None:
     with pytest.raises(InvalidInputError, match="uri"):
@@ -64,7 +75,7 @@ def test_what_is_no_uri_is_refused(uri: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["client.pool-size", "connect_timeout", "read_timeout"])
-@pytest.mark.parametrize("value", ["0", "-1", "many"])
+@pytest.mark.parametrize("value", ["0", "-1", "many", "inf"])
 def test_numbers_are_more_than_nothing(key: str, value: str) -> None:
     with pytest.raises(InvalidInputError, match=key):
         HiveConfig.from_properties({key: value})

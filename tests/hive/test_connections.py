@@ -1,0 +1,257 @@
+"""Which metastore a new connection goes to, and which one is kept; no server is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from pymetastore.hive_metastore.ttypes import InvalidObjectException, NoSuchObjectException
+from thrift.protocol.TProtocol import TProtocolException
+from thrift.Thrift import TApplicationException
+from thrift.transport.TTransport import TTransportException
+
+from lance_namespace_client.errors import UnsupportedError
+from lance_namespace_impls.hive import pool
+from lance_namespace_impls.hive.client import settable
+from lance_namespace_impls.hive.config import Host
+from lance_namespace_impls.hive.folders import MadeFirst, is_local
+from lance_namespace_impls.hive.pool import Pool, UnreachableError
+
+FIRST, SECOND = Host("first", 1), Host("second", 2)
+CUT = TTransportException(TTransportException.END_OF_FILE, "hung up")
+LATE = TTransportException(TTransportException.TIMED_OUT, "too late")
+
+
+class Line:
+    """A connection, as the pool sees it."""
+
+    opened: ClassVar[list[Line]] = []
+    away: ClassVar[set[Host]] = set()
+
+    def __init__(self, host: Host, connect_timeout: float, read_timeout: float) -> None:
+        if host in self.away:
+            raise ConnectionRefusedError("connection refused")
+        self.host, self.timeouts = host, (connect_timeout, read_timeout)
+        self.is_closed = False
+        self.opened.append(self)
+
+    def is_open(self) -> bool:
+        return not self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.fixture(autouse=True)
+def lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "Connection", Line)
+    Line.opened, Line.away = [], set()
+
+
+def pool_of(greet: Callable[[Any], None] = lambda line: None, size: int = 2) -> Pool:
+    return Pool([FIRST, SECOND], size, connect_timeout=1.0, read_timeout=2.5, greet=greet)
+
+
+def host_of(line: Any) -> Host:
+    return line.host  # type: ignore[no-any-return]
+
+
+def raising(*errors: BaseException) -> Callable[[Any], Host]:
+    """Give work that fails so many times."""
+    left = list(errors)
+
+    def work(line: Any) -> Host:
+        if left:
+            raise left.pop(0)
+        return host_of(line)
+
+    return work
+
+
+def test_a_connection_goes_to_the_first_that_greets() -> None:
+    def greet(line: Line) -> None:
+        if line.host == FIRST:
+            raise CUT
+
+    found = pool_of(greet)
+    assert found.run(host_of, repeatable=True) == SECOND
+    assert [(line.host, line.is_closed) for line in Line.opened] == [(FIRST, True), (SECOND, False)]
+    assert Line.opened[0].timeouts == (1.0, 2.5)
+
+
+def test_a_new_connection_goes_where_the_last_one_did() -> None:
+    Line.away = {FIRST}
+    found = pool_of()
+    assert found.run(host_of, repeatable=True) == SECOND
+    Line.away = set()
+    Line.opened[-1].close()
+    assert found.run(host_of, repeatable=True) == SECOND
+    assert len(Line.opened) == 2
+
+
+def test_all_that_failed_are_named() -> None:
+    Line.away = {FIRST}
+
+    def greet(line: Line) -> None:
+        raise CUT
+
+    said = r"first:1: connection refused; thrift://second:2: hung up"
+    with pytest.raises(UnreachableError, match=said) as raised:
+        pool_of(greet).run(host_of, repeatable=False)
+    assert not raised.value.under_way
+    assert [line.is_closed for line in Line.opened] == [True]
+
+
+def test_a_metastore_that_will_not_do_is_not_passed_over() -> None:
+    def greet(line: Line) -> None:
+        raise UnsupportedError("no catalogs")
+
+    with pytest.raises(UnsupportedError):
+        pool_of(greet).run(host_of, repeatable=True)
+    assert [(line.host, line.is_closed) for line in Line.opened] == [(FIRST, True)]
+
+
+UNKNOWN = TApplicationException.UNKNOWN_METHOD
+KEPT: list[tuple[BaseException, bool]] = [
+    (NoSuchObjectException("t"), True),
+    (TApplicationException(UNKNOWN), True),
+    (TApplicationException(TApplicationException.MISSING_RESULT), True),
+    (TApplicationException(TApplicationException.INTERNAL_ERROR), True),
+    (TApplicationException(TApplicationException.BAD_SEQUENCE_ID), False),
+    (TApplicationException(TApplicationException.INVALID_MESSAGE_TYPE), False),
+    (ValueError("ours"), False),
+    (KeyboardInterrupt(), False),
+]
+
+
+@pytest.mark.parametrize(("error", "is_kept"), KEPT, ids=repr)
+def test_a_connection_is_kept_after_an_answer_alone(error: BaseException, is_kept: bool) -> None:
+    """After anything else, what still comes on it may be the answer to what was given up."""
+    found = pool_of()
+    with pytest.raises(type(error)):
+        found.run(raising(error), repeatable=True)
+    assert found.run(host_of, repeatable=True) == FIRST
+    assert len(Line.opened) == (1 if is_kept else 2)
+    assert Line.opened[0].is_closed is not is_kept
+
+
+BROKEN = [
+    CUT,
+    TProtocolException(TProtocolException.BAD_VERSION),
+    ConnectionResetError(),
+    EOFError(),
+]
+
+
+@pytest.mark.parametrize("error", BROKEN, ids=lambda error: type(error).__name__)
+def test_what_does_no_harm_twice_is_done_again_on_a_new_connection(error: Exception) -> None:
+    found = pool_of()
+    assert found.run(raising(error), repeatable=True) == FIRST
+    assert [line.is_closed for line in Line.opened] == [True, False]
+    with pytest.raises(
+        UnreachableError, match=r"thrift://first:1 went away during the call \("
+    ) as raised:
+        found.run(raising(error, error), repeatable=True)
+    assert not raised.value.under_way
+    assert "look before" not in str(raised.value)
+
+
+@pytest.mark.parametrize("error", BROKEN, ids=lambda error: type(error).__name__)
+def test_a_change_is_never_made_again(error: Exception) -> None:
+    with pytest.raises(UnreachableError, match="the change may have been made: look") as raised:
+        pool_of().run(raising(error), repeatable=False)
+    assert raised.value.under_way
+    assert len(Line.opened) == 1
+
+
+@pytest.mark.parametrize("error", [LATE, TimeoutError("too late")])
+@pytest.mark.parametrize("repeatable", [True, False])
+def test_a_metastore_that_is_silent_is_not_asked_again(error: Exception, repeatable: bool) -> None:
+    with pytest.raises(UnreachableError, match=r"first:1 did not answer for 2\.5 s") as raised:
+        pool_of().run(raising(error), repeatable=repeatable)
+    assert raised.value.under_way is not repeatable
+    assert len(Line.opened) == 1
+
+
+def test_a_connection_becomes_free_whatever_happens() -> None:
+    found = pool_of(size=1)
+    for error in (CUT, LATE, ValueError("ours"), NoSuchObjectException("t")):
+        with pytest.raises(Exception):  # noqa: B017
+            found.run(raising(error, error), repeatable=True)
+    Line.away = {FIRST, SECOND}
+    for line in Line.opened:
+        line.close()
+    for _ in range(2):
+        with pytest.raises(UnreachableError, match="can be reached"):
+            found.run(host_of, repeatable=True)
+    Line.away = set()
+    assert found.run(host_of, repeatable=True) == FIRST
+
+
+def test_a_connection_in_use_closes_when_its_call_is_over() -> None:
+    found = pool_of()
+    found.run(lambda line: found.close(), repeatable=True)
+    assert [line.is_closed for line in Line.opened] == [True]
+
+
+def test_the_connection_that_was_used_last_is_used_next() -> None:
+    found = pool_of()
+    found.run(lambda line: found.run(host_of, repeatable=True), repeatable=True)
+    outer, _inner = Line.opened
+    assert found.run(lambda line: line is outer, repeatable=True)
+
+
+# --- folders that are there before their records
+
+
+def refuse(is_right: bool) -> None:
+    """Refuse a record; what should hold by then does."""
+    assert is_right
+    raise settable(InvalidObjectException("refused"))
+
+
+def test_a_folder_that_was_made_for_a_refused_record_goes_again(tmp_path: Path) -> None:
+    place = tmp_path / "a" / "b"
+    made = MadeFirst(f"file:{place}")
+    with pytest.raises(InvalidObjectException), made:
+        refuse(place.is_dir())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_of_others_stay(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(InvalidObjectException), MadeFirst(f"file:{tmp_path}/a/b"):
+        refuse(True)
+    assert [each.name for each in tmp_path.rglob("*")] == ["a"]
+    with pytest.raises(InvalidObjectException), MadeFirst(f"file:{tmp_path}/a/b/c"):
+        refuse((tmp_path / "a" / "b" / "used").touch() is None)
+    assert sorted(each.name for each in tmp_path.rglob("*")) == ["a", "b", "used"]
+
+
+@pytest.mark.parametrize("error", [None, settable(NoSuchObjectException("d")), ValueError("x")])
+def test_a_folder_stays_unless_its_record_is_refused(
+    tmp_path: Path, error: Exception | None
+) -> None:
+    try:
+        with MadeFirst(f"{tmp_path}/a"):
+            if error is not None:
+                raise error
+    except (NoSuchObjectException, ValueError) as raised:
+        assert raised is error
+    assert (tmp_path / "a").is_dir()
+
+
+def test_nothing_is_made_where_it_is_no_folder_or_cannot_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    for location in ("s3://bucket/t", "s3a://bucket/t", "hdfs:/t", f"file:{tmp_path}/file/t"):
+        with MadeFirst(location):
+            pass
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    assert [is_local(each) for each in ("/a", "file:/a", "file:///a", "s3://a", "")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
