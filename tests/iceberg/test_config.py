@@ -39,12 +39,15 @@ def test_defaults() -> None:
     assert (config.connect_timeout, config.read_timeout, config.max_retries) == (10_000, 30_000, 3)
     assert (config.auth_token, config.credential) == (None, None)
     assert config.root == os.getcwd()
+    assert (config.scope, config.max_concurrency, config.skip_unreadable) == ("catalog", 16, False)
+    assert (config.prefix, config.warehouses, config.oauth2_server_uri) == (None, None, None)
 
 
 def test_timeouts_are_milliseconds() -> None:
     given = {**MINIMAL, "connect_timeout": "2500", "read_timeout": "400"}
     timeout = IcebergConfig.from_properties(given).timeout()
     assert (timeout.connect, timeout.read) == (2.5, 0.4)
+    assert (timeout.pool, timeout.write) == (2.5, 0.4)
     units = {row["key"]: row["unit"] for row in IcebergConfig.describe()}
     assert units["connect_timeout"] == units["read_timeout"] == "milliseconds"
 
@@ -75,6 +78,50 @@ def test_max_retries(retries: int, requests: int) -> None:
 def test_a_credential_has_two_halves(credential: str) -> None:
     with pytest.raises(InvalidInputError, match="client_id:client_secret"):
         connect("iceberg", {**MINIMAL, "credential": credential})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"max_concurrency": "0"}, "iceberg: property 'max_concurrency' must be 1 or more"),
+        ({"max_retries": "-1"}, "'max_retries'"),
+        ({"connect_timeout": "0"}, "'connect_timeout'"),
+        ({"read_timeout": "-1"}, "'read_timeout'"),
+        ({"credential": "a:b", "oauth2-server-uri": "ftp://host/t"}, "'oauth2-server-uri'"),
+        ({"credential": "a:b", "oauth2-server-uri": "http://"}, "'oauth2-server-uri'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(given: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidInputError, match=said):
+        IcebergConfig.from_properties({**MINIMAL, **given})
+
+
+@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/"])
+@pytest.mark.parametrize(
+    ("uri", "found"),
+    [
+        (None, "http://h:1/v1/oauth/tokens"),
+        ("/elsewhere", "http://h:1/elsewhere"),
+        ("elsewhere", "http://h:1/elsewhere"),
+        ("https://other/t", "https://other/t"),
+    ],
+)
+def test_where_tokens_come_from(end: str, uri: str | None, found: str) -> None:
+    more = {} if uri is None else {"oauth2-server-uri": uri}
+    config = IcebergConfig.from_properties(
+        {"endpoint": f"http://h:1{end}", "credential": "a:b", **more}
+    )
+    assert config.endpoint == "http://h:1"
+    assert config.token_uri() == found
+
+
+@pytest.mark.parametrize(("secret", "is_hidden"), [("abc", True), ("ab", False), ("a:bc", True)])
+def test_a_secret_is_hidden_by_itself_unless_it_is_part_of_every_word(
+    secret: str, is_hidden: bool
+) -> None:
+    config = IcebergConfig.from_properties({**MINIMAL, "credential": f"me:{secret}"})
+    assert (secret in config.secrets()) is is_hidden
+    assert f"me:{secret}" in config.secrets()
 
 
 def test_token_or_credential() -> None:

@@ -109,15 +109,45 @@ def test_scope_and_token_address(catalog: WebServer, uri: str) -> None:
     assert asked_for_tokens(catalog)[0]["scope"] == ["PRINCIPAL_ROLE:ALL"]
 
 
+@pytest.mark.parametrize(("life", "renewed"), [(40, 20), (120, 60), (3600, 3540)])
 def test_a_token_is_renewed_before_it_expires(
-    tokens: TokenServer, catalog: WebServer, namespace: Namespace
+    tokens: TokenServer,
+    catalog: WebServer,
+    namespace: Namespace,
+    monkeypatch: pytest.MonkeyPatch,
+    life: float,
+    renewed: float,
 ) -> None:
-    tokens.life = 0.4
-    namespace.list_namespaces({"id": ["wh"]})
-    time.sleep(0.25)  # past half its life
-    namespace.list_namespaces({"id": ["wh"]})
-    assert tokens.given == 2
+    clock = [0.0]
+    monkeypatch.setattr(oauth, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    tokens.life = life
+    for given, clock[0] in ((1, 0.0), (1, renewed - 0.1), (2, renewed)):
+        namespace.list_namespaces({"id": ["wh"]})
+        assert tokens.given == given
     assert not [a for a in catalog.asked if a.headers.get("authorization") == "Bearer "]
+
+
+def test_a_token_is_asked_for_as_a_form(catalog: WebServer, namespace: Namespace) -> None:
+    namespace.list_namespaces({"id": ["wh"]})
+    (asked,) = [each for each in catalog.asked if each.path == TOKENS]
+    assert asked.method == "POST"
+    assert asked.headers["content-type"].startswith("application/x-www-form-urlencoded")
+    assert "authorization" not in asked.headers
+
+
+def test_an_empty_scope_is_left_out(catalog: WebServer) -> None:
+    properties = {"endpoint": catalog.uri, "credential": "me:secret", "scope": ""}
+    with connect("iceberg", properties) as namespace:
+        namespace.list_namespaces({"id": ["wh"]})
+    assert "scope" not in asked_for_tokens(catalog)[0]
+
+
+def test_closing_closes_the_connections_to_the_token_server(namespace: Namespace) -> None:
+    namespace.list_namespaces({"id": ["wh"]})
+    client = namespace._credentials._session._client  # type: ignore[attr-defined]
+    assert not client.is_closed
+    namespace.close()
+    assert client.is_closed
 
 
 def test_a_token_without_an_end_is_kept(tokens: TokenServer, namespace: Namespace) -> None:
@@ -203,6 +233,9 @@ def test_a_token_server_that_refuses(
     with pytest.raises(error) as caught:
         namespace.list_namespaces({"id": ["wh"]})
     assert "my:secret" not in str(caught.value)
+    assert TOKENS in caught.value.message
+    if error is UnauthenticatedError and answer.body != {"token_type": "bearer"}:
+        assert "check 'credential' and 'scope' ('catalog'; Apache Polaris" in caught.value.message
     assert namespace.list_namespaces({"id": ["wh"]}).namespaces == ["a"]
 
 

@@ -135,6 +135,27 @@ def test_columns_of_others_become_the_type_that_fits(
         ({"type_text": "varchar(20)"}, pa.string()),
         ({"type_text": "DECIMAL(9, 2)"}, pa.decimal128(9, 2)),
         ({"type_text": "numeric"}, pa.decimal128(10, 0)),
+        ({"type_text": "dec"}, pa.decimal128(10, 0)),
+        ({"type_text": "decimal(9)"}, pa.decimal128(9, 0)),
+        ({"type_text": "NUMERIC ( 9 , 3 )"}, pa.decimal128(9, 3)),
+        ({"type_text": "decimal(38,38)"}, pa.decimal128(38, 38)),
+        ({"type_text": "decimal(1)"}, pa.decimal128(1, 0)),
+        ({"type_name": "DECIMAL"}, pa.decimal128(10, 0)),
+        ({"type_name": "INTERVAL"}, pa.duration("us")),
+        ({"type_text": "real"}, pa.float32()),
+        ({"type_text": "null"}, pa.null()),
+        ({"type_text": "timestamp_ltz"}, pa.timestamp("us", "UTC")),
+        ({"type_text": "CHAR(3)"}, pa.string()),
+        ({"type_text": "Byte"}, pa.int8()),
+        ({"type_text": "struct<>"}, pa.struct([])),
+        ({"type_text": "struct<a int, b string not null>"},
+         pa.struct([pa.field("a", pa.int32()), pa.field("b", pa.string(), False)])),
+        ({"type_json": '{"type":"map","keyType":"string","valueType":"long","valueContainsNull":false}'},
+         pa.map_(pa.string(), pa.field("value", pa.int64(), False))),
+        ({"type_json": '{"type":"map","keyType":"string","valueType":"long"}'},
+         pa.map_(pa.string(), pa.int64())),
+        ({"type_json": '{"type":"array","elementType":"double"}'}, pa.list_(pa.float64())),
+        ({"type_json": "7", "type_text": "bigint"}, pa.int64()),
         ({"type_text": "map<string,array<struct<a:int,`b``c`:char(3)>>>"},
          pa.map_(pa.string(), pa.list_(pa.struct([("a", pa.int32()), ("b`c", pa.string())])))),
         ({"type_text": "struct<a:int not null,b:interval day to second>"},
@@ -160,6 +181,14 @@ def test_spellings_of_other_writers(column: dict[str, Any], kind: pa.DataType) -
         {"type_text": "map<string>"},
         {"type_text": "int extra>"},
         {"type_text": "decimal(99,0)"},
+        {"type_text": "decimal(39,0)"},
+        {"type_text": "decimal(0)"},
+        {"type_text": "decimal(9"},
+        {"type_text": "struct<a:int b:int>"},
+        {"type_text": "struct<a:int"},
+        {"type_text": "array"},
+        {"type_text": "map<string,int,int>"},
+        {"type_json": '{"type":"struct","fields":[{"name":"a","type":"long"}]}'},
         {"type_text": "interval year to month"},
         {"type_name": "USER_DEFINED_TYPE"},
         {"type_json": '{"type":{"type":"array"},"name":"x"}'},
@@ -175,6 +204,46 @@ def test_metadata_of_another_maker_under_our_key_is_ignored() -> None:
     described = {"name": "x", "type": "long", "nullable": True, "metadata": {"ARROW:schema": "??"}}
     found = to_arrow([{"name": "x", "type_json": json.dumps(described)}])
     assert found == pa.schema([pa.field("x", pa.int64())])
+
+
+def test_what_is_sent_of_a_column_is_what_spark_reads() -> None:
+    members = pa.struct([pa.field("a", pa.int8(), False), pa.field("b", pa.decimal128(9, 2))])
+    kinds = pa.map_(pa.string(), pa.field("v", pa.list_(members), False))
+    schema = pa.schema([pa.field("x", kinds, False), pa.field("d", pa.decimal128(9, 2))])
+    first, second = to_columns(schema)
+    described = json.loads(first["type_json"])
+    assert list(described.pop("metadata")) == ["ARROW:schema"]
+    fields = [
+        {"name": "a", "type": "byte", "nullable": False, "metadata": {}},
+        {"name": "b", "type": "decimal(9,2)", "nullable": True, "metadata": {}},
+    ]
+    element = {"type": "struct", "fields": fields}
+    value = {"type": "array", "elementType": element, "containsNull": True}
+    kind = {"type": "map", "keyType": "string", "valueType": value, "valueContainsNull": False}
+    assert described == {"name": "x", "type": kind, "nullable": False}
+    del first["type_json"], second["type_json"]
+    assert first == {
+        "name": "x",
+        "type_name": "MAP",
+        "type_text": "map<string,array<struct<a:tinyint,b:decimal(9,2)>>>",
+        "nullable": False,
+        "position": 0,
+    }
+    assert second == {
+        "name": "d",
+        "type_name": "DECIMAL",
+        "type_text": "decimal(9,2)",
+        "type_precision": 9,
+        "type_scale": 2,
+        "nullable": True,
+        "position": 1,
+    }
+
+
+@pytest.mark.parametrize(("said", "nullable"), [(True, True), (False, False), (None, True)])
+def test_whether_a_column_of_another_writer_may_be_empty(said: bool | None, nullable: bool) -> None:
+    found = to_arrow([{"name": "x", "type_text": "int", "nullable": said}])
+    assert found == pa.schema([pa.field("x", pa.int32(), nullable)])
 
 
 def test_columns_are_ordered_by_position() -> None:

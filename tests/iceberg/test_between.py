@@ -1,0 +1,275 @@
+"""What happens between two requests, on a server that is told what to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InternalError,
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceAlreadyExistsError,
+    NamespaceNotEmptyError,
+    NamespaceNotFoundError,
+    TableAlreadyExistsError,
+    TableNotFoundError,
+)
+from lance_namespace_impls import connect
+from tests.servers.web import Answer, Asked, WebServer
+
+DB, T = ["wh", "db"], ["wh", "db", "t"]
+ROWS = pa.table({"x": [1]})
+DB_PATH = "/v1/wh/namespaces/db"
+
+
+def error(status: int, kind: str) -> Answer:
+    return Answer(status=status, body={"error": {"type": kind, "message": "the reason"}})
+
+
+MISSING = error(404, "NoSuchObjectException")
+BROKEN = error(500, "ServiceFailureException")
+
+
+class Scripted:
+    """A server of the namespaces ``db`` and ``other`` and the table ``t``, that does what it is told."""
+
+    def __init__(self, folder: Path) -> None:
+        self.metadata = {"location": f"{folder}/t", "properties": {"table_type": "lance"}}
+        self.changes: list[str] = []
+        self.sent: list[Any] = []
+        self.fails = ("", "")
+        """Method and end of the path of what is answered with `failure`."""
+        self.failure = MISSING
+        self.later: list[Answer | None] = []
+        """What the next changes are answered with; None is as usual."""
+
+    def respond(self, asked: Asked) -> Answer:
+        method, path = asked.method, asked.path
+        if method != "GET":
+            self.changes.append(f"{method} {path}")
+            self.sent.append(asked.json if asked.content else None)
+            if self.later and (answer := self.later.pop(0)) is not None:
+                return answer
+        if method == self.fails[0] and path.endswith(self.fails[1]):
+            return self.failure
+        if path == "/v1/config":
+            return Answer(body={})
+        if path.endswith("/tables/t") or (method == "POST" and path.endswith("/tables")):
+            return Answer(body={"metadata": self.metadata})
+        if path in (DB_PATH, "/v1/wh/namespaces/other"):
+            return Answer(body={"properties": {"old": "1"}})
+        if method == "GET" and not path.endswith(("/tables", "/namespaces")):
+            return MISSING
+        return Answer(body={})
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Iterator[tuple[Scripted, Any]]:
+    script = Scripted(tmp_path)
+    with WebServer(script.respond) as server:
+        properties = {"endpoint": server.uri, "max_retries": "0", "root": str(tmp_path)}
+        with connect("iceberg", properties) as namespace:
+            yield script, namespace
+
+
+# The request that fails, the call, and what a missing object is then.
+Call = Callable[[Any], Any]
+BETWEEN: dict[str, tuple[tuple[str, str], Call, type[LanceNamespaceError]]] = {
+    "listing namespaces": (
+        ("GET", "/namespaces"), lambda n: n.list_namespaces({"id": DB}), NamespaceNotFoundError),
+    "creating a namespace": (
+        ("POST", "/namespaces"), lambda n: n.create_namespace({"id": [*DB, "new"]}),
+        NamespaceNotFoundError),
+    "changing a namespace": (
+        ("POST", "/db/properties"),
+        lambda n: n.alter_namespace({"id": DB, "set_properties": {"a": "1"}}),
+        NamespaceNotFoundError),
+    "listing tables": (
+        ("GET", "/db/tables"), lambda n: n.list_tables({"id": DB}), NamespaceNotFoundError),
+    "declaring a table": (
+        ("POST", "/db/tables"), lambda n: n.declare_table({"id": [*DB, "new"]}),
+        NamespaceNotFoundError),
+    "creating a table": (
+        ("POST", "/db/tables"), lambda n: n.create_table({"id": [*DB, "new"]}, ROWS),
+        NamespaceNotFoundError),
+    "describing a table": (
+        ("GET", "/tables/t"), lambda n: n.describe_table({"id": T}), TableNotFoundError),
+    "deregistering a table": (
+        ("DELETE", "/tables/t"), lambda n: n.deregister_table({"id": T}), TableNotFoundError),
+    "changing a table": (
+        ("POST", "/tables/t"), lambda n: n.alter_table({"id": T, "set_properties": {"a": "1"}}),
+        TableNotFoundError),
+    "renaming a table": (
+        ("POST", "/tables/rename"), lambda n: n.rename_table({"id": T, "new_table_name": "u"}),
+        TableNotFoundError),
+}  # fmt: skip
+
+
+def tried(script: Scripted) -> list[str]:
+    method, end = script.fails
+    assert all(change.endswith(end) for change in script.changes)
+    return [change.partition(" ")[0] for change in script.changes if method != "GET"]
+
+
+@pytest.mark.parametrize("what", BETWEEN)
+def test_what_goes_between_two_requests_is_missing(
+    scripted: tuple[Scripted, Any], what: str
+) -> None:
+    script, namespace = scripted
+    script.fails, call, kind = BETWEEN[what]
+    with pytest.raises(kind):
+        call(namespace)
+    assert tried(script) == ([] if script.fails[0] == "GET" else [script.fails[0]])
+
+
+@pytest.mark.parametrize("what", [*BETWEEN, "dropping a namespace"])
+def test_a_request_that_fails_is_told_as_it_is(scripted: tuple[Scripted, Any], what: str) -> None:
+    script, namespace = scripted
+    dropping = (("DELETE", "/db"), lambda n: n.drop_namespace({"id": DB}), InternalError)
+    script.fails, call, _ = BETWEEN.get(what, dropping)
+    script.failure = BROKEN
+    with pytest.raises(InternalError, match="the reason"):
+        call(namespace)
+    assert tried(script) == ([] if script.fails[0] == "GET" else [script.fails[0]])
+
+
+CONFLICTS: dict[str, tuple[Answer, type[LanceNamespaceError]]] = {
+    "creating a namespace": (error(409, "AlreadyExistsException"), NamespaceAlreadyExistsError),
+    "declaring a table": (error(409, "AlreadyExistsException"), TableAlreadyExistsError),
+    "creating a table": (error(409, "AlreadyExistsException"), TableAlreadyExistsError),
+    "renaming a table": (error(409, "AlreadyExistsException"), TableAlreadyExistsError),
+    "changing a table": (error(409, "CommitFailedException"), ConcurrentModificationError),
+}
+
+
+@pytest.mark.parametrize("what", CONFLICTS)
+def test_what_someone_else_did_first_is_told(scripted: tuple[Scripted, Any], what: str) -> None:
+    script, namespace = scripted
+    script.fails, call, _ = BETWEEN[what]
+    script.failure, kind = CONFLICTS[what]
+    with pytest.raises(kind):
+        call(namespace)
+
+
+def test_what_is_put_into_a_namespace_before_it_goes_is_named(
+    scripted: tuple[Scripted, Any],
+) -> None:
+    script, namespace = scripted
+    script.fails, script.failure = ("DELETE", "/db"), error(409, "NamespaceNotEmptyException")
+    with pytest.raises(NamespaceNotEmptyError, match=r"something \(the reason\)"):
+        namespace.drop_namespace({"id": DB})
+    script.failure = MISSING  # by now it has gone, as was asked for
+    assert namespace.drop_namespace({"id": DB}).properties == {}
+
+
+# --- what a server would take, and is not asked for
+
+REFUSED: dict[str, tuple[Call, type[LanceNamespaceError]]] = {
+    "a namespace in one that is not there": (
+        lambda n: n.create_namespace({"id": ["wh", "no", "new"]}), NamespaceNotFoundError),
+    "a namespace with the name of a table": (
+        lambda n: n.create_namespace({"id": T}), NamespaceAlreadyExistsError),
+    "a table in a namespace that is not there": (
+        lambda n: n.declare_table({"id": ["wh", "no", "new"]}), NamespaceNotFoundError),
+    "a rename into a namespace that is not there": (
+        lambda n: n.rename_table(
+            {"id": T, "new_namespace_id": ["wh", "no"], "new_table_name": "u"}),
+        NamespaceNotFoundError),
+    "a table that is no Lance table any more": (
+        lambda n: n.alter_table({"id": T, "unset_properties": ["table_type"]}), InvalidInputError),
+    "a table of another kind": (
+        lambda n: n.alter_table({"id": T, "set_properties": {"table_type": "x"}}),
+        InvalidInputError),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_is_not_even_asked_for(scripted: tuple[Scripted, Any], what: str) -> None:
+    script, namespace = scripted
+    call, kind = REFUSED[what]
+    with pytest.raises(kind):
+        call(namespace)
+    assert script.changes == []
+
+
+# --- what is sent
+
+
+def test_what_a_change_of_a_table_sends(scripted: tuple[Scripted, Any]) -> None:
+    script, namespace = scripted
+    namespace.alter_table({"id": T, "set_properties": {"a": "1"}, "unset_properties": ["b"]})
+    assert script.sent == [
+        {
+            "identifier": {"namespace": ["db"], "name": "t"},
+            "requirements": [],
+            "updates": [
+                {"action": "set-properties", "updates": {"a": "1"}},
+                {"action": "remove-properties", "removals": ["b"]},
+            ],
+        }
+    ]
+
+
+def test_what_a_rename_sends(scripted: tuple[Scripted, Any]) -> None:
+    script, namespace = scripted
+    new = {"new_namespace_id": ["wh", "other"], "new_table_name": "u"}
+    namespace.rename_table({"id": T, **new})
+    assert script.changes == ["POST /v1/wh/tables/rename"]
+    assert script.sent == [
+        {
+            "source": {"namespace": ["db"], "name": "t"},
+            "destination": {"namespace": ["other"], "name": "u"},
+        }
+    ]
+
+
+def test_a_table_that_the_server_puts_elsewhere_is_taken_back(
+    scripted: tuple[Scripted, Any], tmp_path: Path
+) -> None:
+    script, namespace = scripted
+    with pytest.raises(
+        LanceNamespaceError, match="this server chooses where its tables are"
+    ) as got:
+        namespace.declare_table({"id": [*DB, "new"], "location": f"{tmp_path}/mine"})
+    assert got.value.code == 0
+    script.metadata["location"] = f"{tmp_path}/50%25"
+    with pytest.raises(InvalidInputError, match=r"choose names without %, \? and #"):
+        namespace.declare_table({"id": [*DB, "new"]})
+    assert script.changes == [f"POST {DB_PATH}/tables", f"DELETE {DB_PATH}/tables/new"] * 2
+
+
+def test_a_table_that_the_server_puts_elsewhere_is_there_where_none_was_asked_for(
+    scripted: tuple[Scripted, Any], tmp_path: Path
+) -> None:
+    script, namespace = scripted
+    script.metadata["location"] = f"{tmp_path}/theirs"
+    assert namespace.declare_table({"id": [*DB, "new"]}).location == f"{tmp_path}/theirs"
+    assert script.changes == [f"POST {DB_PATH}/tables"]
+
+
+# --- a change of a namespace that takes two requests
+
+
+@pytest.mark.parametrize(("failures", "said"), [(1, "the reason"), (2, "half-way")])
+def test_a_change_that_fails_half_way_is_rolled_back(
+    scripted: tuple[Scripted, Any], failures: int, said: str
+) -> None:
+    script, namespace = scripted
+    script.later = [None, *[BROKEN] * failures]
+    request = {"id": DB, "set_properties": {"new": "2"}, "unset_properties": ["old", "no"]}
+    with pytest.raises(InternalError, match=said) as raised:
+        namespace.alter_namespace(request)
+    assert ("properties new, old" in raised.value.message) is (failures > 1)
+    asked = [
+        {"removals": [], "updates": {"new": "2"}},
+        {"removals": ["old"], "updates": {}},
+        {"removals": [], "updates": {"old": "1"}},
+        {"removals": ["new"], "updates": {}},
+    ]
+    assert script.sent == asked[: 5 - failures]
