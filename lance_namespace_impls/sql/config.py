@@ -64,7 +64,7 @@ class SqlConfig(Config):
                 f"sql: a database of the kind {scheme!r} is not supported: give the path of an SQLite "
                 "file, or postgresql://user@host:port/database"
             )
-        if not self.uri or (not self.is_postgresql and not self.file.name):
+        if not self.uri or (not self.is_postgresql and not self._path.name):
             raise InvalidInputError("sql: property 'uri' is empty")
         if self.pool_size < 2:
             raise InvalidInputError(f"sql: pool_size must be 2 or more, not {self.pool_size}")
@@ -84,10 +84,15 @@ class SqlConfig(Config):
     @property
     def file(self) -> Path:
         """The SQLite file."""
+        return self._path.absolute()
+
+    @property
+    def _path(self) -> Path:
+        """The SQLite file as it was given; what is made absolute has always a name."""
         path = self.uri
         for start in ("sqlite:///", "file://"):
             path = path.removeprefix(start)
-        return Path(path).absolute()
+        return Path(path)
 
     @property
     def tables_root(self) -> str | None:

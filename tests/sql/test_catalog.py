@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
 import threading
@@ -10,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from sqlalchemy import update
+from sqlalchemy import insert, update
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -22,7 +23,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls.sql import SqlNamespace, initialize, versions
 from lance_namespace_impls.sql.database import Database
-from lance_namespace_impls.sql.schema import transactions
+from lance_namespace_impls.sql.schema import objects, transactions
 
 from ..catalog.staging import stage
 
@@ -62,6 +63,9 @@ def test_names_that_a_database_cannot_store_are_refused(catalog: SqlNamespace, n
         lambda: catalog.create_namespace({"id": [name]}),
         lambda: catalog.declare_table({"id": [name]}),
         lambda: catalog.rename_table({"id": ["t"], "new_table_name": name}),
+        lambda: catalog.rename_table(
+            {"id": ["t"], "new_namespace_id": [name], "new_table_name": "u"}
+        ),
     ):
         with pytest.raises(InvalidInputError, match="a database cannot store the name"):
             call()
@@ -114,6 +118,67 @@ def test_a_namespace_pickles_and_connects_again(catalog: SqlNamespace) -> None:
     catalog.create_namespace({"id": ["ns"], "properties": {"k": "v"}})
     with pickle.loads(pickle.dumps(catalog)) as again:
         assert again.describe_namespace({"id": ["ns"]}).properties == {"k": "v"}
+
+
+def test_a_closed_catalog_can_be_used_again(catalog: SqlNamespace) -> None:
+    catalog.create_namespace({"id": ["ns"]})
+    for _ in range(2):
+        catalog.close()
+        catalog.close()
+        assert catalog.list_namespaces({}).namespaces == ["ns"]
+
+
+def test_a_forked_process_connects_for_itself(catalog: SqlNamespace) -> None:
+    """What it closes are its own connections, not those of the process that it came from."""
+    catalog.create_namespace({"id": ["ns"]})
+    engine = catalog._database.engine
+    process = multiprocessing.get_context("fork").Process(target=_end_well, args=[catalog, engine])
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert catalog.list_namespaces({}).namespaces == ["ns"]
+    assert catalog._database.engine is engine
+
+
+def _end_well(catalog: SqlNamespace, engine: object) -> None:
+    catalog.close()
+    assert catalog._database.engine is not engine
+    assert catalog.list_namespaces({}).namespaces == ["ns"]
+    catalog.close()
+    os._exit(0)
+
+
+@pytest.mark.parametrize("depth", [1, 6, 7, 12, 13])
+def test_a_table_has_nothing_below_it_at_any_depth(catalog: SqlNamespace, depth: int) -> None:
+    path = [f"n{level}" for level in range(depth)]
+    for level in range(1, depth):
+        catalog.create_namespace({"id": path[:level]})
+    catalog.declare_table({"id": path})
+    assert catalog.describe_table({"id": path}).table == path[-1]
+    for below in ([*path, "x"], [*path, "x", "y"]):
+        with pytest.raises(TableNotFoundError):
+            catalog.describe_table({"id": below})
+        with pytest.raises(NamespaceNotFoundError):
+            catalog.create_namespace({"id": below})
+        with pytest.raises(NamespaceNotFoundError):
+            catalog.list_tables({"id": below})
+
+
+@pytest.mark.parametrize("count", [199, 200, 201])
+def test_a_listing_is_whole_where_it_is_read_in_pieces(tmp_path: Path, count: int) -> None:
+    """Pieces of 200 rows, then of four times as many."""
+    properties = {"uri": str(tmp_path / "catalog.db")}
+    initialize(properties)
+    names = [f"n{number:04}" for number in range(count)]
+    with SqlNamespace.from_properties(properties) as catalog:
+        rows = [
+            {"parent_id": 1, "name": name, "kind": "n", "managed": False, "properties": "{}"}
+            for name in names
+        ]
+        with catalog._database.writing() as connection:
+            connection.execute(insert(objects), rows)
+        assert catalog.list_namespaces({}).namespaces == names
+        assert list(catalog.iter_namespaces(page_size=67)) == names
 
 
 def at_once(count: int, call: Any) -> list[Any]:

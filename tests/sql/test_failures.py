@@ -16,7 +16,7 @@ from lance_namespace_client.errors import (
     UnauthenticatedError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.sql import SqlNamespace, initialize, upgrade
+from lance_namespace_impls.sql import SqlConfig, SqlNamespace, initialize, upgrade
 from lance_namespace_impls.sql.database import Database
 from lance_namespace_impls.sql.schema import REVISIONS
 
@@ -46,12 +46,24 @@ def own_server() -> Iterator[PostgreSQL]:
         ({"pool_size": "1"}, "pool_size must be 2 or more"),
         ({"transaction_days": "0"}, "transaction_days must be 1 or more"),
         ({"lock_timeout": "0"}, "lock_timeout must be more than 0"),
+        ({"connect_timeout": "-1"}, "connect_timeout must be more than 0"),
+        ({"uri": "sqlite:///"}, "'uri' is empty"),
+        ({"uri": "file:///"}, "'uri' is empty"),
         ({"url": "x.db"}, "did you mean 'uri'"),
     ],
 )
 def test_wrong_properties_are_refused(properties: dict[str, str], said: str) -> None:
     with pytest.raises(InvalidInputError, match=said):
         connect("sql", properties)
+
+
+def test_defaults_and_the_least_that_is_taken() -> None:
+    config = SqlConfig.from_properties({})
+    assert (config.uri, config.managed, config.password) == ("lance-catalog.db", False, None)
+    assert (config.connect_timeout, config.lock_timeout) == (10, 30)
+    assert (config.pool_size, config.transaction_days) == (10, 30)
+    least = SqlConfig.from_properties({"pool_size": "2", "transaction_days": "1"})
+    assert (least.pool_size, least.transaction_days) == (2, 1)
 
 
 def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
@@ -67,6 +79,27 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="holds no catalog"):
         upgrade({"uri": str(path)})
     assert not path.exists()
+
+
+def test_a_catalog_is_made_in_a_folder_that_is_not_there_and_upgraded_in_none(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a" / "b" / "catalog.db"
+    with pytest.raises(InvalidInputError, match="holds no catalog"):
+        upgrade({"uri": str(path)})
+    assert list(tmp_path.iterdir()) == []
+    assert initialize({"uri": str(path)}) == upgrade({"uri": str(path)}) == f"SQLite file {path}"
+    assert path.exists()
+
+
+def test_a_file_without_a_catalog_is_not_made_one_by_an_upgrade(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("create table theirs (x)")
+    before = path.read_bytes()
+    with pytest.raises(InvalidInputError, match="no catalog to upgrade: run 'lance-ns init sql'"):
+        upgrade({"uri": str(path)})
+    assert path.read_bytes() == before
 
 
 def test_a_database_without_a_catalog_says_what_to_do() -> None:
@@ -188,8 +221,6 @@ def at_revision(uri: str, revision: str) -> None:
     """Take a catalog to an older or unknown release."""
     from sqlalchemy import text
 
-    from lance_namespace_impls.sql import SqlConfig
-
     database = Database(SqlConfig(uri=uri))
     with database.writing() as connection:
         if revision < "0003":
@@ -242,7 +273,6 @@ def test_the_migrations_lead_to_the_tables_that_the_code_has(properties: dict[st
     from alembic.script import ScriptDirectory
 
     import lance_namespace_impls.sql as package
-    from lance_namespace_impls.sql import SqlConfig
     from lance_namespace_impls.sql.schema import metadata
 
     database = Database(SqlConfig.from_properties(properties))
