@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, unquote_plus
 
 import pyarrow as pa
 import pytest
@@ -273,3 +275,96 @@ def test_a_change_that_fails_half_way_is_rolled_back(
         {"removals": ["new"], "updates": {}},
     ]
     assert script.sent == asked[: 5 - failures]
+
+
+# --- names that a path cannot hold as they are
+
+
+@pytest.mark.parametrize("decodes", [1, 2])
+def test_how_often_a_server_decodes_a_name_is_asked_once(decodes: int) -> None:
+    """Apache Polaris decodes a table's name a second time, as a form does."""
+    asked: list[str] = []
+
+    def respond(request: Asked) -> Answer:
+        if request.path == "/v1/config":
+            return Answer(body={})
+        name = request.path.rpartition("/")[2]
+        asked.append(name)
+        once = unquote(name)
+        if decodes == 2 and re.search("%(?![0-9A-F]{2})", once):
+            return error(400, "BadRequestException")
+        found = unquote_plus(once) if decodes == 2 else once
+        if found == "50%+":
+            metadata = {"location": "s3://b/t", "properties": {"table_type": "lance"}}
+            return Answer(body={"metadata": metadata})
+        return error(404, "NoSuchTableException")
+
+    encoded = "50%2525%252B" if decodes == 2 else "50%25%2B"
+    probes = ["%25zz", "%2525zz"][:decodes]
+    with (
+        WebServer(respond) as server,
+        connect("iceberg", {"endpoint": server.uri, "max_retries": "0"}) as namespace,
+    ):
+        with pytest.raises(TableNotFoundError):
+            namespace.describe_table({"id": ["wh", "db", "plain ü"]})
+        assert asked == ["plain%20%C3%BC"]
+        for _ in range(2):
+            assert namespace.describe_table({"id": ["wh", "db", "50%+"]}).location == "s3://b/t"
+    assert asked[1:] == [*probes, encoded, encoded]
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        (["other", "a b"], TableNotFoundError),
+        (["a b", "ab"], TableNotFoundError),
+        (["other", "ab"], InvalidInputError),
+    ],
+)
+def test_a_name_that_the_server_refuses_in_a_path_is_nothings_name(
+    scripted: tuple[Scripted, Any], names: list[str], kind: type[LanceNamespaceError]
+) -> None:
+    script, namespace = scripted
+    script.fails, script.failure = ("GET", "b"), error(400, "BadRequestException")
+    with pytest.raises(kind):
+        namespace.describe_table({"id": ["wh", *names]})
+    missing = NamespaceNotFoundError if kind is TableNotFoundError else kind
+    with pytest.raises(missing):
+        namespace.describe_namespace({"id": ["wh", *names]})
+
+
+@pytest.mark.parametrize("kind", ["BadRequestException", "NoSuchTableException"])
+def test_a_name_that_could_not_be_found_again_is_refused(
+    scripted: tuple[Scripted, Any], kind: str
+) -> None:
+    script, namespace = scripted
+    status = 400 if kind == "BadRequestException" else 404
+    script.fails, script.failure = ("GET", "a%20b"), error(status, kind)
+    if status == 404:
+        namespace.declare_table({"id": [*DB, "a b"]})
+        assert script.changes == [f"POST {DB_PATH}/tables"]
+        return
+    for make in (namespace.declare_table, namespace.create_namespace):
+        with pytest.raises(InvalidInputError, match="the reason"):
+            make({"id": [*DB, "a b"]})
+    assert script.changes == []
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_name_that_is_a_step_in_a_path_is_nothings(
+    scripted: tuple[Scripted, Any], name: str
+) -> None:
+    _, namespace = scripted
+    with pytest.raises(TableNotFoundError):
+        namespace.describe_table({"id": [*DB, name]})
+    with pytest.raises(NamespaceNotFoundError):
+        namespace.describe_namespace({"id": ["wh", name]})
+    with pytest.raises(InvalidInputError, match="is not a name in an Iceberg REST catalog"):
+        namespace.declare_table({"id": [*DB, name]})
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), OSError("x")])
+def test_what_no_server_answered_is_none_of_its_failures(
+    scripted: tuple[Scripted, Any], error: Exception
+) -> None:
+    assert scripted[1].recognize_failure(error, "x") is None
