@@ -34,7 +34,7 @@ def answered(code: str, status: int = 400, **about: Any) -> ClientError:
     """Give a failure as boto3 raises it for an answer."""
     metadata = {"HTTPStatusCode": status, **about}
     given = {"Error": {"Code": code, "Message": "the reason"}, "ResponseMetadata": metadata}
-    return ClientError(given, "GetTable")  # type: ignore[arg-type]
+    return ClientError(given, "GetTable")
 
 
 CODES: dict[type[LanceNamespaceError], str] = {

@@ -209,6 +209,7 @@ def test_a_lock_is_renewed_right_before_a_change(
     told: Told, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     """Reading may have taken long, and the lock has to last until the change is made."""
+    impl: Any
     impl, change, call = CHANGES[what]
 
     @contextmanager
@@ -228,7 +229,9 @@ def test_a_lock_is_renewed_right_before_a_change(
 
 
 def test_a_catalog_that_was_not_dropped_gets_its_default_database_back(told: Told) -> None:
-    left, made, places = ["default"], [], []
+    left = ["default"]
+    made: list[Database] = []
+    places: list[str] = []
     told.answer("database_names", lambda *_: list(left))
     told.answer("drop_database", lambda *_, **__: left.clear())
     told.answer("table_names", lambda *_: [])

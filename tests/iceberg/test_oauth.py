@@ -13,6 +13,7 @@ from attrs import define, field
 
 from lance_namespace_client.errors import (
     InternalError,
+    LanceNamespaceError,
     ServiceUnavailableError,
     UnauthenticatedError,
 )
@@ -227,7 +228,7 @@ def test_many_threads_renew_a_token_once_before_it_expires(
     ],
 )
 def test_a_token_server_that_refuses(
-    tokens: TokenServer, namespace: Namespace, answer: Answer, error: type[Exception]
+    tokens: TokenServer, namespace: Namespace, answer: Answer, error: type[LanceNamespaceError]
 ) -> None:
     tokens.token_failures.append(answer)
     with pytest.raises(error) as caught:
