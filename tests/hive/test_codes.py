@@ -252,6 +252,31 @@ def test_a_catalog_that_was_not_dropped_gets_its_default_database_back(told: Tol
     assert database.description == "Default database for catalog c"
 
 
+@pytest.mark.parametrize("behavior", ["RESTRICT", "CASCADE"])
+@pytest.mark.parametrize(
+    "answer", [None, ttypes.NoSuchObjectException, ttypes.MetaException, ttypes.InvalidOperationException]
+)  # fmt: skip
+def test_a_cascade_drops_each_table_before_the_database(
+    told: Told, behavior: str, answer: type[TException] | None
+) -> None:
+    """One that went by itself or that a view depends on is no reason to stop."""
+    dropped: list[tuple[Any, ...]] = []
+
+    def drop_table(*given: Any) -> None:
+        dropped.append(given)
+        if answer is not None:
+            raise settable(answer("told by the test"))
+
+    told.answer("table_names", lambda *_: ["t", "u"])
+    told.answer("drop_table", drop_table)
+    told.answer("drop_database", lambda *given, cascade: dropped.append((*given, cascade)))
+    with connect("hive2", {}) as namespace:
+        namespace.drop_namespace({"id": ["d"], "behavior": behavior})
+    is_cascade = behavior == "CASCADE"
+    tables = [(None, "d", "t"), (None, "d", "u")] if is_cascade else []
+    assert dropped == [*tables, (None, "d", is_cascade)]
+
+
 # --- what is sent
 
 
