@@ -1,0 +1,420 @@
+"""What a directory's file system says and does, on a local disk and where it asks as an object store."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import fs
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+)
+from lance_namespace_impls.directory import local, sweep
+from lance_namespace_impls.directory.filesystem import MANY, Directory, directory_path
+from lance_namespace_impls.directory.local import OpenTree
+
+KINDS = {
+    "folder": "directory",
+    "file": "file",
+    "link to a folder": "directory",
+    "link to a file": "file",
+    "link to nothing": "missing",
+    "pipe": "missing",
+    "none": "missing",
+    "file/below": "missing",
+    "n" * 300: "missing",
+}
+
+
+class Store:
+    """A local disk that is asked as an object store is, where a file brings the folders to it."""
+
+    def __init__(self) -> None:
+        self._real = fs.LocalFileSystem()
+
+    def open_output_stream(self, path: str) -> Any:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return self._real.open_output_stream(path)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+def opened(root: Path, kind: str) -> Directory:
+    found = Directory(str(root), {})
+    if kind == "store":
+        found.is_local, found._fs = False, Store()
+    return found
+
+
+@pytest.fixture(params=["local", "store"])
+def directory(request: pytest.FixtureRequest, tmp_path: Path) -> Directory:
+    return opened(tmp_path, request.param)
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> Directory:
+    return opened(tmp_path, "local")
+
+
+def refuse(error: LanceNamespaceError) -> None:
+    raise error
+
+
+# --- looking
+
+
+def test_what_is_at_a_path(directory: Directory, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "link to a folder").symlink_to(tmp_path / "folder")
+    (tmp_path / "link to a file").symlink_to(tmp_path / "file")
+    (tmp_path / "link to nothing").symlink_to(tmp_path / "gone")
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in KINDS.items():
+        assert directory.kinds(path) == [kind], path
+        assert not directory.is_local or directory.local_kind(path) == kind
+    assert directory.kinds(*KINDS) == list(KINDS.values())
+    many = [*KINDS] * MANY
+    assert directory.kinds(*many) == [KINDS[path] for path in many]
+    assert directory.kinds("") == ["directory"]
+
+
+@pytest.mark.parametrize("kind", ["local", "store"])
+def test_a_root_that_is_not_there_holds_nothing(tmp_path: Path, kind: str) -> None:
+    directory = opened(tmp_path / "none", kind)
+    assert directory.kinds("", "a") == ["missing"] * 2
+    assert directory.kinds(*map(str, range(MANY))) == ["missing"] * MANY
+    assert directory.folders(refuse) == []
+    assert directory.starting_with("", refuse) == []
+    assert directory.holds_file("a", "") is False
+    assert directory.read("a") is None
+    assert directory.remove_marker("a") is False
+    directory.require_directory()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["local", "store"])
+def test_a_root_that_is_a_file_is_told(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "file").touch()
+    directory = opened(tmp_path / "file", kind)
+    for call in (directory.require_directory, lambda: directory.folders(refuse)):
+        with pytest.raises(InvalidInputError, match="is a file, not a directory of tables"):
+            call()
+    assert directory.kinds(*map(str, range(MANY))) == ["missing"] * MANY
+    assert directory.holds_file("a", "") is False
+
+
+def test_folders_are_listed_by_their_names(directory: Directory, tmp_path: Path) -> None:
+    for name in ("t.lance", "t-1", "u", "ü"):
+        (tmp_path / name / "inside").mkdir(parents=True)
+    (tmp_path / "t.txt").touch()
+    assert sorted(directory.folders(refuse)) == ["t-1", "t.lance", "u", "ü"]
+    assert sorted(directory.starting_with("t", refuse)) == ["t-1", "t.lance"]
+    assert sorted(directory.starting_with("", refuse)) == ["t-1", "t.lance", "u", "ü"]
+    assert directory.starting_with("x", refuse) == []
+
+
+def test_a_folder_holds_what_is_directly_in_it(directory: Directory, tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "b" / "1.manifest").touch()
+    (tmp_path / "a" / "1.manifest-2").touch()
+    assert directory.holds_file("a/b", ".manifest") is True
+    assert directory.holds_file("a", ".manifest") is False
+    assert directory.holds_file("none", ".manifest") is False
+    assert directory.holds_file("a/1.manifest-2", "") is False
+
+
+def test_what_is_there_without_being_anything_is_told(on_disk: Directory, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    (tmp_path / "folder").mkdir()
+    assert [on_disk.has(name) for name in ("link", "folder", "gone")] == [True, True, False]
+    assert [on_disk.is_link(name) for name in ("link", "folder", "gone")] == [True, False, False]
+    on_disk.refuse_link("folder")
+    with pytest.raises(InvalidTableStateError, match="is a symbolic link"):
+        on_disk.refuse_link("link")
+
+
+@pytest.mark.parametrize(
+    ("folder", "in_a_uri"),
+    [("t.lance", "t.lance"), ("a%20b", "a%2520b"), ("a#b?c", "a%23b%3Fc"), ("ü b", "ü b")],
+)
+def test_a_location_leads_back_to_its_folder(
+    directory: Directory, tmp_path: Path, folder: str, in_a_uri: str
+) -> None:
+    location = directory.location(folder)
+    assert location == f"{tmp_path}/{folder if directory.is_local else in_a_uri}"
+    assert directory.folder(location) == folder
+    assert directory.folder(directory.location(f"{folder}/inside")) == f"{folder}/inside"
+    assert directory.folder("/elsewhere/x/t.lance") == "t.lance"
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/a/b", "/a/b"),
+        ("file:///a%20b", "/a b"),
+        ("file://localhost/a", "/a"),
+        ("s3://b", "s3://b"),
+    ],
+)
+def test_a_path_names_a_place(path: str, place: str) -> None:
+    assert directory_path(path) == place
+
+
+def test_a_path_on_another_host_names_none() -> None:
+    with pytest.raises(InvalidInputError, match="is on the host 'elsewhere'"):
+        directory_path("file://elsewhere/a")
+
+
+# --- small files
+
+
+def test_a_file_is_read_as_it_was_written(directory: Directory, tmp_path: Path) -> None:
+    directory.write("f", b"old")
+    directory.write("f", b"new")
+    assert directory.read("f") == b"new"
+    assert directory.read("g") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["f"]
+
+
+def test_no_more_is_read_than_a_small_file(
+    on_disk: Directory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "MAX_SMALL_BYTES", 4)
+    on_disk.write("f", b"1234")
+    assert on_disk.read("f") == b"1234"
+    on_disk.write("f", b"12345")
+    with pytest.raises(InvalidTableStateError, match="not a plain file of at most 4 bytes"):
+        on_disk.read("f")
+
+
+def test_a_pipe_is_not_read(on_disk: Directory, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidTableStateError, match="not a plain file"):
+        on_disk.read("pipe")
+
+
+def test_a_marker_is_there_once(directory: Directory) -> None:
+    assert directory.create_marker("m") is True
+    assert directory.create_marker("m") is False
+    assert directory.kinds("m") == ["file"]
+    assert directory.remove_marker("m") is True
+    assert directory.remove_marker("m") is False
+
+
+@pytest.mark.parametrize("files", [{"a": b"1"}, {"a": b"1", "b": b""}])
+def test_a_folder_comes_with_its_files(
+    directory: Directory, tmp_path: Path, files: dict[str, bytes]
+) -> None:
+    assert directory.add("d", files) is True
+    assert {path.name: path.read_bytes() for path in (tmp_path / "d").iterdir()} == files
+    assert directory.add("d", dict.fromkeys(files, b"others")) is False
+    assert directory.read("d/a") == b"1"
+
+
+def test_what_is_made_is_for_whom_the_process_makes_it(on_disk: Directory, tmp_path: Path) -> None:
+    """Several users may share a directory, whose processes let the group write."""
+    before = os.umask(0o002)
+    try:
+        on_disk.create_marker("marker")
+        on_disk.write("file", b"")
+        held = on_disk.hold("held", timeout=0)
+        assert held is not None
+        with held:
+            modes = {
+                path.name: stat.S_IMODE(path.stat().st_mode) for path in sorted(tmp_path.iterdir())
+            }
+    finally:
+        os.umask(before)
+    assert modes == dict.fromkeys(("file", "held", "marker"), 0o664)
+
+
+# --- moving and deleting
+
+
+def test_a_folder_goes_out_of_sight_and_is_deleted(directory: Directory, tmp_path: Path) -> None:
+    (tmp_path / "d" / "inside").mkdir(parents=True)
+    (tmp_path / "d" / "inside" / "f").touch()
+    trash = directory.move_to_trash("d")
+    assert trash.startswith(".dropped-") if directory.is_local else trash == "d"
+    assert (tmp_path / trash / "inside" / "f").exists()
+    directory.delete(trash)
+    assert list(tmp_path.iterdir()) == []
+    directory.delete(trash)  # as another may have done at the same time
+    with pytest.raises(FileNotFoundError):
+        directory.move_to_trash("d")
+
+
+def test_a_folder_is_moved_to_a_free_name_alone(on_disk: Directory, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "taken").mkdir()
+    assert on_disk.move("d", "taken") is False
+    assert on_disk.move("d", "free") is True
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["free", "taken"]
+    with pytest.raises(FileNotFoundError):
+        on_disk.move("d", "other")
+
+
+def test_what_others_left_is_looked_for_now_and_then(
+    on_disk: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    swept: list[str] = []
+    monkeypatch.setattr(sweep, "sweep", swept.append)
+    for _ in range(3):
+        on_disk.delete("none")
+    assert swept == [str(tmp_path)]
+    monkeypatch.setattr(sweep, "SWEEP_SECONDS", 0.0)
+    on_disk.delete("none")
+    assert len(swept) == 2
+
+
+def test_what_is_staged_goes_unless_it_is_moved(on_disk: Directory, tmp_path: Path) -> None:
+    with on_disk.staged() as staged:
+        assert on_disk.kinds(staged) == ["directory"]
+        on_disk.write(f"{staged}/f", b"")
+    assert list(tmp_path.iterdir()) == []
+    with on_disk.staged() as staged:
+        assert on_disk.move(staged, "d")
+    assert [path.name for path in tmp_path.iterdir()] == ["d"]
+
+
+# --- what is held open
+
+
+def test_a_tree_is_told_as_it_was_found(on_disk: Directory, tmp_path: Path) -> None:
+    for folder in ("d/data/empty", "d/data/full"):
+        (tmp_path / folder).mkdir(parents=True)
+    for file in ("d/top", "d/data/one", "d/data/full/two"):
+        (tmp_path / file).touch()
+    with OpenTree(str(tmp_path / "d")) as tree:
+        assert (sorted(tree.folders), sorted(tree.files)) == (["data"], ["top"])
+        assert sorted(tree.below) == ["data/empty/", "data/full/two", "data/one"]
+        assert tree.is_whole and tree.is_as_seen()
+        (tmp_path / "d/data/full/late").touch()
+        assert not tree.is_as_seen()
+        with pytest.raises(OSError, match="not empty"):
+            on_disk.delete("d", tree)
+    assert [path.name for path in (tmp_path / "d/data/full").iterdir()] == ["late"]
+
+
+@pytest.mark.parametrize(("folders", "is_held"), [(local.MOST_OPEN - 1, True), (40, False)])
+def test_a_tree_of_many_folders_is_not_held(
+    on_disk: Directory, tmp_path: Path, folders: int, is_held: bool
+) -> None:
+    for number in range(folders):
+        (tmp_path / "d" / str(number)).mkdir(parents=True)
+    with on_disk.opened("d") as tree:
+        assert (tree is not None) is is_held
+        assert tree is None or len(tree.folders) == folders
+
+
+def test_what_is_no_folder_is_not_held(on_disk: Directory, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path)
+    for name in ("file", "none"):
+        with pytest.raises(FileNotFoundError):
+            on_disk.opened(name)
+    with pytest.raises(InvalidTableStateError, match="symbolic link"):
+        on_disk.opened("link")
+
+
+# --- locks
+
+
+def is_locked(path: Path) -> bool:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def test_a_folder_is_locked_for_a_moment(on_disk: Directory, tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    with on_disk.lock("d"):
+        assert is_locked(tmp_path / "d")
+    assert not is_locked(tmp_path / "d")
+    with pytest.raises(FileNotFoundError), on_disk.lock("none"):
+        pass
+
+
+def test_a_folder_that_was_replaced_while_waiting_is_not_locked(
+    on_disk: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "d").mkdir()
+    flock = fcntl.flock
+
+    def replaced(handle: int, how: int) -> None:
+        monkeypatch.undo()
+        flock(handle, how)
+        (tmp_path / "d").rename(tmp_path / "old")
+        (tmp_path / "d").mkdir()
+
+    monkeypatch.setattr(fcntl, "flock", replaced)
+    with pytest.raises(FileNotFoundError), on_disk.lock("d"):
+        pass
+    assert not is_locked(tmp_path / "old")
+
+
+@pytest.fixture(params=["f", "marker"])
+def held(request: pytest.FixtureRequest, on_disk: Directory) -> AbstractContextManager[Any]:
+    """What holds a file, or the marker that is there in its place."""
+    if request.param == "marker":
+        on_disk.create_marker("marker")
+    found = on_disk.hold("f", timeout=0, marker="marker")
+    assert found is not None
+    return found
+
+
+def test_one_has_a_file_at_a_time(
+    on_disk: Directory, held: AbstractContextManager[Any], tmp_path: Path
+) -> None:
+    (taken,) = tmp_path.iterdir()
+    is_marker = taken.name == "marker"
+    with held:
+        assert is_locked(taken)
+        assert on_disk.hold("f", timeout=0, marker="marker") is None
+    assert [path.name for path in tmp_path.iterdir()] == (["marker"] if is_marker else [])
+    again = on_disk.hold("f", timeout=0, marker="marker")
+    assert again is not None
+    with again:
+        assert [path.name for path in tmp_path.iterdir()] == [taken.name]
+
+
+def test_who_waits_for_a_file_gets_it(
+    on_disk: Directory, held: AbstractContextManager[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def pause(seconds: float) -> None:
+        waits.append(seconds)
+        held.__exit__(None, None, None)
+
+    monkeypatch.setattr(time, "sleep", pause)
+    found = on_disk.hold("f", timeout=60, marker="marker")
+    assert found is not None and len(waits) == 1
+    with found:
+        pass
+
+
+def test_an_object_store_has_no_locks(tmp_path: Path) -> None:
+    store = opened(tmp_path, "store")
+    for held in (store.lock("none"), store.hold("f", timeout=0), store.opened("none")):
+        assert held is not None
+        with held as found:
+            assert found is None
+    assert isinstance(store.hold("f", timeout=0), nullcontext)
+    assert list(tmp_path.iterdir()) == []
