@@ -1,0 +1,325 @@
+"""What a manifest keeps, and what is said where it cannot be read or changed."""
+
+from __future__ import annotations
+
+import json
+import random
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.directory import DirectoryNamespace, manifest
+from lance_namespace_impls.directory.manifest import Change, Manifest
+
+from .lakes import ROWS, manifest_rows, rewrite
+
+ALONE = {"manifest": "true", "dir_listing_enabled": "false"}
+IN_NONE = {"id": ["n", "t"]}
+
+
+def at(root: Path, **more: str) -> DirectoryNamespace:
+    return DirectoryNamespace.from_properties({"root": str(root), "manifest": "true", **more})
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[DirectoryNamespace]:
+    """A directory with a manifest that has a namespace in it."""
+    with at(tmp_path) as found:
+        found.create_namespace({"id": ["n"], "properties": {"k": "v"}})
+        yield found
+
+
+def code_of(call: Callable[[], Any]) -> tuple[int, str]:
+    with pytest.raises(LanceNamespaceError) as caught:
+        call()
+    return int(caught.value.code), str(caught.value)
+
+
+def add_row(root: Path, **columns: Any) -> None:
+    """Write a row as another client might."""
+    table = lance.dataset(f"{root}/__manifest").to_table()
+    rewrite(root, pa.concat_tables([table, pa.Table.from_pylist([columns], schema=table.schema)]))
+
+
+# --- where there is no manifest yet
+
+GONE = TableEntry(id=("n", "t"), location="", properties={})
+ON_NOTHING: dict[str, tuple[int, Callable[[Any, TableEntry], Any]]] = {
+    "drop a namespace": (1, lambda lake, entry: lake.drop_namespace({"id": ["n"]})),
+    "alter a namespace": (
+        1,
+        lambda lake, entry: lake.alter_namespace({"id": ["n"], "set_properties": {"k": "v"}}),
+    ),
+    "describe a namespace": (1, lambda lake, entry: lake.describe_namespace({"id": ["n"]})),
+    "list its tables": (1, lambda lake, entry: lake.list_tables({"id": ["n"]})),
+    "list its namespaces": (1, lambda lake, entry: lake.list_namespaces({"id": ["n"]})),
+    "drop a table": (4, lambda lake, entry: lake.drop_table(IN_NONE)),
+    "describe a table": (4, lambda lake, entry: lake.describe_table(IN_NONE)),
+    "deregister a table": (4, lambda lake, entry: lake.deregister_table(IN_NONE)),
+    "declare a table": (1, lambda lake, entry: lake.declare_table(IN_NONE)),
+    "create a table": (1, lambda lake, entry: lake.create_table(IN_NONE, ROWS)),
+    "drop one that was there": (4, lambda lake, entry: lake.remove_table_and_data(entry)),
+    "remove one that was there": (4, lambda lake, entry: lake.remove_table(entry)),
+    "change one that was there": (4, lambda lake, entry: lake.change_table(entry, {"k": "v"}, [])),
+}
+
+
+@pytest.mark.parametrize("properties", [{}, ALONE], ids=["listed", "alone"])
+@pytest.mark.parametrize("name", ON_NOTHING)
+def test_what_changes_nothing_makes_no_manifest(
+    tmp_path: Path, name: str, properties: dict[str, str]
+) -> None:
+    code, call = ON_NOTHING[name]
+    entry = TableEntry(id=("n", "t"), location=f"{tmp_path}/01234567_n$t", properties={})
+    with at(tmp_path, **properties) as lake:
+        assert code_of(lambda: call(lake, entry))[0] == code
+        assert list(lake.iter_namespaces()) == list(lake.iter_tables()) == []
+        assert lake.describe_namespace({"id": []}).properties == {}
+    assert not (tmp_path / "__manifest").exists()
+
+
+# --- others who change it
+
+OTHERS_FIRST = 6
+
+
+def test_between_its_tries_a_change_waits_longer_and_longer(
+    lake: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[tuple[float, float]] = []
+    real, lost = Manifest._commit, [None] * OTHERS_FIRST
+    monkeypatch.setattr(Manifest, "_commit", lambda *given: lost.pop() if lost else real(*given))
+
+    def chosen(least: float, most: float) -> float:
+        waits.append((least, most))
+        return most
+
+    slept: list[float] = []
+    monkeypatch.setattr(random, "uniform", chosen)
+    monkeypatch.setattr(time, "sleep", slept.append)
+    lake.create_namespace({"id": ["new"]})
+    assert slept == [most for _, most in waits]
+    assert [least for least, _ in waits] == [0] * OTHERS_FIRST
+    assert slept == [slept[0] * 2**n for n in range(OTHERS_FIRST)]
+    lost += [None] * 12
+    lake.create_namespace({"id": ["newer"]})
+    assert max(slept) == slept[-1] == 0.5
+
+
+def test_a_manifest_that_has_gone_is_not_changed(lake: DirectoryNamespace, tmp_path: Path) -> None:
+    def decide(snapshot: Any) -> Change:
+        raise AssertionError("there is nothing to decide on")
+
+    shutil.rmtree(tmp_path / "__manifest")
+    code, said = code_of(lambda: lake._manifest.change_locked(decide))
+    assert (code, "has gone meanwhile; try again" in said) == (14, True)
+    assert not (tmp_path / "__manifest").exists()
+
+
+def test_old_versions_that_stay_are_told(
+    lake: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(manifest, "CLEAN_EVERY", 1)
+    monkeypatch.setattr(lance.LanceDataset, "cleanup_old_versions", denied)
+    with pytest.warns(UserWarning, match=r"old versions of the manifest stay: .*denied"):
+        lake.create_namespace({"id": ["new"]})
+    assert list(lake.iter_namespaces()) == ["n", "new"]
+
+
+def test_a_change_that_changes_nothing_makes_no_version(
+    lake: DirectoryNamespace, tmp_path: Path
+) -> None:
+    lake.create_table({"id": ["n", "t"], "properties": {"a": "b"}}, ROWS)
+    before = lance.dataset(f"{tmp_path}/__manifest").version
+    lake.alter_namespace({"id": ["n"], "set_properties": {"k": "v"}, "unset_properties": ["no"]})
+    lake.alter_table({"id": ["n", "t"], "set_properties": {"a": "b"}})
+    assert lance.dataset(f"{tmp_path}/__manifest").version == before
+    changed = lake.alter_table({"id": ["n", "t"], "unset_properties": ["a", "no"]})
+    assert changed.properties == {}
+    assert lance.dataset(f"{tmp_path}/__manifest").version == before + 1
+
+
+# --- rows that others wrote
+
+
+@pytest.mark.parametrize("location", [None, "", "/", "../out", "a/../../out", "s3://bucket/t"])
+def test_a_location_outside_the_directory_is_not_followed(
+    lake: DirectoryNamespace, tmp_path: Path, location: str | None
+) -> None:
+    add_row(tmp_path, object_id="n$t", object_type="table", location=location)
+    for call in (lake.describe_table, lake.drop_table, lake.deregister_table):
+        code, said = code_of(lambda call=call: call(IN_NONE))  # type: ignore[misc]
+        assert (code, "no place in the directory" in said) == (19, True)
+    assert list(lake.iter_tables(["n"])) == ["t"]
+
+
+@pytest.mark.parametrize("metadata", ["{", "[1]", '"text"', ""])
+def test_metadata_that_is_no_object_is_told(
+    lake: DirectoryNamespace, tmp_path: Path, metadata: str
+) -> None:
+    add_row(tmp_path, object_id="n$t", object_type="table", location="x", metadata=metadata)
+    add_row(tmp_path, object_id="m", object_type="namespace", metadata=metadata)
+    for call in (
+        lambda: lake.describe_table(IN_NONE),
+        lambda: lake.alter_table({**IN_NONE, "set_properties": {"a": "b"}}),
+        lambda: lake.describe_namespace({"id": ["m"]}),
+    ):
+        code, said = code_of(call)
+        assert (code, "metadata that is not a JSON object" in said) == (19, True)
+    assert list(lake.iter_tables(["n"])) == ["t"]
+
+
+def test_properties_that_are_no_text_come_as_json(lake: DirectoryNamespace, tmp_path: Path) -> None:
+    metadata = json.dumps({"text": "ü", "number": 1, "none": None, "list": ["a"]})
+    add_row(tmp_path, object_id="m", object_type="namespace", metadata=metadata)
+    assert lake.describe_namespace({"id": ["m"]}).properties == {
+        "text": "ü", "number": "1", "none": "null", "list": '["a"]',
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"manifest_path": "x", "timestamp_millis": "soon"}']
+)
+def test_a_version_that_cannot_be_read_is_told(tmp_path: Path, content: str) -> None:
+    with at(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
+        lake.create_table({"id": ["t"]}, ROWS)
+        add_row(tmp_path, object_id="t$9", object_type="table_version", metadata=content)
+        code, said = code_of(lambda: lake.describe_table_version({"id": ["t"]}))
+        assert (code, "row 't$9' is no version that can be read" in said) == (19, True)
+
+
+def test_a_name_that_is_no_number_is_no_version(tmp_path: Path) -> None:
+    with at(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
+        lake.create_table({"id": ["t"]}, ROWS)
+        for name in ("t$x", "t$²", "t$b$7"):
+            add_row(tmp_path, object_id=name, object_type="table_version", metadata="{}")
+        add_row(tmp_path, object_id="t$5", object_type="other", metadata="{}")
+        versions = lake.list_table_versions({"id": ["t"]}).versions
+        assert [each.version for each in versions] == [1]
+
+
+# --- what cannot be asked for
+
+
+def test_a_change_is_of_an_object_of_its_kind(lake: DirectoryNamespace, tmp_path: Path) -> None:
+    lake.create_table({"id": ["n", "t"]}, ROWS)
+    lake.create_namespace({"id": ["n", "m"]})
+    before = manifest_rows(tmp_path)
+    changed = {"set_properties": {"k": "w"}}
+    for code, call in (
+        (1, lambda: lake.alter_namespace({**IN_NONE, **changed})),
+        (1, lambda: lake.alter_namespace({"id": ["none"], **changed})),
+        (1, lambda: lake.drop_namespace(IN_NONE)),
+        (1, lambda: lake.describe_namespace(IN_NONE)),
+        (1, lambda: lake.list_tables(IN_NONE)),
+        (4, lambda: lake.alter_table({"id": ["n", "m"], **changed})),
+        (4, lambda: lake.drop_table({"id": ["n", "m"]})),
+        (4, lambda: lake.describe_table({"id": ["n", "m"]})),
+    ):
+        assert code_of(call)[0] == code
+    assert manifest_rows(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"set_properties": {"managed_versioning": "true"}},
+        {"unset_properties": ["managed_versioning"]},
+    ],
+)
+def test_who_keeps_versions_is_no_property_to_change(
+    lake: DirectoryNamespace, change: dict[str, Any]
+) -> None:
+    lake.create_table({"id": ["n", "t"]}, ROWS)
+    for call in (
+        lambda: lake.alter_namespace({"id": ["n"], **change}),
+        lambda: lake.alter_table({"id": ["n", "t"], **change}),
+    ):
+        code, said = code_of(call)
+        assert (code, "stays" in said) == (13, True)
+    entry = lake.load_table(("n", "t"))
+    code, _ = code_of(lambda: lake.change_table(entry, {"managed_versioning": "true"}, []))
+    assert code == 13
+
+
+@pytest.mark.parametrize("location", ["x", "x/", "{root}/x", "{root}/x/", "file://{root}/x"])
+def test_a_place_below_the_directory_may_be_written_in_full(
+    lake: DirectoryNamespace, tmp_path: Path, location: str
+) -> None:
+    lance.write_dataset(ROWS, tmp_path / "x")
+    asked = location.format(root=tmp_path)
+    made = lake.register_table({**IN_NONE, "location": asked, "properties": {"a": "b"}})
+    assert made.location == f"{tmp_path}/x"
+    assert manifest_rows(tmp_path)["n$t"]["location"] == "x"
+    assert lake.describe_table(IN_NONE).properties == {"a": "b"}
+    assert lake.count_table_rows(IN_NONE).count == 3
+
+
+def test_a_new_table_of_a_namespace_has_a_place_of_its_own(
+    lake: DirectoryNamespace, tmp_path: Path
+) -> None:
+    request = {**IN_NONE, "location": f"{tmp_path}/mine"}
+    code, said = code_of(lambda: lake.declare_table(request))
+    assert (code, "gets a directory of its own; leave the location out" in said) == (13, True)
+    assert list(lake.iter_tables(["n"])) == []
+
+
+@pytest.mark.parametrize("make", ["declare", "create"])
+def test_a_directory_that_is_there_is_not_taken(
+    lake: DirectoryNamespace, tmp_path: Path, make: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets, "token_hex", lambda count: "0" * 2 * count)
+    taken = tmp_path / "00000000_n$t"
+    taken.mkdir()
+    (taken / "kept").touch()
+    rows = () if make == "declare" else (ROWS,)
+    code, said = code_of(lambda: getattr(lake, f"{make}_table")(IN_NONE, *rows))
+    assert (code, "is there already" in said) == (5 if make == "declare" else code, True)
+    assert set(manifest_rows(tmp_path)) == {"n"}
+    assert {path.name for path in tmp_path.iterdir()} == {"__manifest", taken.name}
+    assert [path.name for path in taken.iterdir()] == ["kept"]
+
+
+def test_a_batch_that_fails_leaves_no_directories(tmp_path: Path) -> None:
+    with at(tmp_path, **ALONE, table_version_tracking_enabled="true") as lake:
+        lake.create_table({"id": ["t"]}, ROWS)
+        lake.declare_table({"id": ["d"]})
+        before = {path.name for path in tmp_path.iterdir()}
+        for code, last in ((1, {"declare_table": {"id": ["none", "t"]}}),
+                           (5, {"declare_table": {"id": ["t"]}})):  # fmt: skip
+            steps = [{"declare_table": {"id": ["new"]}}, {"deregister_table": {"id": ["d"]}}, last]
+            request = {"operations": steps}
+            assert code_of(lambda request=request: lake.batch_commit_tables(request))[0] == code  # type: ignore[misc]
+        assert {path.name for path in tmp_path.iterdir()} == before
+        assert list(lake.iter_tables()) == ["d", "t"]
+
+
+def test_rows_for_a_declared_table_that_was_dropped_are_refused(
+    lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.declare_table(IN_NONE)
+    lock = DirectoryNamespace.initial_write_lock
+
+    def late(self: Any, entry: TableEntry, *, wait: bool) -> Any:
+        monkeypatch.undo()
+        with at(tmp_path) as other:
+            other.drop_table(IN_NONE)
+            other.declare_table(IN_NONE)
+        return lock(self, entry, wait=wait)
+
+    monkeypatch.setattr(DirectoryNamespace, "initial_write_lock", late)
+    code, said = code_of(lambda: lake.create_table(IN_NONE, ROWS))
+    assert (code, "was dropped or renamed before its first rows" in said) == (14, True)
+    assert lake.describe_table({**IN_NONE, "check_declared": True}).is_only_declared
