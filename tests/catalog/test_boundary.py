@@ -1,0 +1,299 @@
+"""Where a call enters and leaves: what it may fail with, what it asks once, and what is logged of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from lance_namespace_client.errors import ErrorCode, LanceNamespaceError, error_for
+from lance_namespace_client.models import QueryTableRequest
+from lance_namespace_impls import connect
+from lance_namespace_impls.catalog import operation
+from lance_namespace_impls.catalog.asked import ANSWERS, answered, asked_once
+from lance_namespace_impls.catalog.capabilities import Capabilities
+from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.catalog.operation import deferred
+from lance_namespace_impls.core.identifiers import (
+    SHOWN_DELIMITER,
+    Identifier,
+    format_identifier,
+)
+from tests.behaviour.memory import MemoryConfig, Mixed
+
+from .memory import ROWS, connected
+
+T = {"id": ["n", "t"]}
+PanicException = type("PanicException", (BaseException,), {})
+
+
+class Slipping(Mixed):
+    """Fails to look a table up, with what a test chooses."""
+
+    failure: BaseException = RuntimeError()
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        raise self.failure
+
+
+@pytest.fixture
+def slipping(tmp_path: Path) -> Iterator[Slipping]:
+    with connected(Slipping, tmp_path) as found:
+        assert isinstance(found, Slipping)
+        yield found
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "describe_table": lambda ns: ns.describe_table(T),
+    "count_table_rows": lambda ns: ns.count_table_rows(T),
+    "table_exists": lambda ns: ns.table_exists(T),
+    "insert_into_table": lambda ns: ns.insert_into_table(T, ROWS),
+    "get_table_tag_version": lambda ns: ns.get_table_tag_version({**T, "tag": "x"}),
+    "delete_table_branch": lambda ns: ns.delete_table_branch({**T, "name": "x"}),
+}
+TAG, VERSION, COLUMN, SCHEMA, BRANCH = (
+    ErrorCode.TABLE_TAG_NOT_FOUND, ErrorCode.TABLE_VERSION_NOT_FOUND,
+    ErrorCode.TABLE_COLUMN_NOT_FOUND, ErrorCode.TABLE_SCHEMA_VALIDATION_ERROR,
+    ErrorCode.TABLE_BRANCH_NOT_FOUND,
+)  # fmt: skip
+MISSING, WRONG = ErrorCode.TABLE_NOT_FOUND, ErrorCode.INVALID_INPUT
+
+
+@pytest.mark.parametrize(
+    ("name", "failed", "said"),
+    [
+        ("describe_table", TAG, VERSION),
+        ("describe_table", BRANCH, VERSION),
+        ("describe_table", VERSION, VERSION),
+        ("describe_table", COLUMN, WRONG),
+        ("describe_table", SCHEMA, WRONG),
+        ("count_table_rows", COLUMN, COLUMN),
+        ("count_table_rows", SCHEMA, WRONG),
+        ("table_exists", TAG, MISSING),
+        ("table_exists", BRANCH, MISSING),
+        ("table_exists", VERSION, MISSING),
+        ("insert_into_table", COLUMN, SCHEMA),
+        ("insert_into_table", SCHEMA, SCHEMA),
+        ("get_table_tag_version", TAG, TAG),
+        ("get_table_tag_version", VERSION, MISSING),
+        ("delete_table_branch", BRANCH, BRANCH),
+        *((name, code, code) for name in CALLS for code in (MISSING, WRONG, ErrorCode.THROTTLING)),
+    ],
+)
+def test_an_operation_fails_with_a_code_that_it_has(
+    slipping: Slipping,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    failed: ErrorCode,
+    said: ErrorCode,
+) -> None:
+    failure = error_for(
+        int(failed), "what it is", subject="whose it is", detail="more of it", instance="this time"
+    )
+    monkeypatch.setattr(Slipping, "failure", failure)
+    with pytest.raises(LanceNamespaceError) as caught:
+        CALLS[name](slipping)
+    found = caught.value
+    assert found.code == said
+    assert (found.text, found.subject) == ("what it is", "whose it is")
+    assert (found.detail, found.instance) == ("more of it", "this time")
+    assert found is failure or found.__cause__ is failure
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_panic_is_an_error_of_ours_and_what_ends_the_program_is_not(
+    slipping: Slipping, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(Slipping, "failure", PanicException("index out\nof bounds"))
+    with pytest.raises(LanceNamespaceError, match=r"n\$t: pylance gave up: index out of") as caught:
+        CALLS[name](slipping)
+    assert caught.value.code == ErrorCode.INTERNAL
+    for end in (KeyboardInterrupt(), SystemExit(3)):
+        monkeypatch.setattr(Slipping, "failure", end)
+        with pytest.raises(type(end)) as ended:
+            CALLS[name](slipping)
+        assert ended.value is end
+
+
+class Dotted(Mixed):
+    """A catalog whose users join names with dots."""
+
+    capabilities = Capabilities(
+        namespace_depth=None, cascade=True, rename_across=True, shown_delimiter="."
+    )
+
+
+def test_messages_join_names_as_the_catalog_does(tmp_path: Path) -> None:
+    with connected(Dotted, tmp_path) as dotted, connected(Mixed, tmp_path / "m") as mixed:
+        for namespace, said in ((dotted, r"table n\.t"), (mixed, r"table n\$t")):
+            with pytest.raises(LanceNamespaceError, match=said):
+                namespace.describe_table(T)
+            assert SHOWN_DELIMITER.get() == "$"
+
+
+# --- what ends later
+
+
+def query(namespace: Any, run: Callable[[], Any]) -> Callable[[], Any]:
+    return deferred(namespace, "QueryTable", QueryTableRequest(id=["n", "t"], k=1), run)
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "said"),
+    [
+        (error_for(11, "no such version"), 11, "QueryTable n.t: no such version"),
+        (error_for(20, "no such type"), 13, "QueryTable n.t: no such type"),
+        (error_for(4, "gone", subject="a table"), 4, "a table: gone"),
+        (PermissionError("not yours"), 15, "QueryTable n.t: not yours"),
+        (KeyError("odd"), 18, "QueryTable n.t: KeyError: 'odd'"),
+        (PanicException("odd"), 18, "QueryTable n.t: pylance gave up: odd"),
+    ],
+    ids=str,
+)
+def test_what_ends_an_operation_later_fails_as_the_operation_does(
+    tmp_path: Path, failure: BaseException, code: int, said: str
+) -> None:
+    def run() -> Any:
+        raise failure
+
+    with (
+        connected(Dotted, tmp_path) as namespace,
+        pytest.raises(LanceNamespaceError) as caught,
+    ):
+        query(namespace, run)()
+    assert (caught.value.code, str(caught.value)) == (code, said)
+    assert SHOWN_DELIMITER.get() == "$"
+
+
+def test_what_ends_an_operation_later_returns_what_it_ran_for(tmp_path: Path) -> None:
+    with connected(Dotted, tmp_path) as namespace:
+        assert query(namespace, lambda: format_identifier(("n", "t")))() == "n.t"
+        assert SHOWN_DELIMITER.get() == "$"
+
+        def run() -> Any:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            query(namespace, run)()
+
+
+# --- what is asked once
+
+
+class Asking(Mixed):
+    """Asks for the parent of a table whenever it needs it, and notes when that is asked for."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        super().__init__(config)
+        self.asked: list[Identifier] = []
+        self.fails = 0
+        self.told: object = None
+
+    def _parent(self, identifier: Identifier) -> object:
+        self.asked.append(identifier)
+        if self.fails:
+            self.fails -= 1
+            raise RuntimeError("no answer")
+        return len(self.asked)
+
+    def load_table(self, identifier: Identifier) -> TableEntry:
+        parent = identifier[:-1]
+        if self.told is not None:
+            self.answered(parent, self.told)
+        with suppress(RuntimeError):
+            self.asked_once(self._parent, parent)
+        found = [self.asked_once(self._parent, parent) for _ in range(3)]
+        assert self.told in (None, found[0])
+        assert len(set(found)) == 1
+        return super().load_table(identifier)
+
+
+def test_a_catalog_is_asked_once_an_operation(tmp_path: Path) -> None:
+    with connected(Asking, tmp_path) as namespace:
+        assert isinstance(namespace, Asking)
+        namespace.create_namespace({"id": ["n"]})
+        namespace.declare_table(T)
+        namespace.asked.clear()
+        for times in (1, 2):
+            namespace.describe_table(T)
+            assert namespace.asked == [("n",)] * times
+        namespace.fails = 1  # which is not remembered
+        namespace.describe_table(T)
+        assert len(namespace.asked) == 4
+        namespace.told = "what came with something else"
+        namespace.describe_table(T)
+        assert len(namespace.asked) == 4
+        assert ANSWERS.get() is None
+
+
+def test_outside_of_operations_nothing_is_kept() -> None:
+    answers = iter(range(3))
+    answered("key", "told")
+    assert [asked_once("key", lambda: next(answers)) for _ in range(3)] == [0, 1, 2]
+
+
+# --- listings, and the log
+
+
+@pytest.mark.parametrize("change", ["declare_table", "drop_table", "fails"])
+def test_a_change_shows_on_the_next_page(tmp_path: Path, change: str) -> None:
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        for name in ("a", "c"):
+            namespace.declare_table({"id": [name]})
+        page = namespace.list_tables({"limit": 1})
+        assert page.tables == ["a"]
+        if change == "fails":
+            (tmp_path / "b.lance").mkdir()
+            with pytest.raises(LanceNamespaceError):
+                namespace.drop_table({"id": ["none"]})
+        else:
+            changed = "b" if change == "declare_table" else "c"
+            getattr(namespace, change)({"id": [changed]})
+        following = namespace.list_tables({"page_token": page.page_token}).tables
+        assert following == ([] if change == "drop_table" else ["b", "c"])
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_log_says_how_long_an_operation_took(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    fails: bool,
+) -> None:
+    with connected(Mixed, tmp_path) as namespace:
+        namespace.create_namespace({"id": ["n"]})
+        if not fails:
+            namespace.create_table(T, ROWS)
+        for level, said in (
+            (logging.WARNING, []),
+            (logging.INFO, ["DescribeTable n$t took 7250 ms"]),
+        ):
+            clock = iter((100.0, 107.25))
+            monkeypatch.setattr(operation, "time", SimpleNamespace(monotonic=lambda: next(clock)))  # noqa: B023
+            caplog.clear()
+            with (
+                caplog.at_level(level, operation.logger.name),
+                pytest.raises(LanceNamespaceError) if fails else nullcontext(),
+            ):
+                namespace.describe_table(T)
+            assert [each.getMessage() for each in caplog.records] == said
+
+
+def test_an_operation_within_another_leaves_nothing_behind(tmp_path: Path) -> None:
+    with connected(Dotted, tmp_path) as namespace:
+        namespace.create_namespace({"id": ["n"]})
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            assert namespace.list_tables({"id": ["n"]}).tables is not None
+            yield from ROWS.to_batches()
+
+        reader = pa.RecordBatchReader.from_batches(ROWS.schema, rows())
+        namespace.create_table(T, reader)
+        assert namespace.count_table_rows(T).count == 3
+        assert (ANSWERS.get(), SHOWN_DELIMITER.get()) == (None, "$")
