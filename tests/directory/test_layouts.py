@@ -65,6 +65,12 @@ def test_a_plain_directory_comes_back_by_its_own_location(
         namespace.deregister_table({"id": ["t"]})
 
 
+def test_an_empty_directory_is_renamed_as_it_is(namespace: Namespace, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    namespace.rename_table({"id": ["old"], "new_table_name": "new"})
+    assert [path.name for path in tmp_path.rglob("*")] == ["new"]
+
+
 # --- both layouts at once
 
 ON_BOTH: dict[str, Callable[[Namespace], Any]] = {

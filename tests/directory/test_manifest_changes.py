@@ -17,8 +17,10 @@ import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.directory import DirectoryNamespace, manifest
+from lance_namespace_impls.directory import DirectoryNamespace, manifest, sweep
 from lance_namespace_impls.directory.manifest import Change, Manifest
+from lance_namespace_impls.directory.nested import NestedTables
+from lance_namespace_impls.tables.drop import DROP_MARKER
 
 from .lakes import ROWS, manifest_rows, rewrite
 
@@ -323,3 +325,97 @@ def test_rows_for_a_declared_table_that_was_dropped_are_refused(
     code, said = code_of(lambda: lake.create_table(IN_NONE, ROWS))
     assert (code, "was dropped or renamed before its first rows" in said) == (14, True)
     assert lake.describe_table({**IN_NONE, "check_declared": True}).is_only_declared
+
+
+# --- drops that are cut off
+
+
+class Killed(BaseException):
+    """What ends a call as if its process had been killed there."""
+
+
+def kill(*_: Any) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize("cut", ["the row", "the directory"])
+def test_a_drop_that_was_cut_off_is_finished_by_a_later_one(
+    lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
+) -> None:
+    for name in ("t", "u", "v"):
+        lake.create_table({"id": ["n", name]}, ROWS)
+    location = Path(lake.describe_table(IN_NONE).location or "")
+    with monkeypatch.context() as patch:
+        patch.setattr(NestedTables, "remove_row" if cut == "the row" else "_discard", kill)
+        with pytest.raises(Killed):
+            lake.drop_table(IN_NONE)
+    assert (location / DROP_MARKER).exists()
+    is_listed = cut == "the row"
+    assert list(lake.iter_tables(["n"])) == (["t"] if is_listed else []) + ["u", "v"]
+    with at(tmp_path) as other:  # which has not looked for any yet
+        other.drop_table({"id": ["n", "u"]})
+    assert location.exists() is is_listed, "what has a row stays, and what has none goes"
+    if is_listed:
+        assert lake.open_table(["n", "t"]).to_table() == ROWS
+        lake.deregister_table(IN_NONE)
+        assert not (location / DROP_MARKER).exists(), "a later drop would delete it"
+        lake.drop_table({"id": ["n", "v"]})
+        assert lance.dataset(str(location)).count_rows() == 3
+
+
+def test_a_drop_that_fails_leaves_no_mark(
+    lake: DirectoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("the manifest cannot be written")
+
+    lake.create_table(IN_NONE, ROWS)
+    location = Path(lake.describe_table(IN_NONE).location or "")
+    with monkeypatch.context() as patch:
+        patch.setattr(NestedTables, "remove_row", fail)
+        assert "cannot be written" in code_of(lambda: lake.drop_table(IN_NONE))[1]
+    assert not (location / DROP_MARKER).exists()
+    assert lake.open_table(["n", "t"]).to_table() == ROWS
+
+
+def test_what_was_cut_off_is_looked_for_now_and_then(
+    lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("t", "u", "v"):
+        lake.create_table({"id": ["n", name]}, ROWS)
+    lake.drop_table(IN_NONE)
+    left = tmp_path / "01234567_n$w"
+    (left / "data").mkdir(parents=True)
+    (left / DROP_MARKER).touch()
+    unmarked = tmp_path / "01234567_n$x"
+    unmarked.mkdir()
+    lake.drop_table({"id": ["n", "u"]})
+    assert left.exists()
+    monkeypatch.setattr(sweep, "SWEEP_SECONDS", 0.0)
+    lake.drop_table({"id": ["n", "v"]})
+    assert not left.exists() and unmarked.exists()
+
+
+@pytest.mark.parametrize("properties", [{}, ALONE], ids=["listed", "alone"])
+def test_an_entry_that_is_of_yesterday_changes_nothing(
+    tmp_path: Path, properties: dict[str, str]
+) -> None:
+    """The table has another name by now, or its name another place."""
+    with at(tmp_path, **properties) as lake:
+        lake.create_namespace({"id": ["n"]})
+        lake.create_table(IN_NONE, ROWS)
+        old = lake.load_table(("n", "t"))
+        lake.rename_table({**IN_NONE, "new_table_name": "u"})
+        for again in (False, True):
+            if again:
+                lake.declare_table(IN_NONE)
+            before = manifest_rows(tmp_path)
+            for call in (
+                lambda: lake.remove_table(old),
+                lambda: lake.remove_table_and_data(old),
+                lambda: lake.move_table(old, ("n", "v")),
+                lambda: lake.move_table(old, ("v",)),
+            ):
+                assert code_of(call)[0] == 4
+            assert manifest_rows(tmp_path) == before
+            assert lake.open_table(["n", "u"]).to_table() == ROWS
