@@ -303,3 +303,47 @@ def test_a_version_that_is_cleaned_up_meanwhile_is_no_other_table(two: Two) -> N
 
     assert two.one.insert_into_table(T, arriving(clean_up)).version == 4
     assert two.others.count_table_rows(T).count == 12
+
+
+# --- where it cannot be told what became of a table
+
+
+def fail_to(monkeypatch: pytest.MonkeyPatch, method: str, failure: Exception) -> None:
+    def fail(*_: Any) -> Any:
+        raise failure
+
+    monkeypatch.setattr(OpenedVersion, method, fail)
+
+
+@pytest.mark.parametrize("two", ["dir", "memory"], indirect=True)
+def test_a_change_whose_place_cannot_be_looked_at_counts(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail_to(monkeypatch, "look", OSError("the network is down"))
+    assert two.one.insert_into_table(T, OLD).version == 3
+    wrong = {**T, "updates": [["x", "no_such_column"]]}
+    with pytest.raises(LanceNamespaceError, match="no_such_column"):
+        two.one.update_table(wrong)
+    monkeypatch.undo()
+    assert two.others.count_table_rows(T).count == 9
+
+
+@pytest.mark.parametrize("two", ["dir", "memory"], indirect=True)
+@pytest.mark.parametrize("method", ["look", "misplaced"])
+def test_a_slip_while_looking_is_not_swallowed(
+    two: Two, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    if method == "misplaced":
+        replaced_when_opened(two, 1, monkeypatch)
+    fail_to(monkeypatch, method, AttributeError("no such thing"))
+    with pytest.raises(LanceNamespaceError, match="no such thing") as caught:
+        two.one.delete_from_table({**T, "predicate": "x = 1"})
+    assert caught.value.code == 18
+
+
+@pytest.mark.parametrize("two", ["dir", "memory"], indirect=True)
+def test_what_cannot_be_taken_back_is_told(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    replaced_when_opened(two, 1, monkeypatch)
+    fail_to(monkeypatch, "misplaced", OSError("the network is down"))
+    with pytest.warns(UserWarning, match=r"cannot be taken back from t: .*the network is down"):
+        assert code_of(lambda: two.one.delete_from_table({**T, "predicate": "x = 1"})) == 14
