@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
+from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls.catalog.capabilities import Capabilities
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
@@ -114,3 +115,63 @@ def test_what_a_catalog_can_do(kind: type[Namespace], row: Mapping[str, Any]) ->
     wanted = attrs.asdict(Capabilities(**row), recurse=False)
     del found["unsupported"], wanted["unsupported"]
     assert found == wanted
+
+
+STORAGE, JOBS, TRANSACTIONS = (
+    "managed by storage",
+    "runs no background jobs",
+    "keeps no transactions",
+)
+WITHOUT_COUNTERPART = {
+    "CreateTableVersion": STORAGE,
+    "BatchCreateTableVersions": STORAGE,
+    "BatchCommitTables": STORAGE,
+    "DescribeTransaction": TRANSACTIONS,
+    "AlterTransaction": TRANSACTIONS,
+    "AlterTableBackfillColumns": JOBS,
+    "CreateMaterializedView": JOBS,
+    "RefreshMaterializedView": JOBS,
+}
+
+
+def test_what_no_catalog_of_tables_in_storage_has_is_refused_with_its_reason() -> None:
+    plain = Capabilities(namespace_depth=None)
+    for operation in OPERATIONS:
+        reason, wanted = plain.reason(operation), WITHOUT_COUNTERPART.get(operation)
+        assert reason is None if wanted is None else wanted in str(reason), operation
+        said = str(plain.refusal(operation))
+        assert wanted is None or said == f"{operation} is not supported: {reason}"
+
+
+def test_a_catalog_that_keeps_versions_has_all_but_jobs() -> None:
+    managed = Capabilities(namespace_depth=None, managed_versioning=True)
+    refused = {operation for operation in OPERATIONS if managed.reason(operation) is not None}
+    assert refused == {name for name, why in WITHOUT_COUNTERPART.items() if why == JOBS}
+
+
+def test_a_reason_of_its_own_comes_first() -> None:
+    for operation in ("CreateTable", "CreateTableVersion"):
+        own = Capabilities(namespace_depth=0, unsupported={operation: "it is read-only"})
+        assert own.reason(operation) == "it is read-only"
+
+
+@pytest.mark.parametrize(
+    ("table_depth", "namespace_depth", "holding", "having"),
+    [(0, 0, {0}, {0}), (1, 1, {1}, {0, 1}), (2, None, {2, 3, 4}, {0, 1, 2, 3, 4}), (1, 2, {1, 2}, {0, 1, 2})],
+)  # fmt: skip
+def test_which_levels_hold_what(
+    table_depth: int, namespace_depth: int | None, holding: set[int], having: set[int]
+) -> None:
+    found = Capabilities(table_depth=table_depth, namespace_depth=namespace_depth)
+    assert {depth for depth in range(5) if found.holds_tables(depth)} == holding
+    assert {depth for depth in range(5) if found.has_namespaces(depth)} == having
+
+
+def test_a_catalog_can_do_no_more_than_it_declares() -> None:
+    found = attrs.asdict(Capabilities(namespace_depth=3), recurse=False)
+    assert found == {
+        "namespace_depth": 3, "table_depth": 0, "lowercase_names": False, "configured_depth": 0,
+        "closed": False, "storage_only": False, "cascade": False, "idempotent_drop": False,
+        "rename_across": False, "rename_within": 0, "shown_delimiter": "$", "permanent": (),
+        "location_properties": (), "managed_versioning": False, "unsupported": {},
+    }  # fmt: skip
