@@ -71,11 +71,6 @@ def no(*fields: str) -> Callable[[Step], bool]:
     return lambda step: not any(step.request.get(field) for field in fields)
 
 
-def no_vector(step: Step) -> bool:
-    vector = step.request.get("vector") or {}
-    return not any(vector.get(key) for key in ("single_vector", "multi_vector"))
-
-
 LEAN: dict[str, Act] = {
     "properties of tables": without(
         "CreateTable", "DeclareTable", "RegisterTable", unless=no("properties")
@@ -85,16 +80,9 @@ LEAN: dict[str, Act] = {
         unless=no("properties"), code=13,
     ),
     "branches": without(unless=lambda step: step.operation not in BRANCHES and no("branch")(step)),
-    "old versions": without(*QUERIES, "CountTableRows", "DescribeTable", "GetTableStats",
-                            "ListTableIndices", unless=no("version")),
-    "filters": without(*QUERIES, unless=no("filter")),
-    "full-text queries": without(*QUERIES, unless=no("full_text_query")),
-    "vector queries": without(*QUERIES, unless=no_vector),
-    "predicates of counts": without("CountTableRows", unless=no("predicate")),
     "the cascade": without(
-        "DropNamespace", unless=lambda step: step.request.get("behavior", "").lower() != "cascade"
+        "DropNamespace", unless=lambda step: (step.request.get("behavior") or "").lower() != "cascade"
     ),
-    "detailed metadata": without("DescribeTable", unless=no("load_detailed_metadata")),
     **{
         what: without(*operations)
         for what, operations in {
