@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import attrs
 import pytest
 
+from lance_namespace_client.models import ListTableBranchesRequest
 from lance_namespace_impls import connect
+from lance_namespace_impls.cli import alter
 from lance_namespace_impls.cli.failures import Status
+from lance_namespace_impls.directory.namespace import DirectoryNamespace
 
 from .lakes import Lake
 
@@ -39,10 +45,15 @@ def test_properties(nested: Lake) -> None:
     }
     assert nested.json("properties", "unset", "sales", "tier")["properties"] == {"owner": "bo"}
     assert nested.run("properties", "get", "sales", "owner").stdout == "  owner  bo\n"
+    nested.run("properties", "set", "sales", "a=1")
+    assert nested.run("properties", "get", "sales").stdout == "  a      1\n  owner  bo\n"
+    assert nested.json("properties", "get", "sales", "a")["properties"] == {"a": "1"}
     assert "no property 'x'" in nested.error(
         "properties", "get", "sales", "x", status=Status.INVALID
     )
-    assert "KEY=VALUE" in nested.error("properties", "set", "sales", status=Status.USAGE)
+    for action, what in (("set", "KEY=VALUE"), ("unset", "KEY")):
+        said = nested.error("properties", action, "sales", status=Status.USAGE)
+        assert said == f"error: properties {action}: name at least one {what}"
     assert "no property" not in nested.error("properties", "get", "x", status=Status.NOT_FOUND)
     assert nested.json("properties", "get", "$")["kind"] == "namespace"
 
@@ -66,6 +77,10 @@ def test_tags(notes: Lake) -> None:
     assert "say which tag" in notes.error("tag", "drop", "notes", status=Status.USAGE)
     assert notes.run("tag", "drop", "notes", "v").stdout == "tag v removed\n"
     assert notes.json("tag", "list", "notes")["tags"] == {}
+    notes.run("tag", "create", "notes", "b", "--version", "1")
+    notes.run("tag", "create", "notes", "a")
+    assert list(notes.json("tag", "list", "notes")["tags"].items()) == [("a", 2), ("b", 1)]
+    assert notes.json("tag", "drop", "notes", "b") == {"id": ["notes"], "tags": {"a": 2}}
     assert "TableTagNotFound" in notes.error("tag", "drop", "notes", "v", status=Status.NOT_FOUND)
 
 
@@ -73,7 +88,26 @@ def test_branches(notes: Lake) -> None:
     assert notes.run("branch", "create", "notes", "trial").stdout == "branch trial created\n"
     assert notes.run("branch", "list", "notes").stdout == "trial\n"
     assert notes.json("count", "notes", "--branch", "trial")["count"] == 2
+    notes.run("branch", "create", "notes", "old", "--version", "1")
+    assert notes.json("count", "notes", "--branch", "old")["count"] == 3
+    assert notes.json("branch", "list", "notes") == {"id": ["notes"], "branches": ["old", "trial"]}
+    assert notes.run("branch", "drop", "notes", "old").stdout == "branch old removed\n"
+    for action in ("create", "drop"):
+        said = notes.error("branch", action, "notes", status=Status.USAGE)
+        assert said == f"error: {action}: say which branch"
     assert notes.json("branch", "drop", "notes", "trial")["branches"] == []
+
+
+def test_branches_come_from_every_page(notes: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abc":
+        notes.run("branch", "create", "notes", name)
+    method = DirectoryNamespace.list_table_branches
+
+    def one_a_page(self: DirectoryNamespace, request: Any) -> Any:
+        return method(self, attrs.evolve(ListTableBranchesRequest.coerce(request), limit=1))
+
+    monkeypatch.setattr(DirectoryNamespace, "list_table_branches", one_a_page)
+    assert notes.json("branch", "list", "notes")["branches"] == ["a", "b", "c"]
 
 
 def test_restore(notes: Lake) -> None:
@@ -96,7 +130,20 @@ def test_compact(notes: Lake, rows: object) -> None:
     assert notes.json("count", "notes") == before
     assert notes.run("compact", "notes").stdout == "nothing to compact\n"
     done = notes.json("compact", "notes", "--rows-per-fragment", "1")
-    assert (done["id"], done["fragments_compacted"]) == (["notes"], 0)
+    version = notes.json("versions", "notes", "-n", "1")["versions"][0]["version"]
+    assert done == {
+        "id": ["notes"],
+        "version": version,
+        "fragments_compacted": 0,
+        "new_fragments": 0,
+        "bytes_rewritten": 0,
+        "indices_updated": [],
+    }
+    notes.run("import", "notes", str(rows), "--mode", "append")
+    done = notes.json("compact", "notes")
+    assert (done["fragments_compacted"], done["new_fragments"]) == (2, 1)
+    assert done["bytes_rewritten"] > 0
+    assert done["version"] == notes.json("versions", "notes")["versions"][0]["version"] > version
     assert "gone" in notes.error("compact", "gone", status=Status.NOT_FOUND)
 
 
@@ -108,10 +155,33 @@ def test_indices(notes: Lake) -> None:
     names = [each["index_name"] for each in notes.json("index", "list", "notes")["indices"]]
     assert names == ["by_id", "text_idx"]
     assert notes.json("index", "stats", "notes", "by_id")["num_indexed_rows"] == 2
+    told = notes.run("index", "stats", "notes", "by_id").stdout.splitlines()
+    assert ["num", "indexed", "rows", "2"] in [line.split() for line in told]
+    listed = notes.run("index", "list", "notes").stdout.splitlines()
+    assert [line.split() for line in listed] == [
+        ["Index", "Columns", "Type", "Rows", "not", "in", "it"],
+        ["by_id", "id", "BTree", "0"],
+        ["text_idx", "text", "Inverted", "0"],
+    ]
+    for action, what in (("create", "column"), ("drop", "index"), ("stats", "index")):
+        said = notes.error("index", action, "notes", status=Status.USAGE)
+        assert said == f"error: {action}: say which {what}"
     notes.run("index", "drop", "notes", "by_id")
     assert "IndexNotFound" in notes.error(
         "index", "drop", "notes", "by_id", status=Status.NOT_FOUND
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("16", 16), ("-1", -1), ("true", True), ("False", False), ("l2", "l2"), ("1.5", "1.5")],
+)
+def test_options_of_an_index_have_their_types(text: str, value: object) -> None:
+    assert (alter._option(text), type(alter._option(text))) == (value, type(value))
+
+
+def test_what_is_not_known_is_told_so() -> None:
+    assert alter._told(None) == ("?", "dim") and alter._told(0) == "0"
 
 
 def test_cp(notes: Lake) -> None:
@@ -119,3 +189,5 @@ def test_cp(notes: Lake) -> None:
     assert "AlreadyExists" in notes.error("cp", "notes", "copy", status=Status.EXISTS)
     answer = notes.json("cp", "notes", "copy", "--version", "1", "--overwrite")
     assert answer == {"id": ["copy"], "rows": 3}
+    notes.run("tag", "create", "notes", "first", "--version", "1")
+    assert notes.json("cp", "notes", "third", "--version", "first")["rows"] == 3
