@@ -10,8 +10,19 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from lance_namespace_client.models import DescribeTableResponse, TableBasicStats
 from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.cli import browse
 from lance_namespace_impls.cli.failures import Status
+from lance_namespace_impls.cli.output import Output
+from lance_namespace_impls.directory.namespace import DirectoryNamespace
 from lance_namespace_impls.memory.namespace import catalog
 
 from .lakes import ROWS, SECRET, Lake, write_file
@@ -101,6 +112,86 @@ def test_describe_an_older_version(lake: Lake, rows: Path, tmp_path: Path) -> No
     assert lake.error("describe", "t", "--version", "9", status=Status.NOT_FOUND).startswith(
         "error 11 TableVersionNotFound: "
     )
+
+
+def test_describe_a_tag_and_a_branch(lake: Lake, rows: Path, tmp_path: Path) -> None:
+    lake.run("create", "t", "--data", str(rows))
+    fewer = tmp_path / "fewer.parquet"
+    pyarrow.parquet.write_table(ROWS.slice(0, 1), fewer)
+    lake.run("tag", "create", "t", "all")
+    lake.run("create", "t", "--data", str(fewer), "--mode", "overwrite")
+    lake.run("branch", "create", "t", "old", "--version", "1")
+    for chosen, found in (("--tag", "all"), ("--branch", "old")):
+        assert lake.json("describe", "t", chosen, found)["num_rows"] == 3
+    for kind in ("--tag", "--branch"):
+        lake.error("describe", "t", kind, "gone", status=Status.NOT_FOUND)
+
+
+def test_describe_one_or_the_other(nested: Lake) -> None:
+    said = nested.error("describe", "x", "--table", "--namespace", status=Status.USAGE)
+    assert "exclude each other" in said
+
+
+def test_rows_that_a_catalog_cannot_count_are_left_out(
+    lake: Lake, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: object, request: object) -> None:
+        raise UnsupportedError("no counting here")
+
+    lake.run("create", "t", "--data", str(rows))
+    monkeypatch.setattr(DirectoryNamespace, "count_table_rows", refuse)
+    assert lake.json("describe", "t", "-d")["num_rows"] is None
+    text = lake.run("describe", "t", "-d").stdout
+    assert "version" in text and "  rows " not in text
+
+
+@pytest.mark.parametrize(
+    ("as_table", "as_namespace", "said"),
+    [
+        (TableNotFoundError("no t"), NamespaceNotFoundError("no n"),
+         "no t, nor does a namespace of that name"),
+        (NamespaceNotFoundError("no t"), NamespaceNotFoundError("no n"),
+         "no t, nor does a namespace of that name"),
+        (TableNotFoundError("no t"), UnsupportedError("not here"), "no t"),
+        (InvalidInputError("bad t"), NamespaceNotFoundError("no n"), "no n; as a table: bad t"),
+        (UnsupportedError("bad t"), InvalidInputError("bad n"), "bad t"),
+    ],
+)  # fmt: skip
+def test_of_two_failures_the_one_that_helps_is_told(
+    as_table: LanceNamespaceError, as_namespace: LanceNamespaceError, said: str
+) -> None:
+    assert str(browse._better_of(as_table, as_namespace)) == said
+
+
+def test_everything_that_is_known_of_a_table_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    found = DescribeTableResponse(
+        location="/data/t",
+        table_uri="s3://lake/t",
+        version=3,
+        stats=TableBasicStats(num_fragments=1200, num_deleted_rows=3400),
+        properties={"b": "2", "a": "1"},
+        storage_options={"region": "eu"},
+        metadata={"k": "v"},
+    )
+    browse._write_table(Output(as_json=False), "t", found, 5600)
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head == "table t"
+    assert [tuple(line.rsplit(maxsplit=1)) for line in lines] == [
+        ("  location", "/data/t"),
+        ("  uri", "s3://lake/t"),
+        ("  version", "3"),
+        ("  rows", "5,600"),
+        ("  fragments", "1,200"),
+        ("  deleted rows", "3,400"),
+        ("  property a", "1"),
+        ("  property b", "2"),
+        ("  storage option region", "eu"),
+        ("  metadata k", "v"),
+    ]
+    found.table_uri = found.location
+    browse._write_table(Output(as_json=False), "t", found, None)
+    shown = capsys.readouterr().out
+    assert "uri" not in shown and "  rows" not in shown
 
 
 def test_describe_hides_secret_storage_options(lake: Lake) -> None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import io
 import json
 from pathlib import Path
+from typing import Any
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
+from lance_namespace_client.models import ListTableVersionsRequest
 from lance_namespace_impls import connect
+from lance_namespace_impls.cli import look
 from lance_namespace_impls.cli.failures import Status
+from lance_namespace_impls.directory.namespace import DirectoryNamespace
 
 from .lakes import Lake
 
@@ -78,11 +84,67 @@ def test_schema(notes: Lake) -> None:
         "fixed_size_list<float32>[2]",
         "yes",
     ]
-    assert notes.json("schema", "notes")["columns"][0] == {
-        "name": "id",
-        "type": "int64",
-        "nullable": True,
+    found = notes.json("schema", "notes")
+    assert found["id"] == ["notes"]
+    assert found["columns"][0] == {"name": "id", "type": "int64", "nullable": True}
+
+
+def test_schema_tells_what_may_be_null(lake: Lake) -> None:
+    schema = pa.schema([pa.field("a", pa.int8(), nullable=False), pa.field("b", pa.int8())])
+    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+        namespace.table("t").create(pa.table({"a": [1], "b": [2]}, schema=schema))
+    lines = [line.split() for line in lake.run("schema", "t").stdout.splitlines()]
+    assert lines == [["Column", "Type", "Nullable"], ["a", "int8", "no"], ["b", "int8", "yes"]]
+    assert [each["nullable"] for each in lake.json("schema", "t")["columns"]] == [False, True]
+
+
+def test_ten_rows_unless_told(lake: Lake) -> None:
+    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+        namespace.table("t").create({"id": range(12)})
+    for command in ("head", "query"):
+        assert len(lake.json(command, "t")["rows"]) == 10
+        assert len(lake.json(command, "t", "-n", "11")["rows"]) == 11
+        lake.error(command, "t", "-n", "0", status=Status.USAGE)
+
+
+def test_a_branch(notes: Lake) -> None:
+    notes.run("branch", "create", "notes", "old", "--version", "1")
+    old = ("notes", "--branch", "old")
+    assert notes.run("count", *old).stdout == "3\n"
+    assert len(notes.json("head", *old)["rows"]) == len(notes.json("query", *old)["rows"]) == 3
+    assert [each["name"] for each in notes.json("schema", *old)["columns"]] == ROWS.column_names
+    notes.run("cp", "notes", "other")
+    assert len(notes.json("versions", *old)["versions"]) < len(
+        notes.json("versions", "notes")["versions"]
+    )
+
+
+def test_values_are_shown_short(lake: Lake) -> None:
+    values = {
+        "null": None,
+        "float": 1 / 3,
+        "list": [1.0, 2.5, 1 / 3, 4.0],
+        "short list": [1.0, 2.5, 3.0],
+        "long": "x" * 41,
+        "not too long": "x" * 40,
     }
+    shown = [look._cell(value) for value in values.values()]
+    assert shown == [
+        ("null", "dim"),
+        "0.333333",
+        "[1, 2.5, 0.333333, … 4]",
+        "[1.0, 2.5, 3.0]",
+        "x" * 39 + "…",
+        "x" * 40,
+    ]
+
+
+def test_json_holds_every_value() -> None:
+    moment = datetime.datetime(2020, 1, 2, 3, 4, 5)
+    row = {"s": {"b": b"\x00\xff", 1: [(1, float("-inf"))]}, "t": moment, "n": None, "y": True}
+    assert look._json(row) == {
+        "s": {"b": "AP8=", "1": [[1, "-inf"]]}, "t": "2020-01-02 03:04:05", "n": None, "y": True,
+    }  # fmt: skip
 
 
 def test_count(notes: Lake) -> None:
@@ -121,10 +183,36 @@ def test_query(notes: Lake, tmp_path: Path) -> None:
         ("none.npy", "none.npy cannot be read: No such file or directory"),
         ("id:id = 9", "no row meets the condition"),
         ("id:true", "several rows meet the condition"),
+        ("bad.npy", "bad.npy is no .npy file of numbers"),
+        ("bad.json", "JSON list"),
     ],
 )
-def test_a_vector_that_is_none(notes: Lake, vector: str, said: str) -> None:
+def test_a_vector_that_is_none(
+    notes: Lake, vector: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("bad.npy", "bad.json"):
+        Path(name).write_text("[5")
     assert said in notes.error("query", "notes", "--vector", vector, status=Status.USAGE)
+
+
+def test_which_vector_of_a_row_is_meant(lake: Lake) -> None:
+    kind = pa.list_(pa.float32(), 2)
+    rows = pa.table({"id": [1, 2], "v": pa.array([[0, 1], [5, 1]], kind),
+                     "w": pa.array([[9, 9], [0, 0]], kind)})  # fmt: skip
+    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+        namespace.table("t").create(rows)
+        namespace.table("u").create({"id": [1]})
+    near = ("query", "t", "--vector", "id:id = 2")
+    for command, count in ((near, 2), (("query", "u", *near[2:]), 0)):
+        said = lake.error(*command, status=Status.USAGE)
+        assert said.endswith(f"--column has to say which vector is meant: the table has {count}")
+    for column, found in (("v", [2, 1]), ("w", [2, 1])):
+        rows_found = lake.json(*near, "--column", column)["rows"]
+        assert [row["id"] for row in rows_found] == found
+    given = ("query", "t", "--vector", "[9, 9]", "--select", "id")
+    for column, nearest in (("v", 2), ("w", 1)):
+        assert lake.json(*given, "--column", column, "-n", "1")["rows"][0]["id"] == nearest
 
 
 def test_a_search_option_without_a_search(notes: Lake) -> None:
@@ -142,12 +230,42 @@ def test_query_to_a_file(notes: Lake, tmp_path: Path) -> None:
 
 
 def test_stats_and_versions(notes: Lake) -> None:
-    assert notes.run("stats", "notes").stdout.splitlines()[0].split() == ["rows", "2"]
+    notes.run("index", "create", "notes", "id", "--type", "BTREE")
+    told = [line.split("  ") for line in notes.run("stats", "notes").stdout.splitlines()]
+    assert [[part.strip() for part in line if part] for line in told] == [
+        ["rows", "2"],
+        ["bytes", f"{notes.json('stats', 'notes')['total_bytes']:,}"],
+        ["indices", "1"],
+        ["fragments", "1"],
+        ["small fragments", "1"],
+    ]
     assert notes.json("stats", "notes")["num_rows"] == 2
     lines = notes.run("versions", "notes").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["Version", "2", "1"]
+    assert [line.split()[0] for line in lines] == ["Version", "3", "2", "1"]
+    for _, day, moment in (line.split() for line in lines[1:]):
+        assert (
+            datetime.datetime.fromisoformat(f"{day} {moment}").utcoffset() == datetime.timedelta()
+        )
+    assert look._moment(None) == "" and look._moment(1999) == "1970-01-01 00:00:01+00:00"
     newest = notes.json("versions", "notes", "-n", "1")["versions"]
-    assert [version["version"] for version in newest] == [2]
+    assert [version["version"] for version in newest] == [3]
+
+
+def test_versions_come_from_every_page(notes: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
+        notes.run("restore", "notes", "1")
+    method = DirectoryNamespace.list_table_versions
+
+    def two_a_page(self: DirectoryNamespace, request: Any) -> Any:
+        given = ListTableVersionsRequest.coerce(request)
+        return method(self, attrs.evolve(given, limit=min(given.limit or 2, 2)))
+
+    monkeypatch.setattr(DirectoryNamespace, "list_table_versions", two_a_page)
+    for limit, found in ((None, [5, 4, 3, 2, 1]), (1, [5]), (2, [5, 4]), (3, [5, 4, 3])):
+        given = [] if limit is None else ["-n", str(limit)]
+        listed = notes.json("versions", "notes", *given)
+        assert [each["version"] for each in listed["versions"]] == found
+        assert len(notes.run("versions", "notes", *given).stdout.splitlines()) == len(found) + 1
 
 
 def test_diff(notes: Lake) -> None:
@@ -166,6 +284,19 @@ def test_diff(notes: Lake) -> None:
         ],
     }
     assert notes.run("diff", "notes", "1", "2").stdout.startswith("rows  3 -> 2")
+    assert notes.run("diff", "notes", "1").stdout == (
+        "rows  3 -> 2 (-1)\n- raw  binary\n+ twice  utf8\n"
+    )
+
+
+def test_diff_of_types(lake: Lake) -> None:
+    with connect("dir", {"path": lake.options[-1].removeprefix("path=")}) as namespace:
+        schema = pa.schema([pa.field("a", pa.int32(), nullable=False)])
+        namespace.table("t").create(pa.table({"a": range(1200)}, schema=schema))
+        namespace.table("t").create({"a": ["x"] * 2400}, mode="overwrite")
+    assert lake.run("diff", "t", "1", "2").stdout == (
+        "rows  1,200 -> 2,400 (+1,200)\n~ a  int32 not null -> utf8\n"
+    )
 
 
 def test_export(notes: Lake, tmp_path: Path) -> None:
@@ -179,7 +310,14 @@ def test_export(notes: Lake, tmp_path: Path) -> None:
     assert pyarrow.csv.read_csv(text)["id"].to_pylist() == [1, 2]
     message = notes.error("export", "notes", str(text), status=Status.USAGE)
     assert "--overwrite" in message
-    notes.run("export", "notes", str(text), "--select", "id", "--overwrite")
+    done = notes.json(
+        "export", "notes", str(text), "--select", "id", "--overwrite", "--version", "1"
+    )
+    assert done == {"file": str(text), "rows": 3}
+    for name, options in (("a.feather", ()), ("a.ipc", ()), ("a.txt", ("--format", "arrow"))):
+        notes.run("export", "notes", str(tmp_path / name), *options)
+        with pa.ipc.open_file(tmp_path / name) as reader:
+            assert reader.read_all()["id"].to_pylist() == [1, 2]
 
 
 def test_an_export_that_fails_leaves_nothing(notes: Lake, tmp_path: Path) -> None:
