@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shlex
@@ -16,17 +17,47 @@ import httpx
 import numpy as np
 import pyarrow as pa
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
-from lance_namespace_client.errors import ServiceUnavailableError
+from lance_namespace_client.errors import (
+    ErrorCode,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    UnauthenticatedError,
+    UnsupportedError,
+)
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.server import PolicyFile, ServerOptions, TokenFile, new_token, serving
+from lance_namespace_impls.server import (
+    PolicyFile,
+    ServerOptions,
+    TokenFile,
+    create_app,
+    explorer,
+    new_token,
+    serving,
+)
 from lance_namespace_impls.server.cells import cell
 
 BAD = "<script>alert('x')</script>"
 PNG = b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNg+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
+
+
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-store",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+}
 
 
 @contextmanager
@@ -67,8 +98,8 @@ def page(client: httpx.Client, path: str, status: int = 200, **more: str) -> str
     answer = client.get(path, headers=more)
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert "script-src" not in answer.headers["content-security-policy"]
-    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+    assert "www-authenticate" not in answer.headers
     assert "<script" not in answer.text
     return answer.text
 
@@ -111,6 +142,26 @@ def test_a_table(browser: httpx.Client) -> None:
     assert "namespace.table([&#39;prod&#39;, &#39;notes&#39;])" in text
     assert "lance-ns head &#39;prod$notes&#39; --impl rest" in text
     assert "fixed_size_list&lt;float32&gt;[16]" in text  # as lance-ns schema writes it
+    assert ">_rowid<" in text and "<dt>rows</dt><dd>30</dd>" in text
+    assert ">_rowid<" not in page(browser, "/ui/table?id=prod&id=notes&text=word7")
+
+
+def test_the_newest_versions_come_first_and_of_indices_not_all(
+    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = namespace.table(["prod", "other"]).create({"id": range(40), "a": range(40)})
+    for column in ("id", "a"):
+        table.create_index(column, "BTREE")
+    for number in range(20):
+        table.delete(f"id = {number}")
+    address = "/ui/table?id=prod&id=other"
+    shown = ", ".join(str(number) for number in range(23, 3, -1))
+    text = page(browser, address)
+    assert f"<p>{shown}, …</p>" in text
+    assert "id_idx" in text and "a_idx" in text and "There are more" not in text
+    monkeypatch.setattr(explorer, "PAGE_NAMES", 1)
+    text = page(browser, address)
+    assert ("id_idx" in text) != ("a_idx" in text) and "There are more" in text
 
 
 def rows(client: httpx.Client, query: str) -> list[str]:
@@ -125,9 +176,31 @@ def test_rows_are_searched(browser: httpx.Client) -> None:
     assert rows(browser, "near=4&where=id>10")[0] != "4"
     # The filter comes first: of the ten rows that are nearest, none is this.
     assert rows(browser, "near=4&where=id=3") == ["3"]
-    for wrong in ("where=nonsense+", "near=x", "near=999", "near=1&column=id"):
+    for wrong, said in (
+        ("where=nonsense+", "nonsense"),
+        ("near=x", "near: give the row id of a row"),
+        ("near=999", "there is no row 999 with a vector"),
+        ("near=1&column=id", "column: say which vector column; there are vector"),
+    ):
         text = page(browser, "/ui/table?id=prod&id=notes&" + wrong)
-        assert 'role="alert"' in text
+        assert said in text.partition('role="alert">')[2].partition("</p>")[0]
+
+
+def test_one_of_several_vector_columns(browser: httpx.Client, namespace: Namespace) -> None:
+    kind = pa.list_(pa.float32(), 2)
+    near = {"v": [[0, 0], [9, 9], None], "w": [[0, 0], [9, 9], [0, 1]]}
+    vectors = {name: pa.array(rows, kind) for name, rows in near.items()}
+    namespace.table(["prod", "both"]).create(pa.table({"id": [10, 11, 12], **vectors}))
+    namespace.table(["prod", "none"]).create({"id": [10]})
+    for column, first_two in (("v", ["10", "11"]), ("w", ["10", "12"])):
+        text = page(browser, f"/ui/table?id=prod&id=both&near=0&column={column}")
+        assert re.findall(r"<tr><td>(\d+)</td>", text)[:2] == first_two
+    for wrong, said in (
+        ("id=both&near=0", "say which vector column; there are v, w"),
+        ("id=both&near=2&column=v", "there is no row 2 with a vector"),
+        ("id=none&near=0", "say which vector column; there are none"),
+    ):
+        assert said in page(browser, f"/ui/table?id=prod&{wrong}")
 
 
 def test_what_is_not_there(browser: httpx.Client) -> None:
@@ -159,8 +232,73 @@ def test_what_cannot_be_shown_says_so_in_its_place(
         assert f'<h2>{heading}</h2>\n<p class="note">no ListTable{heading}Request today</p>' in text
 
 
+@pytest.mark.parametrize(
+    ("error", "at", "status"),
+    [
+        (UnsupportedError, "", 200),
+        (UnsupportedError, "?id=prod", 200),
+        (InvalidInputError, "", 200),
+        (InvalidInputError, "?id=prod", 200),
+        (PermissionDeniedError, "", 403),
+        (PermissionDeniedError, "?id=prod", 200),
+        (ServiceUnavailableError, "", 503),
+        (ServiceUnavailableError, "?id=prod", 503),
+        (UnauthenticatedError, "", 401),
+    ],
+)
+def test_what_cannot_be_listed_says_so_and_the_rest_is_shown(
+    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch,
+    error: type[LanceNamespaceError], at: str, status: int,
+) -> None:  # fmt: skip
+    def fail(_: Namespace, request: object) -> None:
+        raise error("no namespaces today")
+
+    namespace.declare_table({"id": ["top"]})
+    monkeypatch.setattr(type(namespace), "list_namespaces", fail)
+    text = page(browser, f"/ui{at}", status)
+    assert "no namespaces today" in text
+    if status == 200:
+        assert '<p class="note">no namespaces today</p>' in text
+        assert (">notes<" if at else ">top<") in text
+
+
+def test_a_namespace_that_cannot_be_described_is_listed(
+    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Namespace, request: object) -> None:
+        raise ServiceUnavailableError("no properties today")
+
+    assert "owner" in page(browser, "/ui?id=prod")
+    monkeypatch.setattr(type(namespace), "describe_namespace", fail)
+    text = page(browser, "/ui?id=prod")
+    assert '<p class="note">no properties today</p>' in text and ">notes<" in text
+
+
+def test_a_search_goes_through_many_names_and_then_says_that_there_are_more(
+    browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1005):
+        namespace.declare_table({"id": ["secret", f"t{number:04}"]})
+    assert ">t1004<" in page(browser, "/ui?id=secret&q=T1004")
+    monkeypatch.setattr(explorer, "SEARCHED_NAMES", 500)
+    first = page(browser, "/ui?id=secret&q=T1004")
+    assert ">t1004<" not in first
+    [more] = re.findall(r'rel="next" href="([^"]+)"', first)
+    second = page(browser, more.replace("&amp;", "&"))
+    assert ">t1004<" in second and ">t1003<" not in second
+
+
+def test_the_style_is_kept_for_a_while(browser: httpx.Client) -> None:
+    answer = browser.get("/ui/style.css")
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "max-age=300")
+    assert answer.headers["content-type"].startswith("text/css") and "body" in answer.text
+
+
 def test_the_operations(browser: httpx.Client) -> None:
     text = page(browser, "/docs")
+    assert "<code>new_table_name</code> (required)</li>" in text
+    assert "<code>new_namespace_id</code></li>" in text
+    assert f"<dt>{int(ErrorCode.TABLE_NOT_FOUND)}</dt><dd>table not found</dd>" in text
     assert "POST /v1/table/{id}/query" in text
     assert 'id="CreateTable"' in text
 
@@ -195,6 +333,13 @@ def test_who_looks_sees_what_he_may(namespace: Namespace, tmp_path: Path) -> Non
         assert client.get("/ui", auth=("x", "wrong")).status_code == 401
         root = client.get("/ui", auth=("anybody", ana.token))
         assert root.status_code == 200
+        assert "www-authenticate" not in root.headers
+        for given in (
+            {"authorization": f"Bearer {ana.token}"},
+            {"authorization": f"bearer {ana.token}"},
+            {"x-api-key": ana.token},
+        ):
+            assert client.get("/ui", headers=given).text == root.text
         assert ">prod<" in root.text
         assert "secret" not in root.text
         table = client.get("/ui/table?id=prod&id=notes", auth=("", ana.token))
@@ -207,12 +352,36 @@ def test_who_looks_sees_what_he_may(namespace: Namespace, tmp_path: Path) -> Non
             assert client.get("/ui", headers={"authorization": header}).status_code == 401
 
 
+def test_links_lead_to_where_it_is_mounted(namespace: Namespace) -> None:
+    mounted = Starlette(routes=[Mount("/lance", create_app(namespace))])
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(mounted)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            home = await client.get("/lance/", headers={"accept": "text/html"})
+            return [home, *[await client.get(at) for at in ("/lance/ui", "/lance/ui?id=prod")]]
+
+    home, root, prod = asyncio.run(ask())
+    assert home.is_redirect and home.headers["location"] == "/lance/ui"
+    assert 'href="/lance/ui?id=prod"' in root.text
+    assert 'href="/lance/ui/table?id=prod&amp;id=notes"' in prod.text
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
         (None, "null"),
         ("x" * 500, "x" * 119 + "…"),
+        ("x" * 120, "x" * 120),
         (b"\x00\x01", "2 bytes: 00 01"),
+        (b"\x00" * 12, "12 bytes:" + " 00" * 12),
+        (b"\x00" * 13, "13 bytes:" + " 00" * 12 + " …"),
+        (b"RIFF\x00\x00\x00\x00WAVE", "12 bytes: 52 49 46 46 00 00 00 00 57 41 56 45"),
+        ([1, 2, 3], "[1, 2, 3]"),
+        ([1, 2, 3, 4], "4 numbers: 1, 2, 3, …"),
+        ([1 / 3, 2, 3, 4.0], "4 numbers: 0.3333, 2, 3, …"),
+        ([True, False, True, True], "[True, False, True, True]"),
+        (["a", "b", "c", "d"], "['a', 'b', 'c', 'd']"),
         ([1.0, 2.0], "[1.0, 2.0]"),
         ({"a": 1}, "{'a': 1}"),
     ],
@@ -225,7 +394,21 @@ def test_a_vector_and_a_picture() -> None:
     numbers = pa.array(np.arange(1000.0)).to_pylist()
     assert len(cell(numbers).points.split()) <= 96
     assert cell([float("nan")] * 8).points == ""
+    assert cell([0, 1, 2, 3]).points == "0.0,23.0 32.0,15.7 64.0,8.3 96.0,1.0"
+    assert cell([5.0] * 4).points == "0.0,23.0 32.0,23.0 64.0,23.0 96.0,23.0"
+    assert cell([0.0, float("inf"), 2.0, 4.0]).points == "0.0,23.0 64.0,12.0 96.0,1.0"
+    assert len(cell([0.0] * 96).points.split()) == 96
+    assert len(cell([0.0] * 97).points.split()) == 49
     assert cell(PNG).picture.startswith("data:image/png")
+    for start, kind in (
+        (b"\xff\xd8\xff", "jpeg"), (b"GIF87a", "gif"), (b"GIF89a", "gif"),
+        (b"RIFF1234WEBP", "webp"),
+    ):  # fmt: skip
+        picture = cell(start + b"more")
+        assert picture.picture.startswith(f"data:image/{kind};base64,")
+        assert picture.text == f"{kind}, {len(start) + 4} bytes"
+    assert cell(PNG.ljust(256 << 10, b"0")).picture != ""
+    assert cell(PNG.ljust((256 << 10) + 1, b"0")).picture == ""
     assert cell(PNG + b"0" * (1 << 20)).picture == ""
 
 
