@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import socket
 import threading
 import time
@@ -28,6 +29,7 @@ class Worker:
         self.intake.start(serve or self.serve)
 
     async def serve(self, connection):
+        assert not connection.getblocking() and not connection.get_inheritable()
         self.connections.append(connection)
 
     def end(self, count):
@@ -186,3 +188,141 @@ def test_a_lane_without_room_is_waited_for(clients, monkeypatch):
             worker.end(50)
 
     asyncio.run(scenario())
+
+
+@pytest.fixture
+def lane():
+    made = Worker()
+    yield made.lane
+    made.lane.close()
+
+
+def test_who_takes_nothing_for_a_tenth_of_a_second_is_stalled(lane, monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(accepting.time, "monotonic", lambda: now)
+    for _ in range(3):
+        assert not lane.is_stalled()
+        now += 10.0  # nothing was given
+    assert not lane.is_stalled()
+    with socket.socket() as connection:
+        assert lane.give(connection) and lane.give(connection)
+    for seconds, stalled in ((0.09, False), (0.02, True), (1.0, True)):
+        now += seconds
+        assert lane.is_stalled() is stalled
+    lane.counts[0] = 1  # it takes one of the two
+    for seconds, stalled in ((0.0, False), (0.09, False), (0.02, True)):
+        now += seconds
+        assert lane.is_stalled() is stalled
+    lane.counts[0] = 2
+    now += 10.0
+    assert not lane.is_stalled()
+
+
+@pytest.mark.parametrize(
+    ("error", "is_raised"),
+    [
+        (BlockingIOError(errno.EAGAIN, "no room"), False),
+        (InterruptedError(errno.EINTR, "a signal"), False),
+        (OSError(errno.ETOOMANYREFS, "too many"), False),
+        (OSError(errno.ENOBUFS, "no room"), False),
+        (OSError(errno.ENOMEM, "no room"), False),
+        (OSError(errno.EPIPE, "the other end is closed"), True),
+    ],
+)
+def test_no_room_is_told_from_a_failure(lane, monkeypatch, error, is_raised):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(socket, "send_fds", fail)
+    with (
+        socket.socket() as connection,
+        pytest.raises(OSError, match="closed") if is_raised else contextlib.nullcontext(),
+    ):
+        assert lane.give(connection) is False
+    assert lane.connections == 0
+
+
+def test_a_connection_that_is_lost_on_its_way_is_no_connection(caplog):
+    worker = Worker()
+
+    async def scenario():
+        worker.start()
+        given = worker.lane._ends[0]
+        given.send(b"\0")  # as it arrives where a process has too many files open
+        await until(lambda: list(worker.lane.counts) == [1, 1])
+        with socket.socket() as connection:
+            assert worker.lane.give(connection)
+        await until(lambda: len(worker.connections) == 1)
+        worker.intake.stop()
+
+    asyncio.run(scenario())
+    assert "this process has too many files open" in caplog.text
+    assert list(worker.lane.counts) == [2, 1]
+    worker.end(1)
+    worker.lane.close()
+
+
+def test_where_nobody_gives_any_more_nothing_is_waited_for():
+    worker = Worker()
+
+    async def scenario():
+        worker.start()
+        worker.lane._ends[0].close()
+        loop = asyncio.get_running_loop()
+        source = worker.lane._ends[1].fileno()
+        await until(lambda: source not in loop._selector.get_map())
+
+    asyncio.run(scenario())
+    assert list(worker.lane.counts) == [0, 0]
+    worker.lane._ends[1].close()
+
+
+def test_what_is_left_is_closed_at_the_end(clients):
+    gone = Worker()
+
+    async def scenario():
+        with dispatching(clients) as (dispatcher, connect):
+            dispatcher.add(gone.lane)
+            connect(2)
+            await until(lambda: gone.lane.connections == 2)
+            dispatcher.remove(gone.lane)
+            assert len(dispatcher._waiting) == 2
+
+    asyncio.run(scenario())
+    assert [client.recv(1) for client in clients] == [b"", b""]
+    assert [end.fileno() for end in gone.lane._ends] == [-1, -1]
+
+
+class Failing(socket.socket):
+    """Takes no connection at first, as where a process has too many files open."""
+
+    failures = 2
+
+    def accept(self):
+        if self.failures:
+            self.failures -= 1
+            raise OSError(errno.EMFILE, "too many open files")
+        return super().accept()
+
+
+def test_a_failure_to_take_a_connection_is_logged_and_tried_again(clients, monkeypatch, caplog):
+    monkeypatch.setattr(accepting, "FAILED_SECONDS", 0.01)
+    worker = Worker()
+
+    async def scenario():
+        with Failing() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            dispatcher = Dispatcher(listener)
+            worker.start()
+            dispatcher.add(worker.lane)
+            clients.append(socket.create_connection(listener.getsockname(), timeout=PATIENCE))
+            await until(lambda: len(worker.connections) == 1)
+            assert dispatcher.is_running
+            dispatcher.remove(worker.lane)
+            worker.end(1)
+            dispatcher.close()
+            assert not dispatcher.is_running
+
+    asyncio.run(scenario())
+    assert caplog.text.count("no connection can be taken: [Errno 24] too many open files") == 2
