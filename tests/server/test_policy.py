@@ -155,6 +155,11 @@ def test_a_caller_is_not_a_group_by_name(policy):
         ("[[grant]]\nto = ['a']\nactions = ['read']\non = [['a', '']]", "a pattern must be names"),
         ("[[grant]]\nto = ['a']\nactions = ['read']\non = [['a']]\nnot = 1", "has no 'not'"),
         ("[[grant]]\nto = ['a']\nactions = ['read']", "on must be a list of patterns"),
+        ("[[grant]]\nto = ['a']\nactions = ['read']\non = []", "on must be a list of patterns"),
+        ("[[grant]]\nto = ['a']\nactions = []\non = [['a']]", "grant 1: actions must be a list"),
+        ("[[grant]]\nto = [1]\nactions = ['read']\non = [['a']]", "grant 1: to must be names"),
+        ("grant = [1]", "write [[grant]], in two brackets"),
+        ("[[grant]]\nto = ['']", "grant 1: to must be names in quotes"),
         ("[[grant", "Expected"),
     ],
 )
@@ -278,6 +283,41 @@ def test_no_page_tells_of_what_lies_between(served):
     assert rest["tables"] == ["shared$t1"]
 
 
+@pytest.mark.parametrize(
+    ("path", "key", "names"),
+    [
+        ("/v1/namespace/$/list", "namespaces", ["deep", "prod"]),
+        ("/v1/namespace/prod/table/list", "tables", ["s", "t", "u"]),
+        ("/v1/table", "tables", ["deep$x$y$t", "prod$s", "prod$t", "prod$u"]),
+    ],
+)
+def test_a_listing_of_what_may_be_read_comes_in_pages(served, path, key, names):
+    namespace, client = served
+    for name in "us":
+        namespace.declare_table({"id": ["prod", name]})
+    found, more = [], {}
+    while more is not None:
+        page = client.get(path, params={"limit": 1, **more}, **by("rita")).json()
+        assert len(page[key]) == 1
+        found += page[key]
+        more = {"page_token": page["page_token"]} if "page_token" in page else None
+    assert found == names
+
+
+def test_what_a_caller_asks_for_itself_is_told_as_it_is(served):
+    _, client = served
+    answer = client.get("/v1/namespace/prod$gone/table/list", **by("willy"))
+    missing = client.get("/v1/namespace/prod$gone/table/list", **by("root")).json()
+    assert answer.status_code == 404 and answer.json() == missing
+
+
+def test_declared_tables_may_be_left_out_of_what_may_be_read(served):
+    _, client = served
+    for query, tables in (("", ["t"]), ("?include_declared=false", [])):
+        listed = client.get(f"/v1/namespace/prod/table/list{query}", **by("rita"))
+        assert listed.json()["tables"] == tables
+
+
 def test_a_listing_that_fails_names_nothing(served, monkeypatch):
     namespace, client = served
 
@@ -321,6 +361,27 @@ def test_a_rename_to_the_root_of_another_server_may_stay_where_it_is(tmp_path):
         check("mine")
         with pytest.raises(PermissionDeniedError):
             check("others")
+        with pytest.raises(PermissionDeniedError):
+            check("n")  # which would do in the root, and not beside it
+
+
+def test_a_rename_that_names_no_namespace_stays_where_it_is(tmp_path):
+    file = tmp_path / "policy.toml"
+    file.write_text("[[grant]]\nto = ['ann']\nactions = ['manage']\non = [['n', '*'], ['m', 'x']]")
+    rename = OPERATIONS["RenameTable"]
+    with connect("rest", {"uri": "http://127.0.0.1:9"}) as namespace:
+        guard = Guard(PolicyFile(file), namespace)
+        for changed, is_allowed in (
+            ({}, True),
+            ({"new_namespace_id": ["n"]}, True),
+            ({"new_namespace_id": ["m"]}, False),
+            ({"new_namespace_id": ["m"], "new_table_name": "x"}, True),
+        ):
+            given = {"id": ["n", "t"], "new_table_name": "u", **changed}
+            request = rename.request_type.from_dict(given)
+            refused = pytest.raises(PermissionDeniedError)
+            with contextlib.nullcontext() if is_allowed else refused:
+                guard.check(rename, request, Caller("ann"))
 
 
 def test_a_rename_goes_by_the_new_name(tmp_path):
