@@ -16,16 +16,21 @@ import pytest
 from lance_namespace_client import models
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
+    InternalError,
     InvalidInputError,
     LanceNamespaceError,
     NamespaceNotFoundError,
+    ServiceUnavailableError,
     TableAlreadyExistsError,
     TableNotFoundError,
+    UnsupportedError,
 )
+from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_client.wire import STREAM_TYPE
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.server import serving
 from lance_namespace_impls.server.lancedb import (
     ALL_ROWS,
     DATABASE_HEADER,
@@ -35,6 +40,7 @@ from lance_namespace_impls.server.lancedb import (
 )
 from lance_namespace_impls.server.requests import Headers
 from lance_namespace_impls.tables.context import ORDER_BY, REPLACE
+from tests.servers.http_client import http_client
 
 ROWS = pa.table({"x": [1, 2, 3]})
 NO_HEADERS = Headers([])
@@ -132,6 +138,50 @@ SENT: list[tuple[str, Any, Any]] = [
             },
         },
     ),
+    (
+        "QueryTable",
+        {
+            "full_text_query": {
+                "query": {
+                    "boolean": {
+                        "must": [{"multi_match": {"query": "cat", "columns": ["s", "t"]}}],
+                        "should": [{"match": {"terms": "dog", "column": "s"}}],
+                    }
+                }
+            }
+        },
+        {
+            **NO_VECTOR,
+            "full_text_query": {
+                "structured_query": {
+                    "query": {
+                        "boolean": {
+                            "must": [
+                                {
+                                    "multi_match": {
+                                        "match_queries": [
+                                            {"terms": "cat", "column": "s", "boost": None},
+                                            {"terms": "cat", "column": "t", "boost": None},
+                                        ]
+                                    }
+                                }
+                            ],
+                            "should": [{"match": {"terms": "dog", "column": "s"}}],
+                        }
+                    }
+                }
+            },
+        },
+    ),
+    (
+        "QueryTable",
+        {"order_by": [{"column_name": "a"}], "context": {"b": "c"}},
+        {**NO_VECTOR, "context": {"b": "c", ORDER_BY: '[{"column_name": "a"}]'}},
+    ),
+    ("QueryTable", {"k": "many"}, {**NO_VECTOR, "k": "many"}),
+    ("QueryTable", {"full_text_query": "cat"}, {**NO_VECTOR, "full_text_query": "cat"}),
+    ("RenameTable", {"new_namespace": ["n"]}, {"new_namespace_id": ["n"]}),
+    ("RenameTable", {"new_table_name": "u"}, {"new_table_name": "u"}),
     ("AnalyzeTableQueryPlan", {"vector": [1.0]}, {"vector": {"single_vector": [1.0]}}),
     (
         "ExplainTableQueryPlan",
@@ -233,10 +283,15 @@ def test_identifiers_are_below_the_database(
     )
     assert request == models.RenameTableRequest(id=[*above, "t"], new_table_name="u")
     listing, request = dialect.place(
-        OPERATIONS["ListAllTables"], models.ListTablesRequest(page_token="p", limit=3)
+        OPERATIONS["ListAllTables"],
+        models.ListTablesRequest(
+            page_token="p", limit=3, identity=models.Identity(api_key="k"), context={"a": "b"}
+        ),
     )
     assert listing.name == "ListTables"
-    assert request == models.ListTablesRequest(id=above, page_token="p", limit=3)
+    assert request == models.ListTablesRequest(
+        id=above, page_token="p", limit=3, identity=models.Identity(api_key="k"), context={"a": "b"}
+    )
 
 
 def test_another_client_is_not_looked_at(namespace: Namespace) -> None:
@@ -249,6 +304,37 @@ def test_a_database_has_to_be_a_namespace_or_named(namespace: Namespace, name: s
         Dialect(Databases(namespace), name).require_database()
     Dialect(Databases(namespace, {name: ()}), name).require_database()
     Dialect(Databases(namespace), "db").require_database()
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (NamespaceNotFoundError("no n"), NamespaceNotFoundError),
+        (InvalidInputError("one level alone"), NamespaceNotFoundError),
+        (UnsupportedError("no namespaces"), NamespaceNotFoundError),
+        (ServiceUnavailableError("away"), ServiceUnavailableError),
+        (InternalError("broken"), InternalError),
+    ],
+)
+def test_a_catalog_that_fails_is_told_from_one_without_the_database(
+    error: LanceNamespaceError, raised: type[LanceNamespaceError]
+) -> None:
+    class Failing(LanceNamespace):
+        def namespace_exists(self, request: Any) -> Any:
+            raise error
+
+    with pytest.raises(raised) as caught:
+        Databases(Failing()).require("db")
+    assert type(caught.value) is raised
+
+
+def test_a_database_that_was_found_is_not_looked_for_again(namespace: Namespace) -> None:
+    databases = Databases(namespace)
+    databases.require("db")
+    namespace.drop_namespace({"id": ["db"]})
+    databases.require("db")
+    with pytest.raises(NamespaceNotFoundError):
+        Databases(namespace).require("db")
 
 
 def test_answers_are_what_the_clients_read(namespace: Namespace, dialect: Dialect) -> None:
@@ -275,3 +361,83 @@ def test_answers_are_what_the_clients_read(namespace: Namespace, dialect: Dialec
     assert answered("ListTableTags", {}, tags)["a"]["version"] == 1
     counted = namespace.count_table_rows({"id": ["db", "t"]})
     assert answered("CountTableRows", {}, counted) is None
+
+
+def test_answers_about_a_branch(namespace: Namespace, dialect: Dialect) -> None:
+    def answered(operation: str, request: dict[str, Any], answer: Any) -> Any:
+        given = OPERATIONS[operation].request_type.coerce({**table, **request})
+        reply = dialect.reply(OPERATIONS[operation], given, answer, namespace)
+        assert reply is not None
+        return json.loads(reply.body)
+
+    table = {"id": ["db", "t"]}
+    namespace.create_table(table, ROWS)
+    namespace.delete_from_table({**table, "predicate": "x = 1"})
+    namespace.create_table_branch({**table, "name": "old", "from_version": 1})
+    on_branch = {**table, "branch": "old"}
+    deleted = namespace.delete_from_table({**on_branch, "predicate": "x > 1"})
+    gone = answered("DeleteFromTable", {"branch": "old", "predicate": "x > 1"}, deleted)
+    assert gone["num_deleted_rows"] == 2
+    described = namespace.describe_table({**on_branch, "load_detailed_metadata": True})
+    found = answered("DescribeTable", {"branch": "old"}, described)
+    assert found["version"] == deleted.version
+
+
+def test_a_version_of_a_branch_is_the_one_that_is_asked_for(dialect: Dialect) -> None:
+    asked = []
+
+    class Kept(LanceNamespace):
+        def describe_table_version(self, request: Any) -> Any:
+            asked.append(request)
+            version = models.TableVersion(version=3, manifest_path="m")
+            return models.DescribeTableVersionResponse(version=version)
+
+    request = models.DescribeTableRequest(id=["db", "t"], branch="old", version=3)
+    answer = models.DescribeTableResponse(version=9)
+    reply = dialect.reply(OPERATIONS["DescribeTable"], request, answer, Kept())
+    assert reply is not None
+    assert json.loads(reply.body)["version"] == 3
+    assert asked == [models.DescribeTableVersionRequest(id=["db", "t"], branch="old", version=3)]
+
+
+@pytest.mark.parametrize("version", [None, 0])
+def test_a_deletion_without_a_version_is_not_counted(dialect: Dialect, version: int | None) -> None:
+    answer = models.DeleteFromTableResponse(version=version)
+    request = models.DeleteFromTableRequest(id=["db", "t"], predicate="true")
+    nobody: Any = None
+    reply = dialect.reply(OPERATIONS["DeleteFromTable"], request, answer, nobody)
+    assert reply is not None
+    assert json.loads(reply.body) == answer.to_dict()
+
+
+def test_a_description_holds_nothing_that_was_for_the_server(dialect: Dialect) -> None:
+    answer = models.DescribeTableResponse(
+        location="/t", storage_options={"aws_secret_access_key": "x"}, context={"a": "b"}
+    )
+    request, nobody = models.DescribeTableRequest(id=["db", "t"]), None
+    reply = dialect.reply(OPERATIONS["DescribeTable"], request, answer, nobody)  # type: ignore[arg-type]
+    assert reply is not None
+    assert json.loads(reply.body) == {"location": "/t"}
+
+
+class Broken(LanceNamespace):
+    """Has a database, and fails with what is not for callers."""
+
+    def namespace_exists(self, request: Any) -> Any:
+        return models.NamespaceExistsResponse()
+
+    def table_exists(self, request: Any) -> Any:
+        raise InternalError("broken at s3cr3t-key")
+
+
+def test_a_failure_in_the_server_is_logged_and_has_an_id(caplog: pytest.LogCaptureFixture) -> None:
+    headers = {DATABASE_HEADER: "db", "x-api-key": "s3cr3t-key", "x-request-id": "r-1"}
+    with serving(Broken()) as uri, http_client(uri, timeout=60) as client:
+        answer = client.post("/v1/table/t/exists", headers=headers)
+    assert (answer.status_code, answer.json()["code"], answer.json()["instance"]) == (
+        500,
+        18,
+        "r-1",
+    )
+    assert "request r-1: TableExists failed" in caplog.text
+    assert "s3cr3t-key" not in caplog.text + answer.text
