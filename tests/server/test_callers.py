@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import datetime
 import hashlib
 import os
+import re
 import socket
 import ssl
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from lance_namespace_client.errors import InvalidInputError, UnauthenticatedError
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    ThrottlingError,
+    UnauthenticatedError,
+)
 from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls import connect
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.server import (
+    Access,
     Caller,
     Credentials,
     ServerOptions,
     Tls,
     TokenFile,
     new_token,
+    run,
     serve,
     serving,
 )
 from lance_namespace_impls.server import callers as callers_module
+from lance_namespace_impls.server.requests import Headers
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
@@ -173,6 +184,10 @@ def test_who_guesses_is_slowed_down_and_nobody_else(served):
         ("[token]\nname = 'a'", "[[token]]"),
         ("[[tokens]]", "'tokens'"),
         ("[[", "token"),
+        ("[[token]]\nname = ''", "token 1 needs a name"),
+        ("[[token]]\nname = 7", "token 1 needs a name"),
+        ("[[token]]\nname = 'a'\nsha256 = 7", "token 1 ('a') needs sha256"),
+        ("[[token]]\nname = 'a'\nsha256 = '" + "0" * 64 + "'\ngroups = [7]", "a list of names"),
     ],
 )
 def test_a_file_that_is_wrong(tmp_path, text, says):
@@ -210,6 +225,112 @@ def test_the_command_makes_a_token_that_is_good(tmp_path):
     file.write_text(made.stdout * 2)
     found = TokenFile(file).find(Credentials(tokens=(token,)))
     assert found == Caller('an"a', frozenset({"writers"}))
+
+
+@pytest.mark.parametrize(
+    ("certificate", "caller"),
+    [
+        (None, None),
+        ({}, None),
+        ({"subject": ((("countryName", "DE"),),)}, None),
+        ({"subject": ((("commonName", ""),),), "subjectAltName": (("DNS", "x"),)}, None),
+        (
+            {"subject": ((("commonName", "ana"),),), "subjectAltName": (("DNS", "x"),)},
+            Caller("ana"),
+        ),
+        ({"subject": (), "subjectAltName": (("DNS", "x"), ("DNS", "y"))}, Caller("x")),
+        (
+            {
+                "subject": (
+                    (("organizationalUnitName", "writers"), ("commonName", "ana")),
+                    (("organizationalUnitName", "all"),),
+                )
+            },
+            Caller("ana", frozenset({"writers", "all"})),
+        ),
+    ],
+)
+def test_whom_a_certificate_names(certificate, caller):
+    given = Credentials(certificate=certificate)
+    assert callers_module.Certificates().find(given) == caller
+    assert bool(given) is bool(certificate)
+
+
+def test_a_certificate_and_a_key_reach_the_sources():
+    both = Credentials.of(Headers([(b"x-api-key", b" key ")]), {"subject": ()})
+    assert (both.tokens, both.certificate) == (("key",), {"subject": ()})
+    assert "key" not in repr(both) and "subject" not in repr(both)
+
+
+def test_credentials_may_be_long_and_not_longer():
+    longest = "x" * (16 << 10)
+    for token, tokens in ((longest, (longest,)), (longest + "x", ())):
+        assert Credentials.of(Headers([(b"x-api-key", token.encode())])).tokens == tokens
+
+
+def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(callers_module.time, "monotonic", lambda: now)
+    known = callers_module.Authentication([])
+
+    def failure(address="10.0.0.1"):
+        with pytest.raises((UnauthenticatedError, ThrottlingError)) as caught:
+            known.find(Credentials(tokens=("x",)), address)
+        return getattr(caught.value, "retry_after", None)
+
+    assert [failure() for _ in range(20)] == [None] * 20
+    assert [failure() for _ in range(3)] == [2.0] * 3
+    assert failure("10.0.0.2") is None
+    now += 1.0
+    assert failure() == 1.0  # half of one is there again, and is taken
+    now += 2.0
+    assert failure() is None
+    now += 3600.0
+    assert [failure() for _ in range(21)] == [None] * 20 + [2.0]
+    with pytest.raises(UnauthenticatedError, match="wants to know who calls"):
+        known.find(Credentials(), "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "is_safe"),
+    [
+        ("127.0.0.1", {}, True),
+        ("::1", {}, True),
+        ("localhost", {}, True),
+        ("0.0.0.0", {"insecure": True}, True),
+        ("0.0.0.0", {"callers": [callers_module.Certificates()]}, True),
+        ("0.0.0.0", {"tls": Tls(cert="c", key="k", client_ca="a")}, True),
+        ("0.0.0.0", {"tls": Tls(cert="c", key="k")}, False),
+        ("0.0.0.0", {"read_only": True}, False),
+        ("lake.example", {}, False),
+    ],
+)
+def test_beyond_this_machine_it_asks_who_calls_unless_told(host, options, is_safe):
+    refused = pytest.raises(InvalidInputError, match=f"whoever reaches {re.escape(host)}")
+    with contextlib.nullcontext() if is_safe else refused:
+        run._check_safe(host, ServerOptions(**options))
+
+
+@pytest.mark.parametrize(
+    ("host", "hosts"),
+    [("lake.example", {"a", "lake.example"}), ("0.0.0.0", {"a"}), ("::", {"a"}), ("", {"a"})],
+)
+def test_the_server_is_reached_by_the_name_that_it_listens_by(host, hosts):
+    options = ServerOptions(access=Access(allow_hosts=["a"]), read_only=True)
+    named = run._named(options, host)
+    assert named.access.allow_hosts == hosts and named.read_only
+    own = ServerOptions(access=callers_module)  # whatever has a check() of its own
+    assert run._named(own, host) is own
+
+
+def test_paths_and_lists_are_taken_as_they_come():
+    one = ServerOptions(
+        callers=iter([callers_module]), middleware=iter([]), lancedb_databases={"a": iter("bc")}
+    )
+    assert one.callers == (callers_module,) and one.middleware == ()
+    assert one.lancedb_databases == {"a": ("b", "c")}
+    tls = Tls(cert="c", key="k", client_ca="a")
+    assert (tls.cert, tls.key, tls.client_ca) == (Path("c"), Path("k"), Path("a"))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
@@ -301,6 +422,21 @@ def test_tls_files_that_are_wrong(secured, broken):
     with pytest.raises(InvalidInputError) as caught:
         Tls(**files).context()
     assert "none.pem" in caught.value.message
+
+
+@pytest.mark.parametrize("texts", [("",), ("a\nb",), ("ana", ""), ("ana", "a", "b\x07")])
+def test_a_token_needs_names_that_can_be_shown(texts):
+    name, *groups = texts
+    with pytest.raises(InvalidInputError, match="without control characters"):
+        new_token(name, tuple(groups))
+
+
+def test_a_token_has_256_bits_and_is_kept_out_of_sight():
+    made = new_token("ana")
+    assert made.token.startswith("lns_") and made.token not in repr(made)
+    padded = made.token.removeprefix("lns_") + "="
+    assert len(base64.urlsafe_b64decode(padded)) == 32
+    assert new_token("ana").token != made.token
 
 
 def test_a_day_without_a_zone_is_written_as_utc():
