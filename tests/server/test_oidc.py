@@ -5,15 +5,17 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import pickle
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, KeySet, RSAKey
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 from lance_namespace_impls.server import (
     Caller,
     Credentials,
@@ -33,11 +35,14 @@ class Issuer:
         self.keys = [RSAKey.generate_key(2048, {"kid": "one"}, auto_kid=False)]
         self.asked = 0
         self.down = False
+        self.named = ""
+        """What it calls itself, if that is not its address."""
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
-                document = {"issuer": issuer.uri, "jwks_uri": f"{issuer.uri}/keys"}
+                named = issuer.named or issuer.uri
+                document = {"issuer": named, "jwks_uri": f"{issuer.uri}/keys"}
                 if self.path == "/keys":
                     issuer.asked += 1
                     document = KeySet(issuer.keys).as_dict(private=False)
@@ -199,6 +204,77 @@ def test_unknown_keys_are_not_asked_for_at_each_call(issuer, monkeypatch):
     for _ in range(5):
         assert find(source, issuer.token(stranger)) is None
     assert issuer.asked == 1
+
+
+def away(source, token):
+    with pytest.raises(ServiceUnavailableError, match="keys of the issuer http"):
+        find(source, token)
+
+
+def test_the_document_of_another_issuer_is_not_believed(issuer, caplog):
+    issuer.named = "https://elsewhere.example"
+    away(OidcIssuer(issuer.uri, "lance"), issuer.token())
+    assert "its document is of 'https://elsewhere.example'" in caplog.text
+    assert issuer.asked == 0
+
+
+def test_an_answer_without_end_is_not_read(issuer, monkeypatch, caplog):
+    source = OidcIssuer(issuer.uri, "lance")
+    monkeypatch.setattr(oidc, "MAX_BYTES", 100)
+    away(source, issuer.token())
+    assert "/keys is larger than 100 bytes" in caplog.text
+    monkeypatch.setattr(oidc, "MAX_BYTES", 1 << 20)
+    assert find(source, issuer.token()) == ANA
+
+
+def test_only_keys_to_sign_with_are_good(issuer):
+    other = RSAKey.generate_key(2048, {"kid": "two", "use": "enc"}, auto_kid=False)
+    issuer.keys.append(other)
+    source = OidcIssuer(issuer.uri, "lance")
+    assert find(source, issuer.token(issuer.keys[0])) == ANA
+    assert list(source._keys) == ["one"]
+
+
+def test_a_token_that_names_no_key_is_checked_with_the_only_one(issuer):
+    def token():
+        return jwt.encode({"alg": "RS256"}, issuer.claims(), issuer.keys[0], algorithms=["RS256"])
+
+    source = OidcIssuer(issuer.uri, "lance")
+    assert find(source, token()) == ANA
+    issuer.keys.append(ECKey.generate_key("P-256", {"kid": "two"}, auto_kid=False))
+    assert find(OidcIssuer(issuer.uri, "lance"), token()) is None
+
+
+def test_the_first_good_token_counts_and_what_is_no_jwt_is_passed_over(issuer):
+    source = OidcIssuer(issuer.uri, "lance")
+    good, other = issuer.token(), issuer.token(sub="ben")
+    for tokens in (("key", good), ("a.b", "a.b.c.d", good), ("a.b.c", good, other)):
+        assert source.find(Credentials(tokens=tokens)) == ANA
+    assert source.find(Credentials()) is None
+    assert issuer.asked == 1
+
+
+def test_names_and_groups_by_other_claims_and_in_other_processes(issuer):
+    made = OidcIssuer(issuer.uri, "lance", name_claim="email", groups_claim="roles")
+    for source in (made, pickle.loads(pickle.dumps(made))):
+        found = find(source, issuer.token(email="a@b", roles=["x", 7, "y"]))
+        assert found == Caller("a@b", frozenset({"x", "y"}))
+        assert find(source, issuer.token(email="")) is None
+
+
+def test_keys_are_fetched_anew_every_five_minutes_and_seldom_where_that_fails(issuer, monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(oidc, "MIN_SECONDS", 5.0)
+    monkeypatch.setattr(oidc, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    source = OidcIssuer(issuer.uri, "lance")
+    asked = []
+    for seconds, down in (
+        (0, False), (299, False), (300, False), (600, True), (604, False), (605, False),
+    ):  # fmt: skip
+        clock[0], issuer.down = 1000.0 + seconds, down
+        assert find(source, issuer.token()) == ANA
+        asked.append(issuer.asked)
+    assert asked == [1, 1, 2, 2, 2, 3]
 
 
 @pytest.mark.parametrize(
