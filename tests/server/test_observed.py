@@ -13,7 +13,14 @@ import pyarrow as pa
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lance_namespace_client.errors import ServiceUnavailableError
+from lance_namespace_client.errors import (
+    InternalError,
+    InvalidInputError,
+    NamespaceNotFoundError,
+    PermissionDeniedError,
+    ServiceUnavailableError,
+    UnsupportedError,
+)
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import (
     Caller,
@@ -148,6 +155,11 @@ def test_a_line_says_who_did_what_and_holds_no_secret(lines, tmp_path):
     ]
     assert lines[0]["request_id"] == "r-1"
     assert lines[0]["status"] == 200 and lines[0]["result"] == "ok"
+    assert {row["result"] for row in lines[2:]} == {"error"}
+    assert {row["address"] for row in lines} == {"127.0.0.1"}
+    assert {row["request_id"] for row in lines[:2]} == {"r-1"}
+    assert lines[3]["status"] == 500 and lines[4]["received_bytes"] == 1
+    assert abs(lines[0]["time"] - time.time()) < 3600
     assert lines[0]["ms"] > 0 and lines[0]["sent_bytes"] > 0 and lines[0]["received_bytes"] == 2
     text = json.dumps(lines)
     assert SECRET not in text and made.token not in text
@@ -210,6 +222,35 @@ def test_a_catalog_that_hangs_is_not_ready(monkeypatch):
         assert client.get("/readyz").status_code == 503
         namespace.released.set()
         eventually(lambda: client.get("/readyz").status_code, 200)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (UnsupportedError, 200),
+        (NamespaceNotFoundError, 200),
+        (InvalidInputError, 200),
+        (PermissionDeniedError, 503),
+        (InternalError, 503),
+        (RuntimeError, 503),
+        (SystemExit, 503),
+    ],
+)
+def test_a_catalog_that_answers_with_a_refusal_is_ready(error, status, monkeypatch):
+    def fail(request):
+        asked.append(request)
+        raise error("no such listing")
+
+    asked = []
+    namespace = EchoNamespace()
+    monkeypatch.setattr(namespace, "list_tables", fail)
+    with serving(namespace) as uri, http_client(uri, timeout=60) as client:
+        answer = client.get("/readyz")
+    assert answer.status_code == status
+    assert answer.headers.get("retry-after") == (None if status == 200 else "5")
+    word = "ready" if status == 200 else "the catalog does not answer"
+    assert answer.json() == {"status": word}
+    assert asked == [{"id": [], "limit": 1}]
 
 
 @pytest.mark.parametrize("impl", ["dir", "memory"])
@@ -300,6 +341,16 @@ def test_traces_lead_to_the_call_of_the_catalog():
         client.post("/v1/table/t/describe", json={}, headers={"traceparent": incoming})
         eventually(lambda: len(exporter.get_finished_spans()), 5)
     spans = {span.name: span for span in exporter.get_finished_spans()}
+    kinds = {name: span.kind for name, span in spans.items()}
+    assert kinds["rest POST"] is trace.SpanKind.CLIENT
+    assert kinds["namespace.DescribeTable"] is trace.SpanKind.INTERNAL
+    assert kinds["DescribeTable"] is trace.SpanKind.SERVER
+    assert dict(spans["rest POST"].attributes) == {
+        "rpc.system": "rest", "rpc.method": "POST", "lance_namespace.result": "200",
+    }  # fmt: skip
+    request = dict(spans["DescribeTable"].attributes)
+    assert request.pop("lance_namespace.request_id")
+    assert request == {"rpc.method": "DescribeTable", "http.response.status_code": 200}
     assert {f"{span.context.trace_id:032x}" for span in spans.values()} == {incoming[3:35]}
     calls = [each for each in exporter.get_finished_spans() if each.name == "rest POST"]
     assert len(calls) == 1
@@ -311,3 +362,11 @@ def test_traces_lead_to_the_call_of_the_catalog():
     assert above == ["namespace.DescribeTable", "DescribeTable"]
     sent = behind.last().context["header.traceparent"]
     assert sent.split("-")[2] == f"{calls[0].context.span_id:016x}"
+    exporter.clear()
+    with serving(EchoNamespace()) as uri, http_client(uri, timeout=60) as client:
+        for name in ("gone", "broken"):
+            client.post(f"/v1/table/{name}/exists", json={})
+        eventually(lambda: len(exporter.get_finished_spans()), 4)
+    ended = [span for span in exporter.get_finished_spans() if span.name == "TableExists"]
+    assert [span.attributes["lance_namespace.code"] for span in ended] == [4, 18]
+    assert [span.status.status_code.name for span in ended] == ["UNSET", "ERROR"]

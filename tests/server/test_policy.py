@@ -306,7 +306,7 @@ def test_a_listing_of_what_may_be_read_comes_in_pages(served, path, key, names):
 
 def test_what_a_caller_asks_for_itself_is_told_as_it_is(served):
     _, client = served
-    answer = client.get("/v1/namespace/prod$gone/table/list", **by("willy"))
+    answer = client.get("/v1/namespace/prod$gone/table/list", **by("rita"))
     missing = client.get("/v1/namespace/prod$gone/table/list", **by("root")).json()
     assert answer.status_code == 404 and answer.json() == missing
 
