@@ -189,11 +189,14 @@ class Service:
             )
 
     async def unknown(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request to a path that no operation has.
+        """Answer a request to a path that no operation has; a web socket there is none.
 
         The code is 0: what the server does not know it does not support, and a client that can
         do without an operation tells the two cases by the code alone.
         """
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000, "reason": ""})
+            return
         method, path = scope["method"], raw_path(scope)
         near = self.routes.nearest(method, path)
         hint = f"; near to it: {', '.join(near)}" if near else ""

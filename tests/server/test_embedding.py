@@ -140,6 +140,43 @@ def test_bounds_on_headers_and_requests_hold_without_the_server_of_serve():
     assert sorted(asyncio.run(crowd())) == [408, 408, 429]
 
 
+@pytest.mark.parametrize("path", ["/v1/table", "/DescribeTable", "/healthz", "/ui", "/nowhere"])
+def test_a_web_socket_is_closed_in_order(path):
+    app = create_app(EchoNamespace())
+    sent = []
+
+    async def receive():
+        return {"type": "websocket.connect"}
+
+    async def send(message):
+        sent.append(message["type"])
+
+    scope = {
+        "type": "websocket", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": [], "subprotocols": [],
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    assert sent == ["websocket.close"]
+
+
+def test_the_threads_end_with_the_application():
+    app = create_app(EchoNamespace())
+
+    async def run():
+        async with app.router.lifespan_context(app):
+            [before] = await asking()
+        [after] = await asking()
+        return before.status_code, after.status_code
+
+    async def asking():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return [await client.post("/v1/table/t/describe", json={})]
+
+    before, after = asyncio.run(run())
+    assert before == 200 and after >= 500
+
+
 @pytest.mark.parametrize("name", ["module:", ":Class", "no.such.module:Class"])
 def test_a_policy_that_cannot_be_found_is_named(name):
     from lance_namespace_client.errors import InvalidInputError
