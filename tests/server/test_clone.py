@@ -10,9 +10,12 @@ import lance
 import pyarrow as pa
 import pytest
 
+from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.server import Reach, ServerOptions, serving
+from lance_namespace_impls.server import Reach, ReadOnly, ServerOptions, serving
+from lance_namespace_impls.server.clones import CLONE_TABLE
+from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 
 ROWS = pa.table({"id": [1, 2, 3]})
@@ -131,3 +134,39 @@ def test_without_a_database_the_identifier_is_the_whole_catalogs(namespace: Name
         )
     assert answer.status_code == 200
     assert namespace.count_table_rows({"id": ["mine", "copy"]}).count == 3
+
+
+def test_a_namespace_of_another_make_cannot_clone() -> None:
+    with serving(EchoNamespace()) as address, http_client(address) as http:
+        answer = http.post("/v1/table/copy/clone", json={"source_location": "/t"})
+    assert (answer.status_code, answer.json()["code"]) == (406, 0)
+    assert "copy the rows" in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "is_shallow"),
+    [({}, True), ({"is_shallow": True}, True), ({"is_shallow": False}, False)],
+)
+def test_a_clone_is_shallow_unless_told(sent: dict[str, Any], is_shallow: bool) -> None:
+    request: Any = CLONE_TABLE.request_type.from_dict({"source_location": "/t", **sent})
+    assert request.is_shallow is is_shallow and request.near == ()
+    for wrong in ({"source_location": None}, {"source_version": 0}, {"source_location": 7}):
+        with pytest.raises(InvalidInputError):
+            CLONE_TABLE.request_type.from_dict({"source_location": "/t", **wrong})
+
+
+def test_a_policy_may_let_all_places_be_named(namespace: Namespace, tmp_path: Path) -> None:
+    source = str(tmp_path / "free" / "t.lance")
+    lance.write_dataset(ROWS, source)
+    reach = Reach(locations=[str(tmp_path)])
+    for policy, status in ((Everything(), 200), (ReadOnly(), 403), (MineAlone(), 403)):
+        assert ask(namespace, ServerOptions(policy=policy, reach=reach), source)[0] == status
+
+
+class Everything:
+    """Lets callers do everything."""
+
+    def allows(self, caller: Any, action: Any, identifier: tuple[str, ...]) -> bool:
+        return True
+
+    allows_some = allows_all = allows

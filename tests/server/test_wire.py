@@ -147,6 +147,14 @@ def test_unknown_query_parameters_and_fields_are_passed_over(http):
     assert http.post("/v1/table/t/describe?new=1", json={"newer": 2}).status_code == 200
 
 
+def test_a_parameter_that_is_needed(code_of, http, echo):
+    path = "/v1/table/t/merge_insert"
+    refused = http.post(path, content=ipc())
+    assert (refused.status_code, refused.json()["code"]) == (400, 13)
+    assert "MergeInsertIntoTable needs the parameter 'on'" in refused.json()["error"]
+    assert code_of("POST", f"{path}?on=a&on=b", content=ipc()) == (406, 0)
+
+
 # --- bodies
 
 
