@@ -1,0 +1,246 @@
+"""What becomes of workers that do not start, end too soon, or do not end."""
+
+from __future__ import annotations
+
+import os
+import socket
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from lance_namespace_client.errors import ServiceUnavailableError
+from lance_namespace_impls.server import ServerOptions, workers
+from lance_namespace_impls.server.workers import Job, Supervisor
+from tests.servers.echo import EchoNamespace
+
+
+class Process:
+    """Stands for the process of a worker."""
+
+    def __init__(self, pid: int, events: list[str]) -> None:
+        self.pid = pid
+        self.exitcode: int | None = None
+        self.ends_when_told = True
+        self._events = events
+        self.sentinel, self._end = os.pipe()
+
+    def is_alive(self) -> bool:
+        return self.exitcode is None
+
+    def end(self, status: int) -> None:
+        if self.exitcode is None:
+            self.exitcode = status
+            os.close(self._end)
+
+    def terminate(self) -> None:
+        self._events.append(f"terminate {self.pid}")
+        if self.ends_when_told:
+            self.end(0)
+
+    def kill(self) -> None:
+        self._events.append(f"kill {self.pid}")
+        self.end(-9)
+
+    def join(self, seconds: float | None = None) -> None:
+        """Wait for nothing: it has ended, or does not."""
+
+    def close(self) -> None:
+        self.end(0)
+        os.close(self.sentinel)
+        self._events.append(f"close {self.pid}")
+
+
+class Dispatcher:
+    """Stands for what hands connections over."""
+
+    def __init__(self, events: list[str]) -> None:
+        self.is_running = True
+        self.events = events
+
+    def add(self, lane: str) -> None:
+        self.events.append(f"add {lane}")
+
+    def remove(self, lane: str) -> None:
+        self.events.append(f"remove {lane}")
+
+    def close(self) -> None:
+        self.events.append("close")
+
+
+class Workers(Supervisor):
+    """Starts workers that are none; `starts` says how each does."""
+
+    def __init__(self, count: int, *starts: str) -> None:
+        super().__init__(Job(EchoNamespace(), ServerOptions(), print), socket.socket(), count)  # type: ignore[arg-type]
+        self.events: list[str] = []
+        self.starts = list(starts)
+        self._dispatcher: Any = Dispatcher(self.events)
+        self.started = 0
+
+    def _start(self) -> Any:
+        self.started += 1
+        process: Any = Process(self.started, self.events)
+        ready, tell = self._context.Pipe(duplex=False)
+        life, _ = self._context.Pipe(duplex=False)
+        made = workers._Worker(process, f"lane {self.started}", ready, life)  # type: ignore[arg-type]
+        made.started = workers.time.monotonic()
+        how = self.starts.pop(0) if self.starts else "ready"
+        if how == "ready":
+            tell.send(True)
+        elif how == "dead":
+            process.end(3)
+        elif how == "stuck":
+            process.ends_when_told = False
+        self.tell = tell
+        return made
+
+    @property
+    def pids(self) -> list[int | None]:
+        return [each.process.pid for each in self._workers]
+
+
+@pytest.fixture(autouse=True)
+def gone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The workers whose figures are given up."""
+    found: list[int] = []
+    monkeypatch.setattr(workers, "mark_process_dead", found.append)
+    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.01)
+    return found
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1000.0]
+    time = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda _: None)
+    monkeypatch.setattr(workers, "time", time)
+    return now
+
+
+def test_all_have_connections_once_they_serve() -> None:
+    made = Workers(3)
+    made._start_all()
+    assert sorted(made.events) == ["add lane 1", "add lane 2", "add lane 3"]
+    assert all(each.is_ready for each in made._workers)
+
+
+def test_one_that_does_not_start_is_code_17() -> None:
+    with pytest.raises(ServiceUnavailableError, match="a worker did not start"):
+        Workers(2, "ready", "dead")._start_all()
+
+
+def test_workers_that_are_not_ready_in_time_are_code_17(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "START_SECONDS", 0.05)
+    with pytest.raises(ServiceUnavailableError, match=r"were not ready after 0\.05 seconds"):
+        Workers(2, "ready", "slow")._start_all()
+
+
+def test_a_stop_while_they_start_is_heeded() -> None:
+    made = Workers(1, "slow")
+    made._stop = True
+    made._start_all()
+    assert made.events == []
+
+
+def test_without_connections_it_ends_with_code_17(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Workers(2)
+    made._dispatcher.is_running = False
+    monkeypatch.setattr(workers, "Dispatcher", lambda listener: made._dispatcher)
+    said = []
+    with pytest.raises(ServiceUnavailableError, match="no connection is taken any more"):
+        made.run(lambda: said.append("started"))
+    assert said == ["started"]
+    assert made.events[2:5] == ["close", "remove lane 1", "terminate 1"] and made.pids == []
+
+
+def test_one_that_ends_is_started_again_later_and_later(
+    clock: list[float], gone: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    made = Workers(1)
+    made._start_all()
+    for pause in (1.0, 2.0, 5.0, 10.0, 10.0):
+        made._workers[0].process.end(3)  # type: ignore[attr-defined]
+        number = made.started
+        made._restart_dead()
+        assert made.pids == [] and gone[-1] == number
+        clock[0] += pause - 0.1
+        made._restart_dead()
+        assert made.pids == [], pause
+        clock[0] += 0.1
+        made._restart_dead()
+        assert made.pids == [number + 1], pause
+    assert "worker 1 ended with status 3; another takes its place" in caplog.text
+    assert made.events[1:3] == ["remove lane 1", "close 1"]
+    clock[0] += 6.0
+    made._workers[0].process.end(3)  # type: ignore[attr-defined]
+    made._restart_dead()
+    assert made.pids == [7], "it had run for a while"
+
+
+def test_nothing_is_started_again_once_it_stops(clock: list[float]) -> None:
+    made = Workers(1)
+    made._start_all()
+    made._workers[0].process.end(0)  # type: ignore[attr-defined]
+    made._stop = True
+    clock[0] += 60.0
+    made._restart_dead()
+    assert made.started == 1
+
+
+def test_each_is_replaced_once_the_new_one_serves() -> None:
+    made = Workers(2)
+    made._start_all()
+    made.events.clear()
+    made._replace_all()
+    assert made.pids == [3, 4]
+    assert made.events == [
+        "add lane 3", "remove lane 1", "terminate 1", "close 1",
+        "add lane 4", "remove lane 2", "terminate 2", "close 2",
+    ]  # fmt: skip
+
+
+def test_where_no_new_one_starts_those_of_before_go_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(workers, "START_SECONDS", 0.05)
+    for how in ("dead", "slow"):
+        made = Workers(2)
+        made._start_all()
+        made.starts = [how]
+        made._replace_all()
+        assert (made.pids, made.started) == ([1, 2], 3), how
+        assert made.events[-1] == "close 3"
+    assert caplog.text.count("a new worker did not start; those of before go on") == 2
+
+
+def test_one_that_does_not_end_is_killed(
+    gone: list[int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = Workers(2, "ready", "stuck")
+    made._workers = [made._start(), made._start()]
+    made._stop_workers(made._workers)
+    assert made.events == [
+        "remove lane 1", "terminate 1", "remove lane 2", "terminate 2",
+        "close 1", "kill 2", "close 2",
+    ]  # fmt: skip
+    assert (made.pids, gone) == ([], [1, 2])
+    assert "worker 2 did not end in time; it was killed" in caplog.text
+
+
+@pytest.mark.parametrize("given", [None, "7"])
+def test_the_environment_is_as_it_was_afterwards(
+    given: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(workers.MULTIPROCESS_FOLDER, raising=False)
+    monkeypatch.delenv(workers.LANCE_THREADS, raising=False)
+    monkeypatch.setattr(workers, "cores", lambda: 8)
+    if given is not None:
+        monkeypatch.setenv(workers.LANCE_THREADS, given)
+    with Workers(3)._environment():
+        assert os.path.isdir(os.environ[workers.MULTIPROCESS_FOLDER])
+        assert os.environ[workers.LANCE_THREADS] == (given or "2")
+    assert workers.MULTIPROCESS_FOLDER not in os.environ
+    assert os.environ.get(workers.LANCE_THREADS) == given
+    monkeypatch.delenv(workers.LANCE_THREADS, raising=False)
+    with Workers(9)._environment():
+        assert os.environ[workers.LANCE_THREADS] == "1"
