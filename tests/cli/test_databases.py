@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from lance_namespace_impls import connect
+from lance_namespace_impls.cli.failures import Status
+
+from .lakes import run as in_process
 
 LANCE_NS = [sys.executable, "-c", "from lance_namespace_kit import main; main()"]
 SECONDS = 120
@@ -45,6 +48,33 @@ def test_init_makes_a_catalog_once(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     done = run(tmp_path, "upgrade", "sql", "-p", "uri=catalog.db", "--json")
     assert json.loads(done.stdout) == {"upgraded": f"SQLite file {tmp_path}/catalog.db"}
+
+
+def test_what_is_said_of_a_catalog(tmp_path: Path) -> None:
+    place = ("-p", f"uri={tmp_path}/catalog.db")
+    made = in_process("init", "sql", *place, "--json")
+    assert json.loads(made.stdout) == {"created": f"SQLite file {tmp_path}/catalog.db"}
+    done = in_process("upgrade", "sql", *place)
+    assert done.stdout == f"the catalog in the SQLite file {tmp_path}/catalog.db is up to date\n"
+
+
+def test_the_database_of_a_profile(tmp_path: Path) -> None:
+    config = tmp_path / "ns.toml"
+    config.write_text(
+        f'[default]\nimpl = "sql"\nuri = "{tmp_path}/a.db"\n'
+        f'[other]\nimpl = "sql"\nuri = "{tmp_path}/b.db"\n[lake]\nimpl = "dir"\npath = "x"\n'
+    )
+    given = ("init", "sql", "--config", str(config))
+    for arguments, name in (
+        (given, "a"),
+        ((*given, "--profile", "other"), "b"),
+        ((*given, "--profile", "other", "-p", f"uri={tmp_path}/c.db"), "c"),
+    ):
+        in_process(*arguments)
+        assert (tmp_path / f"{name}.db").exists()
+        assert len(list(tmp_path.glob("*.db"))) == " abc".index(name)
+    said = in_process(*given, "--profile", "lake", status=Status.USAGE).stderr
+    assert "the profile is of another backend than sql" in said
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import signal
@@ -12,8 +13,11 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from lance_namespace_impls.cli.failures import Status
+from lance_namespace_impls.cli import logs
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.cli.failures import Report, Status
 
 from .lakes import SECRET, FailingNamespace, Lake, impl_of, run
 
@@ -48,6 +52,98 @@ def test_a_profile_is_added_listed_and_used(config: Path, profile: str, lake: La
     assert run("ls", "-t", "--profile", profile).stdout == "flights\n"
 
 
+def test_what_is_said_of_profiles(config: Path, profile: str, lake: Lake) -> None:
+    lines = [line.split() for line in run("profiles", "list").stdout.splitlines()]
+    assert lines == [["Profile", "Implementation", "Properties"], ["here", "dir", "path"]]
+    added = ("profiles", "add", "two", "--impl", "rest", "-p", "uri=http://127.0.0.1:9")
+    assert run(*added, "-p", "max_retries=0").stdout == f"profile two added to {config}\n"
+    assert json.loads(run("profiles", "add", "three", "--impl", "memory", "--json").stdout) == {
+        "path": str(config), "profile": "three",
+    }  # fmt: skip
+    listed = json.loads(run("profiles", "list", "--json").stdout)
+    assert listed["path"] == str(config)
+    found = {each["name"]: (each["impl"], each["properties"]) for each in listed["profiles"]}
+    assert found["two"] == ("rest", ["max_retries", "uri"])
+    only = json.loads(run("profiles", "list", "here", "--json").stdout)["profiles"]
+    assert only == [{"name": "here", "impl": "dir", "properties": ["path"]}]
+
+
+def test_the_result_of_a_trial(profile: str) -> None:
+    dead = ("--impl", "rest", "-p", "uri=http://127.0.0.1:9", "-p", "max_retries=0")
+    run("profiles", "add", "dead", *dead)
+    [good] = json.loads(run("profiles", "test", profile, "--json").stdout)["profiles"]
+    assert good.pop("millis") >= 0
+    assert good == {"name": "here", "ok": True, "error": None}
+    result = CliRunner().invoke(app, ["profiles", "test", "--json"])
+    assert result.exit_code == Status.NOT_DONE
+    assert [each["ok"] for each in json.loads(result.stdout)["profiles"]] == [True, False]
+
+
+def test_without_a_file_there_are_no_profiles(config: Path) -> None:
+    assert run("profiles", "list").stdout == run("profiles", "test").stdout == ""
+    listed = json.loads(run("profiles", "list", "--json").stdout)
+    assert listed == {"path": str(config), "profiles": []}
+    for action in ("list", "test"):
+        run("profiles", action, "--config", "/nowhere/x.toml", status=Status.USAGE)
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    options = ("--impl", "memory", "--config", str(tmp_path / "file" / "x.toml"))
+    said = run("profiles", "add", "new", *options, status=Status.USAGE).stderr
+    assert "cannot be written: " in said and "[Errno" not in said
+
+
+def test_quotes_of_the_environment_that_do_not_end() -> None:
+    env = {"LANCE_NS_IMPL": "dir", "LANCE_NS_PROPERTIES": "path='x"}
+    said = run("ls", env=env, status=Status.USAGE).stderr
+    assert said == "error: LANCE_NS_PROPERTIES cannot be read: No closing quotation\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lances"),
+    [
+        ((), "error"),
+        (("-v",), "warn"),
+        (("--log-level", "debug"), "info"),
+        (("--log-level", "warning"), "warn"),
+        (("--log-level", "error"), "error"),
+        (("--log-level", "debug", "--log-json"), "error"),
+    ],
+)
+def test_how_much_lance_itself_logs(
+    arguments: tuple[str, ...], lances: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    monkeypatch.setenv("LANCE_LOG", "trace")
+    run("config", "path", *arguments)
+    assert os.environ["LANCE_LOG"] == "trace"
+    del os.environ["LANCE_LOG"]
+    run("config", "path", *arguments)
+    assert os.environ["LANCE_LOG"] == lances
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_line_of_the_log(as_json: bool) -> None:
+    report = Report(as_json=False, debug=False)
+    report.secrets = frozenset({SECRET})
+    given = {"created": 1.5, "levelname": "ERROR", "name": "x", "msg": f"a\n%s {SECRET}"}
+    record = logging.makeLogRecord({**given, "args": ("b",)})
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        record.exc_info = sys.exc_info()
+    line = logs._formatter(report, as_json).format(record)
+    assert SECRET not in line and "ValueError: ***" in line and "\n" not in line
+    moment = "1970-01-01T00:00:01.500+00:00"
+    if not as_json:
+        assert line.startswith(f"{moment} error x: a b *** Traceback")
+        return
+    found = json.loads(line)
+    assert found.pop("message").startswith("a\nb ***\nTraceback")
+    assert found == {"time": moment, "level": "error", "logger": "x"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
@@ -71,10 +167,6 @@ def test_profiles_are_tried(profile: str) -> None:
     assert "answers" in run("profiles", "test").stdout
     dead = ("--impl", "rest", "-p", "uri=http://127.0.0.1:9", "-p", "max_retries=0")
     run("profiles", "add", "dead", *dead, "-p", f"auth_token={SECRET}")
-    from typer.testing import CliRunner
-
-    from lance_namespace_impls.cli.app import app
-
     result = CliRunner().invoke(app, ["profiles", "test"])
     assert result.exit_code == Status.NOT_DONE
     assert "is the server running?" in result.stdout

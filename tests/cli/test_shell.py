@@ -180,6 +180,21 @@ def test_both_ways_answer_alike(
     assert "head --profile here fl" not in left
 
 
+def test_fish_that_asks_for_nothing_gets_nothing(
+    same: Callable[[str, str], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("_TYPER_COMPLETE_FISH_ACTION", raising=False)
+    assert same("h", "fish")
+    ask("h", "bash", monkeypatch)
+    monkeypatch.setenv("_LANCE_NS_COMPLETE", "source_bash")
+    assert shell.answer_shell() is None
+    monkeypatch.setenv("_LANCE_NS_COMPLETE", "complete_nosuch")
+    assert shell.answer_shell() is None
+    monkeypatch.setenv("_LANCE_NS_COMPLETE", "complete_bash")
+    monkeypatch.delenv("COMP_CWORD")
+    assert shell.answer_shell() is None
+
+
 @pytest.mark.parametrize("name", ["LANCE_NS_DELIMITER", "LANCE_NS_PROFILE"])
 def test_the_environment_counts(
     name: str, same: Callable[[str, str], bool], monkeypatch: pytest.MonkeyPatch

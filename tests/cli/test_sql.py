@@ -97,6 +97,12 @@ def test_what_is_not_a_select_is_told_so(flat: Lake) -> None:
     said = flat.error("sql", "DROP TABLE flights", status=Status.INVALID)
     assert said.endswith("the statement is not a SELECT; sql only reads, and changes nothing")
     assert "syntax error" in flat.error("sql", "SELCT 1", status=Status.INVALID)
+    assert "one statement at a time" in flat.error(
+        "sql", "SELECT 1; SELECT 2", status=Status.INVALID
+    )
+    said = flat.error("sql", "SELECT gone FROM flights", status=Status.INVALID)
+    assert "the statement fails: Binder Error: " in said and "gone" in said
+    assert "LINE 1" not in said, "the first line alone"
 
 
 def test_a_table_that_is_not_there(flat: Lake) -> None:

@@ -50,6 +50,8 @@ def test_a_failed_check_is_status_1(tmp_path, pylance_class):
     assert "\\n" not in found.output
     found = invoke(*pylance_class, *only, "--baseline", tmp_path / "r.json")
     assert found.exit_code == 0, found.output
+    failed = json.loads((tmp_path / "r.json").read_text())["summary"]["fail"]
+    assert found.output.endswith(f"0 of {failed} failures are not in the baseline\n")
 
 
 def test_a_target_that_cannot_be_reached_is_status_2():
