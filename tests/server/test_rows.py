@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.server import serving
+from lance_namespace_impls.server import Limits, ServerOptions, serving
 from tests.servers.echo import EchoNamespace, large_rows
 from tests.servers.http_client import http_client
 
@@ -148,6 +148,24 @@ def test_a_failure_later_cuts_the_answer(echo, uri_and_client, caplog, monkeypat
     assert caught.value.code in (17, 18)
     wait_until(lambda: "batch 9 cannot be read" in caplog.text)
     assert "QueryTable was cut" in caplog.text
+
+
+def test_rows_that_take_too_long_are_cut(caplog):
+    namespace = EchoNamespace()
+    rows = large_rows(3)().read_all()
+
+    def batches():
+        yield from rows.to_batches()
+        namespace.released.wait(60)
+
+    namespace.reader = lambda: pa.RecordBatchReader.from_batches(rows.schema, batches())
+    options = ServerOptions(limits=Limits(query_seconds=1))
+    with serving(namespace, options) as uri, http_client(uri, timeout=60) as client:
+        with pytest.raises(httpx.TransportError):
+            client.post("/v1/table/t/query", json={"k": 1, "vector": None})
+        namespace.released.set()
+        wait_until(lambda: "was cut within its rows" in caplog.text)
+    assert "QueryTable was given up after 1 seconds" in caplog.text
 
 
 def test_a_client_that_leaves_within_the_answer_ends_the_query(uri, echo, monkeypatch):

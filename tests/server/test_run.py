@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import signal
 import socket
 import subprocess
@@ -8,9 +9,9 @@ import sys
 import httpx
 import pytest
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 from lance_namespace_impls import connect
-from lance_namespace_impls.server import serve
+from lance_namespace_impls.server import run, serve, serving
 from tests.servers.echo import EchoNamespace
 from tests.servers.ours import server_process
 
@@ -69,7 +70,30 @@ def test_a_taken_port_is_named():
         serve(EchoNamespace(), port=70000)
 
 
-@pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
+def test_a_server_that_does_not_start_is_code_17(monkeypatch):
+    monkeypatch.setattr(run._Server, "run", lambda self, sockets: None)
+    monkeypatch.setattr(run, "STOP_SECONDS", 0.01)
+    with pytest.raises(ServiceUnavailableError, match="the server did not start"):
+        serving(EchoNamespace()).__enter__()
+
+
+def test_by_default_this_machine_alone_reaches_it():
+    given = inspect.signature(serve).parameters
+    assert {name: given[name].default for name in ("host", "port", "workers")} == {
+        "host": "127.0.0.1", "port": 2333, "workers": 1,
+    }  # fmt: skip
+
+
+def test_another_package_that_is_missing_is_no_missing_extra():
+    code = "import sys; sys.modules['attrs'] = None; import lance_namespace_impls.server"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "ModuleNotFoundError" in run.stderr and "pip install" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    "missing", ["starlette", "uvicorn", "httptools", "prometheus_client", "joserfc"]
+)
 def test_a_missing_extra_names_the_command_that_brings_it(missing):
     code = f"import sys; sys.modules[{missing!r}] = None; import lance_namespace_impls.server"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

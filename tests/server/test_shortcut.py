@@ -62,6 +62,27 @@ def test_no_more_queries_of_a_local_disk_run_at_once_than_cores_carry(tmp_path, 
         assert asked == {**others, "queries": queries}
 
 
+@pytest.mark.parametrize(
+    ("share", "found"),
+    [(None, 5), ("", 5), ("3", 3), ("1", 1), ("0", 1), ("x", 5), ("-1", 5), ("²", 5), ("٣", 5)],
+)
+def test_a_process_has_its_share_of_the_cores_or_all_that_it_may_use(monkeypatch, share, found):
+    monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
+    if share is not None:
+        monkeypatch.setenv("TOKIO_WORKER_THREADS", share)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0: set(range(5))}[process])
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    assert limits.cores() == found
+
+
+@pytest.mark.parametrize(("count", "found"), [(7, 7), (None, 1)])
+def test_where_a_system_does_not_tell_which_cores_may_be_used(monkeypatch, count, found):
+    monkeypatch.delenv("TOKIO_WORKER_THREADS", raising=False)
+    monkeypatch.delattr(os, "sched_getaffinity")
+    monkeypatch.setattr(os, "cpu_count", lambda: count)
+    assert limits.cores() == found
+
+
 def test_a_slow_operation_goes_to_threads_for_a_while(tmp_path, monkeypatch):
     shortcut = Shortcut(connect("dir", {"path": str(tmp_path)}))
     describe, exists = OPERATIONS["DescribeTable"], OPERATIONS["TableExists"]
