@@ -30,7 +30,7 @@ class Watched(Generic[T]):
 
     Args:
         path: the file.
-        read: makes something of its text.
+        read: makes something of its text, or raises a `ValueError` that says what is wrong with it.
         what: what the file is, for messages.
 
     Raises:
@@ -84,9 +84,8 @@ class Watched(Generic[T]):
             raise self._unreadable(error) from error
         try:
             return self._read(text)
-        except (ValueError, LanceNamespaceError) as error:
-            why = error.message if isinstance(error, LanceNamespaceError) else first_line(error)
-            raise InvalidInputError(f"{self._what} {self._path}: {why}") from error
+        except ValueError as error:
+            raise InvalidInputError(f"{self._what} {self._path}: {first_line(error)}") from error
 
     def _unreadable(self, error: Exception) -> InvalidInputError:
         return InvalidInputError(f"{self._what} {self._path} cannot be read: {first_line(error)}")
