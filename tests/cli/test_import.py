@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lance_namespace_client.errors import TableSchemaValidationError
+from lance_namespace_impls.cli import jobs
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.spark import ingest, session
@@ -102,6 +103,49 @@ def test_import_hands_everything_to_the_job(
     assert called["options"] == {"delimiter": ";"}
     assert "table t: 12,345 rows imported\n" in result.stdout
     assert "  fragments   4\n" in result.stdout
+    assert spark.stopped
+    assert (called["cores"], called["small_bytes"]) == (None, ingest.SMALL_BYTES)
+    result = CliRunner().invoke(
+        app, ["import", "a$t", "x", "--cores", "3", "--spark", "--json", *options]
+    )
+    assert json.loads(result.stdout) == {
+        "kind": "table",
+        "id": ["a", "t"],
+        "location": "/lake/t.lance",
+        "version": 3,
+        "rows": 12345,
+        "files": 2,
+        "fragments": 4,
+        "seconds": 1.25,
+    }
+    assert (called["cores"], called["small_bytes"]) == (3, -1)
+    assert (called["mode"], called["format"], called["options"]) == ("create", None, {})
+
+
+def test_what_is_small_is_imported_without_spark_and_so_is_all_where_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+    monkeypatch.setattr(session, "local_session", lambda **given: started.append(given) or Spark())
+    (tmp_path / "a.csv").write_text("n\n1\n2\n")
+    for name, more in (("t", ()), ("u", ("--no-spark",))):
+        options = ["--impl", "dir", "-p", f"path={tmp_path / 'lake'}", *more]
+        result = CliRunner().invoke(app, ["import", name, str(tmp_path / "a.csv"), *options])
+        assert result.exit_code == Status.OK, result.output
+        assert result.stdout.startswith(f"table {name}: 2 rows imported\n  location")
+    assert started == []
+
+
+def test_while_spark_starts_the_bar_says_so(spark: Spark) -> None:
+    class Bar:
+        def update(self, done: int, total: int | None, note: str) -> None:
+            noted.append((done, total, note))
+
+    noted: list[Any] = []
+    with jobs.spark_when_asked(Bar(), "x", 2) as start:  # type: ignore[arg-type]
+        assert noted == [] and not spark.stopped
+        assert start() is spark
+        assert noted == [(0, None, "starting Spark")] and not spark.stopped
     assert spark.stopped
 
 
