@@ -111,6 +111,10 @@ def test_a_dry_run_shows_what_would_be_and_changes_nothing(tmp_path: Path) -> No
     assert (shown["files"], shown["bytes"], shown["format"]) == (1, data.stat().st_size, "csv")
     assert shown["read_with"]["delimiter"] == "','"
     assert shown["read_with"]["nulls"] == "'', 'NULL', 'NA'"
+    data.rename(tmp_path / "unnamed")
+    dry = ("import", "t", str(tmp_path / "unnamed"), "--dry-run", "--format", "csv")
+    again = json.loads(lake(root, *dry, "--json", "--mode", "append", "--option", "nulls=NULL,NA"))
+    assert again == shown
     assert "table t already exists" in lake(root, *dry, status=Status.EXISTS)
     text = lake(root, *dry, "--mode", "append")
     assert "nothing was imported" in text

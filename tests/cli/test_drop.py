@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+from typer.testing import CliRunner
+
+from lance_namespace_impls.cli import change
+from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
 
 from .lakes import Lake
@@ -18,7 +26,8 @@ def test_declare(nested: Lake, tmp_path: Path) -> None:
         "location": place,
         "properties": {"owner": "ana"},
     }
-    assert nested.run("declare", "u").stdout.startswith("table u declared\n  location  ")
+    said = nested.run("declare", "u").stdout
+    assert said == f"table u declared\n  location  {nested.json('describe', 'u')['location']}\n"
 
 
 def test_drop_deletes_the_data(lake: Lake, rows: Path, tmp_path: Path) -> None:
@@ -27,6 +36,56 @@ def test_drop_deletes_the_data(lake: Lake, rows: Path, tmp_path: Path) -> None:
     assert lake.run("drop", "t", "--yes").stdout == "table t dropped\n"
     assert not (tmp_path / "lake" / "t.lance").exists()
     lake.error("drop", "t", "--yes", status=Status.NOT_FOUND)
+
+
+class Terminal(io.StringIO):
+    """Stands for a terminal, on which somebody answers."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Terminal]:
+    def given(text: str) -> Terminal:
+        asked = Terminal()
+        streams = SimpleNamespace(stdin=Terminal(text + "\n"), stderr=asked)
+        monkeypatch.setattr(change, "sys", streams)
+        return asked
+
+    return given
+
+
+@pytest.mark.parametrize("text", ["y", "Y", "yes", " YES "])
+def test_drop_after_a_yes(nested: Lake, answer: Callable[[str], Terminal], text: str) -> None:
+    nested.run("declare", "t")
+    place = nested.json("describe", "t")["location"]
+    asked = answer(text)
+    assert nested.json("drop", "t") == {
+        "kind": "table", "id": ["t"], "location": place, "properties": {},
+    }  # fmt: skip
+    assert asked.getvalue() == f"Drop table t and delete its data at {place}? [y/N] "
+
+
+@pytest.mark.parametrize("text", ["", "n", "no", "yy", "drop"])
+def test_drop_after_anything_else_changes_nothing(
+    nested: Lake, answer: Callable[[str], Terminal], text: str
+) -> None:
+    nested.run("create", "a")
+    nested.run("declare", "a$t")
+    for command, question in (
+        (("drop", "a$t"), "Drop table a$t and delete its data"),
+        (
+            ("drop", "a", "--namespace", "--behavior", "cascade"),
+            "Take namespace a and everything in it out of the catalog? [y/N] ",
+        ),
+    ):
+        asked = answer(text)
+        result = CliRunner().invoke(app, [*command, *nested.options])
+        assert (result.exit_code, result.stdout) == (Status.NOT_DONE, "")
+        assert asked.getvalue().startswith(question)
+        assert asked.getvalue().endswith("[y/N] Nothing was changed.\n")
+    assert nested.run("ls", "--all").stdout == "a$t\n"
 
 
 def test_drop_needs_yes_where_nobody_can_answer(lake: Lake, rows: Path) -> None:

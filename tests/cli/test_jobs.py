@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
+from lance_namespace_impls.cli import catalogs, imports
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.spark import jobs
@@ -124,6 +127,27 @@ def document(lake: Lake, *arguments: str) -> Any:
 def cells(lines: list[str]) -> list[list[str]]:
     """Return the cells of a table, which two spaces part; none of them here is empty."""
     return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
+
+
+@pytest.mark.parametrize("name", ["inventory", "maintain", "sync", "import_tables"])
+def test_the_bar_shows_how_far_it_is(
+    made: dict[str, Job], lake: Lake, mapping: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Bar:
+        def update(self, *given: Any) -> None:
+            updates.append(given)
+
+    @contextmanager
+    def progress(what: str) -> Iterator[Bar]:
+        yield Bar()
+
+    updates: list[Any] = []
+    monkeypatch.setattr(catalogs, "progress", progress)
+    monkeypatch.setattr(imports, "progress", progress)
+    more = {"sync": ["--to-impl", "memory"], "import_tables": [mapping]}.get(name, [])
+    shown(lake, name.replace("_", "-"), *more, status=Status.OK if name == "inventory" else 1)
+    notes = {"sync": "1 of 2 steps", "import_tables": "a table"}
+    assert updates == [(1, 2, notes.get(name, "1 of 2"))]
 
 
 def test_maintain_hands_every_option_on(made: dict[str, Job], lake: Lake, tmp_path: Path) -> None:

@@ -206,6 +206,28 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     assert gone.run("ls", "-t").stdout == "t\n"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("create", "t", "--data", "a.csv"),
+        ("declare", "t"),
+        ("import", "t", "a.csv"),
+        ("import-tables", "tables.toml"),
+        ("operations",),
+    ],
+)
+def test_a_folder_that_is_not_there_is_made(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("n\n1\n")
+    Path("tables.toml").write_text('[[table]]\nid = "t"\nfiles = ["a.csv"]\n')
+    gone = Lake("dir", path=str(tmp_path / "gone"))
+    gone.run(*command)
+    assert (tmp_path / "gone" / "t.lance").exists() is (command[0] != "operations")
+
+
 def test_properties_of_the_environment_want_an_implementation(lake: Lake) -> None:
     env = {"LANCE_NS_PROPERTIES": "path=/x"}
     assert "set without LANCE_NS_IMPL" in run("ls", env=env, status=Status.USAGE).stderr

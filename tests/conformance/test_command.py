@@ -113,6 +113,9 @@ def test_reports_are_compared(tmp_path):
     found = invoke("compare", *paths, "--report", tmp_path / "both.html")
     assert found.exit_code == 0, found.output
     assert (tmp_path / "both.html").read_text().count("LN-TABLE-DECLARE-001") >= 1
+    alone = invoke("compare", paths[0])
+    assert alone.exit_code == 0 and "LN-TABLE-DECLARE-001" in alone.stdout
+    assert invoke("compare").exit_code == 2
 
 
 def test_what_a_killed_run_left_is_named_and_removed(tmp_path):
