@@ -59,7 +59,8 @@ def test_what_is_said_of_a_catalog(tmp_path: Path) -> None:
 
 
 def test_the_database_of_a_profile(tmp_path: Path) -> None:
-    config = tmp_path / "ns.toml"
+    config = tmp_path / "config" / "lance-ns" / "config.toml"
+    config.parent.mkdir(parents=True)
     config.write_text(
         f'[default]\nimpl = "sql"\nuri = "{tmp_path}/a.db"\n'
         f'[other]\nimpl = "sql"\nuri = "{tmp_path}/b.db"\n[lake]\nimpl = "dir"\npath = "x"\n'
@@ -67,7 +68,7 @@ def test_the_database_of_a_profile(tmp_path: Path) -> None:
     given = ("init", "sql", "--config", str(config))
     for arguments, name in (
         (given, "a"),
-        ((*given, "--profile", "other"), "b"),
+        (("init", "sql", "--profile", "other"), "b"),
         ((*given, "--profile", "other", "-p", f"uri={tmp_path}/c.db"), "c"),
     ):
         in_process(*arguments)
