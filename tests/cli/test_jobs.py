@@ -219,6 +219,15 @@ def test_inventory_hands_every_option_on(made: dict[str, Job], lake: Lake, state
     assert job.options["state"] == Path("s")
 
 
+def test_a_dry_run_of_inventory_names_the_tables(made: dict[str, Job], lake: Lake) -> None:
+    for name in ("a1", "a2", "b"):
+        lake.run("declare", name)
+    command = ("inventory", "--dry-run", "--table", "a*")
+    assert lake.json(*command) == {"tables": [["a1"], ["a2"]]}
+    assert lake.run(*command).stdout == f"a1\na2\n2 tables; {NOTHING}\n"
+    assert made["inventory"].given == ()
+
+
 def test_inventory_shows_every_table(made: dict[str, Job], lake: Lake) -> None:
     *lines, last = shown(lake, "inventory", status=Status.OK)
     assert cells(lines) == [
