@@ -236,7 +236,7 @@ def test_a_catalog_that_hangs_is_not_ready(monkeypatch):
         (SystemExit, 503),
     ],
 )
-def test_a_catalog_that_answers_with_a_refusal_is_ready(error, status, monkeypatch):
+def test_a_catalog_that_answers_with_a_refusal_is_ready(error, status, monkeypatch, caplog):
     def fail(request):
         asked.append(request)
         raise error("no such listing")
@@ -251,6 +251,7 @@ def test_a_catalog_that_answers_with_a_refusal_is_ready(error, status, monkeypat
     word = "ready" if status == 200 else "the catalog does not answer"
     assert answer.json() == {"status": word}
     assert asked == [{"id": [], "limit": 1}]
+    assert ("the catalog does not answer: no such listing" in caplog.text) is (status == 503)
 
 
 @pytest.mark.parametrize("impl", ["dir", "memory"])
