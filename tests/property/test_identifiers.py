@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -107,6 +108,23 @@ def test_the_root_is_the_delimiter_alone() -> None:
 def test_what_is_no_identifier_is_refused(bad: object) -> None:
     with pytest.raises(InvalidInputError) as caught:
         parse_identifier(bad)  # type: ignore[arg-type]
+    assert caught.value.code == 13
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ("abc", "is a list of levels, not the string 'abc'"),
+        ("", "is a list of levels, not the string ''"),
+        ([""], "has a level that is empty or not a string"),
+        (["a", 1], "has a level that is empty or not a string"),
+        ([None], "has a level that is empty or not a string"),
+        (["a$b"], "contains the delimiter '[$]': choose another"),
+    ],
+)
+def test_what_is_no_identifier_is_not_written(bad: Any, said: str) -> None:
+    with pytest.raises(InvalidInputError, match=said) as caught:
+        join_identifier(bad)
     assert caught.value.code == 13
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
-from typing import Any, cast
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, ClassVar, cast
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,17 @@ from hypothesis.strategies import DataObject
 
 from lance_namespace_client import models
 from lance_namespace_client.errors import ErrorCode, InvalidInputError
-from lance_namespace_client.model import Model
+from lance_namespace_client.model import (
+    Decoder,
+    Model,
+    binary,
+    mapping,
+    nullable,
+    number,
+    one_or_many,
+    string,
+    timestamp,
+)
 
 from .schemas import ALIASES, SCHEMAS, TEXT, normal, right, wrong
 
@@ -138,3 +150,126 @@ def test_a_request_of_another_operation_is_refused() -> None:
 def test_what_is_no_request_is_refused(request_: Any) -> None:
     with pytest.raises(InvalidInputError, match="a DropTableRequest or a dict"):
         models.DropTableRequest.coerce(request_)
+
+
+def said(call: Callable[[], object]) -> str:
+    """Return the message of bad input."""
+    with pytest.raises(InvalidInputError) as caught:
+        call()
+    assert caught.value.code == 13
+    return caught.value.text
+
+
+def test_an_id_of_no_text_is_the_root_in_a_dict() -> None:
+    assert models.DescribeNamespaceRequest.coerce({"id": ""}).id is None
+    assert models.DescribeNamespaceRequest.coerce(None).id is None
+    assert "must be an array" in said(lambda: models.DescribeNamespaceRequest.coerce({"id": "a"}))
+    assert "must be an array" in said(lambda: models.DescribeNamespaceRequest.from_dict({"id": ""}))
+
+
+def test_a_slip_in_a_dict_is_told_with_the_name_that_was_meant() -> None:
+    coerce = models.DropNamespaceRequest.coerce
+    assert said(lambda: coerce({"Behaviour": "x"})) == (
+        "DropNamespaceRequest has no field 'Behaviour'; did you mean 'behavior'?"
+    )
+    assert said(lambda: coerce({"id": ["n"], "zzz": 1})) == (
+        "DropNamespaceRequest has no field 'zzz'; it has id, mode, behavior, identity, context"
+    )
+    assert said(lambda: coerce(cast(Any, {5: 1}))).startswith(
+        "DropNamespaceRequest has no field 5; "
+    )
+
+
+class Dumping:
+    """What another tool gives, whose fields are more than those of the protocol."""
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        assert options == {}
+        return {"id": ["t"], "novel": 1}
+
+
+class Pydantic(Dumping):
+    """One of pydantic's, whose names are aliases of those in JSON."""
+
+    model_fields: ClassVar[dict[str, Any]] = {}
+
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        assert options == {"by_alias": True, "exclude_none": True}
+        return {"id": ["t"], "novel": 1}
+
+
+@pytest.mark.parametrize("kind", [Dumping, Pydantic])
+def test_a_request_of_another_tool_is_taken_as_it_dumps_itself(kind: type[Dumping]) -> None:
+    assert models.DropTableRequest.coerce(kind()) == models.DropTableRequest(id=["t"])
+
+
+def test_what_may_be_left_out_may_be_in_a_dict_within_a_dict_too() -> None:
+    found = 0
+    for name in models.__all__:
+        for wire in _model(name)._wire:
+            inner = vars(wire.decode).get("model")
+            spared = [each for each in _model(inner)._wire if each.may_be_left_out] if inner else []
+            for each in spared:
+                given_json = {**_least(name), wire.key: _least(str(inner))}
+                del given_json[wire.key][each.key]
+                made = getattr(_model(name).coerce(given_json), wire.attribute)
+                assert getattr(made, each.attribute) == each.default
+                found += 1
+    assert found
+
+
+def test_what_is_wrong_is_shown_in_short() -> None:
+    read = models.DropTableRequest.from_dict
+    assert said(lambda: read({"id": "x" * 100})) == (
+        f"DropTableRequest.id must be an array, not '{'x' * 56}..."
+    )
+    assert said(lambda: read({"identity": 5})) == (
+        "DropTableRequest.identity must be an object with api_key, auth_token, not 5"
+    )
+    assert said(lambda: read({"id": ["t", {"a": 1}]})) == (
+        "DropTableRequest.id[1] must be a string, not {'a': 1}"
+    )
+    assert said(lambda: read({"context": {1: "a"}})) == (
+        "DropTableRequest.context must be a string, not 1"
+    )
+
+
+def test_levels_without_end_are_bad_input() -> None:
+    nested: Any = {"type": "x"}
+    for _ in range(5_000):
+        nested = {"type": "x", "fields": [{"name": "a", "nullable": True, "type": nested}]}
+    assert said(lambda: models.JsonArrowDataType.from_dict(nested)) == (
+        "JsonArrowDataType is nested too deeply; take levels out"
+    )
+    assert said(lambda: models.DropTableRequest.from_dict({"id": nested})).endswith(
+        ("something of very many levels", "...")
+    )
+
+
+@pytest.mark.parametrize(
+    ("decode", "right", "read", "wrong"),
+    [
+        (binary, "AAE=", b"\0\1", ["A", "AA E=", "é", 5, None]),
+        (binary, b"\0\1", b"\0\1", ["%"]),
+        (
+            timestamp,
+            "2026-11-20T12:00:00Z",
+            datetime(2026, 11, 20, 12, tzinfo=UTC),
+            ["noon", 5, None],
+        ),
+        (timestamp, datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC), [""]),
+        (nullable(string), None, None, [5]),
+        (one_or_many(string), "a", ["a"], [5, [5], []]),
+        (one_or_many(string), ("a", "b"), ["a", "b"], [None]),
+        (mapping(string), {"a": "b"}, {"a": "b"}, [[], "a", {"a": 1}]),
+        (number, 5, 5, ["5", False]),
+        (string, "", "", [b"", 0]),
+    ],
+)
+def test_a_value_is_read_or_refused_by_its_kind(
+    decode: Decoder[Any], right: Any, read: Any, wrong: list[Any]
+) -> None:
+    assert decode(right, "x") == read
+    for value in wrong:
+        with pytest.raises(InvalidInputError, match=r"^x\S* must be "):
+            decode(value, "x")
