@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from lance_namespace_client.arrow import RowStream, to_reader
+from lance_namespace_client.arrow import RowStream, file_chunks, stream_chunks, to_reader
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
 TABLE = pa.table(
@@ -85,3 +85,92 @@ def test_why_rows_break_off_is_raised_as_it_was() -> None:
     with pytest.raises(InvalidInputError, match="cannot be read: odd"), rows.guarded("table t"):
         pa.table(rows)
     assert RowStream.of(rows) is rows
+
+
+def test_the_first_of_many_batches_is_read_again_and_prepared_each_time() -> None:
+    rows = RowStream.of(TABLE.to_reader(max_chunksize=2))
+    assert rows.reader().read_next_batch().num_rows == 2
+    assert rows.can_begin_again
+
+    def without_others(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.record_batch([batch["x"]], schema=rows.schema)
+
+    rows.schema = pa.schema([("x", pa.int64())])
+    assert rows.reader(without_others).read_all() == TABLE.select(["x"])
+    assert (rows.rows, rows.can_begin_again) == (5, False)
+
+
+FORMS: dict[str, Callable[[], Any]] = {
+    "table": lambda: TABLE,
+    "batch": lambda: TABLE.to_batches()[0],
+    "reader": lambda: TABLE.to_reader(),
+    "stream": lambda: pa.ipc.open_stream(as_stream(None)),
+    "bytes": lambda: as_stream(None),
+    "bytearray": lambda: bytearray(as_stream(None)),
+    "memoryview": lambda: memoryview(as_stream(None)),
+    "buffer": lambda: pa.py_buffer(as_stream(None)),
+    "file": lambda: io.BytesIO(as_stream(None)),
+    "rows": lambda: RowStream.of(TABLE),
+    "dicts": lambda: TABLE.to_pylist(),
+    "columns": lambda: TABLE.to_pydict(),
+}
+IN_MEMORY = {"table", "batch", "bytes", "bytearray", "memoryview", "buffer", "rows"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_taken_in_every_form(form: str) -> None:
+    assert to_reader(FORMS[form]()).read_all().to_pylist() == TABLE.to_pylist()
+    rows = RowStream.of(FORMS[form]())
+    assert rows.are_few == (form in IN_MEMORY)
+    assert rows.reader().read_all().to_pylist() == TABLE.to_pylist()
+
+
+@pytest.mark.parametrize("make", [lambda table: table, lambda table: table.to_batches()[0]])
+def test_rows_of_many_bytes_are_not_kept(make: Callable[[pa.Table], Any]) -> None:
+    large = pa.table({"x": pa.array(bytes(1 << 17), pa.uint8())})
+    assert not RowStream.of(make(large)).are_few
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, large.schema) as writer:
+        writer.write_table(large)
+    for sent in (sink.getvalue(), pa.py_buffer(sink.getvalue())):
+        rows = RowStream.of(sent)
+        assert not rows.are_few
+        assert rows.reader().read_all() == large
+
+
+@pytest.mark.parametrize("bad", [5, None, "text", [1], object(), {1, 2}])
+def test_what_is_no_rows_is_bad_input(bad: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"rows must be|cannot be read") as caught:
+        RowStream.of(bad)
+    assert caught.value.code == 13
+
+
+def test_a_long_cause_is_cut() -> None:
+    def broken() -> Iterator[pa.RecordBatch]:
+        yield from ()
+        raise ValueError("x" * 400)
+
+    rows = RowStream(TABLE.schema, broken())
+    with pytest.raises(InvalidInputError) as caught, rows.guarded():
+        rows.reader().read_all()
+    assert caught.value.text == f"the Arrow data cannot be read: {'x' * 297}..."
+
+
+@pytest.mark.parametrize("write", [stream_chunks, file_chunks])
+def test_each_batch_is_a_chunk_of_its_own(write: Callable[[Any], Iterator[bytes]]) -> None:
+    read = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal read
+        for batch in TABLE.to_batches(max_chunksize=2):
+            read += 1
+            yield batch
+
+    found = []
+    for chunk in write(pa.RecordBatchReader.from_batches(TABLE.schema, batches())):
+        found.append(chunk)
+        assert read == min(len(found) - 1, 3)
+    assert len(found) == 5
+    whole = b"".join(found)
+    opened = pa.ipc.open_stream(whole) if write is stream_chunks else pa.ipc.open_file(whole)
+    assert opened.read_all() == TABLE

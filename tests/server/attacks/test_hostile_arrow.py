@@ -8,6 +8,7 @@ import struct
 import pyarrow as pa
 import pytest
 
+from lance_namespace_client import ipc
 from lance_namespace_client.arrow import read_file_stream, to_reader
 from lance_namespace_client.errors import InternalError, InvalidInputError
 from lance_namespace_impls import connect
@@ -193,3 +194,126 @@ def test_an_answer_that_lies_is_the_servers_fault(lie, monkeypatch):
         reader = client.query_table({"id": ["t"], "vector": None, "k": 0})
         with pytest.raises(InternalError, match="column 'a' is not valid"):
             reader.read_all()
+
+
+# --- what a stream claims
+
+
+@pytest.mark.parametrize("form", [bytes, io.BytesIO])
+@pytest.mark.parametrize("compression", [None, "zstd"])
+def test_a_batch_is_no_larger_than_asked_for(form, compression):
+    batch = pa.record_batch({"a": pa.array([0] * 1000, pa.int64())})
+    body = stream_of(batch, compression=compression)
+    assert to_reader(form(body), max_batch_bytes=8000).read_all().num_rows == 1000
+    with pytest.raises(
+        pa.ArrowInvalid, match="has 8000 bytes, of which 7999 are read; send smaller"
+    ):
+        to_reader(form(body), max_batch_bytes=7999).read_all()
+
+
+@pytest.fixture
+def tight(monkeypatch):
+    """Small streams are large ones here."""
+    monkeypatch.setattr(ipc, "DECODED_ANYWAY", 1 << 16)
+    monkeypatch.setattr(ipc, "DECODED_PER_BYTE", 1)
+
+
+@pytest.mark.parametrize("form", [bytes, io.BytesIO])
+@pytest.mark.parametrize("where", ["values", "dictionary"])
+def test_neither_values_nor_dictionaries_become_too_much(where, form, tight):
+    much = pa.array([0] * (1 << 14), pa.int64())
+    if where == "dictionary":
+        much = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), much)
+    batch = pa.record_batch({"a": much})
+    assert to_reader(form(stream_of(batch))).read_all().num_rows == len(much)
+    with pytest.raises(pa.ArrowInvalid, match=r"would become 131.* when they are decompressed"):
+        to_reader(form(stream_of(batch, compression="zstd"))).read_all()
+
+
+class Named(pa.ExtensionType):
+    """A type over views."""
+
+    def __init__(self):
+        super().__init__(pa.string_view(), "tests.named")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+
+def _views(count: int = 64, long: int = 1 << 12) -> pa.Array:
+    views = struct.pack("<i4sii", long, b"xxxx", 0, 0) * count
+    data = [None, pa.py_buffer(views), pa.py_buffer(b"x" * long)]
+    return pa.Array.from_buffers(pa.string_view(), count, data)
+
+
+OFFSETS = pa.array([0, 64], pa.int32())
+VIEWS = {
+    "by themselves": _views,
+    "binary": lambda: _views().cast(pa.binary_view()),
+    "in a list": lambda: pa.ListArray.from_arrays(OFFSETS, _views()),
+    "in a large list": lambda: pa.LargeListArray.from_arrays(OFFSETS.cast(pa.int64()), _views()),
+    "in a list of fixed size": lambda: pa.FixedSizeListArray.from_arrays(_views(), 64),
+    "in a struct": lambda: pa.StructArray.from_arrays([pa.nulls(64), _views()], ["n", "v"]),
+    "as the values of a map": lambda: pa.MapArray.from_arrays(
+        OFFSETS, pa.array(range(64)), _views()
+    ),
+    "as the keys of a map": lambda: pa.MapArray.from_arrays(OFFSETS, _views(), pa.array(range(64))),
+    "in an extension": lambda: pa.ExtensionArray.from_storage(Named(), _views()),
+}
+
+
+@pytest.mark.parametrize("where", VIEWS)
+def test_a_value_named_often_is_counted_wherever_it_is(where, tight):
+    batch = pa.record_batch({"a": VIEWS[where]()})
+    with pytest.raises(pa.ArrowInvalid, match="name values of 262144 bytes in a batch"):
+        to_reader(io.BytesIO(stream_of(batch))).read_all()
+
+
+def test_a_value_named_seldom_is_none_too_many(tight):
+    batch = pa.record_batch({"a": _views(4), "none": pa.array([None] * 4, pa.string_view())})
+    assert to_reader(io.BytesIO(stream_of(batch))).read_all().num_rows == 4
+
+
+@pytest.mark.parametrize("form", [bytes, io.BytesIO])
+def test_the_compression_of_long_ago_is_refused(form):
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, good().schema) as writer:
+        writer.write_batch(good(), custom_metadata={"ARROW:experimental_compression": "zstd"})
+    with pytest.raises(pa.ArrowInvalid, match=r"the compression of Arrow 0\.17 is not read"):
+        to_reader(form(sink.getvalue())).read_all()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"\xff" * 4 + struct.pack("<i", 1 << 30), "1073741824 bytes of metadata"),
+        (b"\xff" * 4 + struct.pack("<i", -8), "-8 bytes of metadata"),
+        (struct.pack("<i", 1 << 30), "1073741824 bytes of metadata"),
+        (stream_of(good())[:20], "the stream ends within a message"),
+        (b"\xff" * 4 + struct.pack("<i", 8) + bytes(8), "not an Arrow IPC stream"),
+        (b"no stream at all", "not an Arrow IPC stream"),
+        (b"", "not an Arrow IPC stream"),
+    ],
+)
+def test_a_stream_that_does_not_begin_as_one_is_bad_input(body, said):
+    with pytest.raises(InvalidInputError, match=said):
+        to_reader(io.BytesIO(body))
+
+
+class Trickle(io.RawIOBase):
+    """A file that gives few bytes at a time."""
+
+    def __init__(self, body):
+        self.rest = io.BytesIO(body)
+
+    def read(self, size=-1):
+        return self.rest.read(min(size, 3))
+
+
+@pytest.mark.parametrize("compression", [None, "zstd"])
+def test_a_stream_may_come_in_small_pieces(compression):
+    table = pa.table({"n": [1, None, 3], "d": pa.array(["q", None, "q"]).dictionary_encode()})
+    body = stream_of(table.to_batches()[0], compression=compression)
+    assert to_reader(Trickle(body)).read_all() == table
+    with pytest.raises((pa.ArrowInvalid, InvalidInputError)):
+        to_reader(Trickle(body[:-40])).read_all()
