@@ -29,6 +29,10 @@ POUR_LIMIT = """        - {$ref: '#/components/parameters/Id'}
 BY_NAME_LIMIT = """schema: {type: string}}
         - {$ref: '#/components/parameters/Limit'}
 """
+STREAM = "application/vnd.apache.arrow.stream: {schema: {type: string, format: binary}}"
+FILE = "application/vnd.apache.arrow.file: {schema: {type: string, format: binary}}"
+TAGS = "      additionalProperties: {type: integer}\n    Limit:"
+FROM_NUMBER = "          x-field: from\n          schema: {type: integer}"
 
 # name: edits, complaint, and text that ends on the line to be named
 BREAKING = {
@@ -128,6 +132,68 @@ BREAKING = {
         ],
         "the status of POST /v1/table/{id}/paint was 200 and is 202",
         "  /v1/table/{id}/paint:\n    post:",
+    ),
+    "request renamed": (
+        [("PaintTableRequest", "PaintRequest")],
+        "the request of POST /v1/table/{id}/paint was PaintTableRequest and is PaintRequest",
+        "  /v1/table/{id}/paint:\n    post:",
+    ),
+    "response renamed": (
+        [("PaintTableResponse", "PaintedTable")],
+        "the response of POST /v1/table/{id}/paint was PaintTableResponse and is PaintedTable",
+        "  /v1/table/{id}/paint:\n    post:",
+    ),
+    "operation renamed": (
+        [("x-operation: PourTable", "x-operation: PoorTable"), ("  /PourTable:", "  /PoorTable:")],
+        "the operation of POST /v1/table/{id}/pour was PourTable and is PoorTable",
+        "  /v1/table/{id}/pour:\n    post:",
+    ),
+    "body of another kind": (
+        [(STREAM, "application/json: {schema: {$ref: '#/components/schemas/PourTableRequest'}}")],
+        "the body of POST /v1/table/{id}/pour was application/vnd.apache.arrow.stream and is "
+        "application/json",
+        "  /v1/table/{id}/pour:\n    post:",
+    ),
+    "answer of another kind": (
+        [(FILE, "application/json: {schema: {$ref: '#/components/schemas/PourTableResponse'}}")],
+        "the answer of POST /PourTable was application/vnd.apache.arrow.file and is "
+        "application/json",
+        "  /PourTable:\n    post:",
+    ),
+    "answer that is a bare field": (
+        [
+            (
+                "      x-response: ListColorsResponse\n",
+                "      x-response: ListColorsResponse\n      x-response-field: colors\n",
+            )
+        ],
+        "the bare field of the answer of GET /v1/colors was none and is colors",
+        "  /v1/colors:\n    get:",
+    ),
+    "fewest items changed": (
+        [("minItems: 1", "minItems: 2")],
+        "the minItems of Mix.list was 1 and is 2",
+        "        list:",
+    ),
+    "default gone": (
+        [(COATS, COATS.replace(" default: 2,", ""))],
+        "the default of PaintTableRequest.coats was 2 and is none",
+        "        coats: {type: integer, format",
+    ),
+    "type within a map changed": (
+        [("      additionalProperties: {type: string}\n    Limit:", TAGS)],
+        "Tags was object of string and is object of integer",
+        "    Tags:",
+    ),
+    "type of a parameter changed": (
+        [("          x-field: from\n          schema: {type: string}", FROM_NUMBER)],
+        "parameter from of GET /v1/colors was string and is integer",
+        "        - name: from",
+    ),
+    "code of an error changed": (
+        [("{code: 4, name", "{code: 5, name"), ("x-codes: [4", "x-codes: [5")],
+        "the error TableNotFound was code 4 with HTTP status 404",
+        "  - {code: 5,",
     ),
     "error gone": (
         [
@@ -239,6 +305,10 @@ def test_additions_are_fine(out: Path, run: Run, change: Change) -> None:
         "        width: {type: integer, description: In millimetres.}\n    Mix:\n",
     )
     change("x-codes: [4, 14]", "x-codes: [4]")
+    change(
+        "          required: true\n          description: The first",
+        "          description: The first",
+    )
     change(
         "  - {code: 4, name",
         "  - {code: 3, name: Dry, status: 409, description: D.}\n  - {code: 4, name",

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 from .broken_cases import CASES, COLOR, FROM
+from .broken_parts import PARTS
 from .conftest import Ran
 
+ALL = {**CASES, **PARTS}
 
-@pytest.mark.parametrize("name", CASES)
+
+@pytest.mark.parametrize("name", ALL)
 def test_names_file_line_and_cause(
     name: str,
     spec: Path,
@@ -19,7 +22,7 @@ def test_names_file_line_and_cause(
     run: Callable[..., Ran],
     change: Callable[[str, str], None],
 ) -> None:
-    case = CASES[name]
+    case = ALL[name]
     change(case.old, case.new)
     text = spec.read_text("utf-8")
     before, mark, _ = text.partition(case.at or "#!")

@@ -20,6 +20,10 @@ Change = Callable[[str, str], None]
 Run = Callable[..., Ran]
 PACKAGE = "lance_namespace_client"
 FROM = "        from: {type: string, description: The first color.}"
+ANY = "".join(
+    f"        - {{name: {name}, in: query, description: Whatever., schema: {{type: object}}}}\n"
+    for name in ("any", "more")
+)
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -100,6 +104,20 @@ def test_what_is_no_longer_generated_goes(run: Run, out: Path, change: Change) -
     assert run("--allow-breaking").status == 0
     assert not stale.exists()
     assert (out / PACKAGE / "models" / "blend.py").exists()
+
+
+def test_an_object_of_nothing_in_particular_is_a_map(run: Run, out: Path, change: Change) -> None:
+    change(
+        FROM,
+        f"{FROM}\n        any: {{type: object, description: Whatever.}}\n"
+        "        more: {type: object, additionalProperties: true, description: Whatever.}",
+    )
+    change("        - name: from\n", f"{ANY}        - name: from\n")
+    assert run().status == 0
+    made = (out / PACKAGE / "models" / "list_colors_request.py").read_text("utf-8")
+    for name in ("any", "more"):
+        assert f"    {name}: dict[str, Any] | None = None" in made
+        assert f'Wire("{name}", "{name}", mapping(anything))' in made
 
 
 def test_files_of_other_hands_are_left_alone(run: Run, out: Path) -> None:
