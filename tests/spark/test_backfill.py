@@ -189,3 +189,33 @@ def test_what_cannot_be_added_says_why_and_leaves_nothing(
     with pytest.raises(error):
         add_columns(spark, connect("dir", table.properties), table_name, columns, **more)
     assert (table.dataset("t").version, table.data_files("t"), notes(table)) == (2, files, [])
+
+
+@pytest.mark.parametrize(
+    ("made", "kind", "said"),
+    [
+        ({"a": [1, 2]}, InvalidInputError, "gives a dict, not a pyarrow.RecordBatch"),
+        (pa.record_batch({"v": [1]}), InvalidInputError, "gives 1 rows for 2"),
+        (
+            pa.record_batch({"w": [1, 2]}),
+            TableSchemaValidationError,
+            "gives the columns w; types= names v",
+        ),
+        (
+            pa.record_batch({"v": [1, 2], "w": [1, 2]}),
+            TableSchemaValidationError,
+            "gives the columns v, w; types= names v",
+        ),
+    ],
+)
+def test_a_function_that_gives_something_else_is_told_so(
+    made: Any, kind: type[LanceNamespaceError], said: str
+) -> None:
+    schema = pa.schema([("v", pa.int64())])
+    given = pa.record_batch({"a": [1, 2]})
+    with pytest.raises(kind, match=said) as caught:
+        backfill._applied(lambda batch: made, given, schema)
+    assert type(caught.value) is kind
+    right = pa.record_batch({"v": [3, 4]})
+    assert backfill._applied(lambda batch: right, given, schema) == right
+    assert backfill._applied(None, given, schema) is given

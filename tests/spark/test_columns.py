@@ -82,6 +82,7 @@ def test_large_batches_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
         (pa.string(), pa.dictionary(pa.int8(), pa.large_string())),
         (pa.binary(), pa.uuid()),
         (pa.string(), pa.json_()),
+        (pa.bool_(), pa.bool8()),
         (pa.null(), pa.int64()),
         (pa.struct([("a", pa.int8())]), pa.struct([("a", pa.int64()), ("b", pa.int8())])),
         (pa.map_(pa.string(), pa.int8()), pa.map_(pa.large_string(), pa.int64())),

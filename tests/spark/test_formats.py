@@ -264,6 +264,23 @@ def test_json_types_that_are_given(tmp_path: Path) -> None:
     assert table.schema.field("k").type == pa.large_string()
 
 
+CARRIERS: list[tuple[pa.DataType, pa.DataType | None]] = [
+    (pa.json_(), pa.string()), (pa.uuid(), None), (pa.dictionary(pa.int8(), pa.date32()), pa.string()),
+    (pa.large_list(pa.duration("s")), pa.list_(pa.int64())), (pa.list_(pa.uuid()), None),
+    (pa.struct([("a", pa.time32("s"))]), pa.struct([("a", pa.string())])),
+    (pa.struct([("a", pa.int8()), ("b", pa.map_(pa.string(), pa.int8()))]), None),
+    (pa.map_(pa.string(), pa.int8()), None), (pa.binary(4), pa.binary()),
+    (pa.float16(), pa.float32()), (pa.int16(), pa.int16()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "carrier"), CARRIERS, ids=str)
+def test_what_json_cannot_be_read_as_is_read_as_another_type(
+    kind: pa.DataType, carrier: pa.DataType | None
+) -> None:
+    assert format_of("json").carrier(kind) == carrier
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

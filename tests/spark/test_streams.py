@@ -265,6 +265,51 @@ def test_two_runs_that_commit_one_batch_at_once_leave_it_once(
     assert quiet_lake.dataset("t").to_table()["id"].to_pylist() == list(range(5))
 
 
+def batch_of(
+    lake: Lake, rows: int, **more: Any
+) -> tuple[sink.LanceStreamWriter, sink.WrittenBatch]:
+    """Write a batch, and what nobody names; return what is to commit it, and what its task says."""
+    target = Target(namespace=connect("dir", lake.properties), table=("t",))
+    plan = writing.plan_write(target, ids(0, 1).schema, Mode.APPEND, **more)
+    assert plan is not None
+    writing.write_rows(plan, ids(90, 2).to_batches())
+    fragments = writing.write_rows(plan, ids(3, rows).to_batches()) if rows else []
+    return sink.LanceStreamWriter(plan), sink.WrittenBatch(plan, "query", fragments)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_batch_without_rows_leaves_nothing(quiet_lake: Lake, there: bool) -> None:
+    if there:
+        quiet_lake.put("t", ids(0, 3))
+    before = quiet_lake.data_files("t")
+    writer, ours = batch_of(quiet_lake, 0, makes_table=True)
+    writer.commit([ours, None], 0)
+    assert quiet_lake.data_files("t") == before
+    assert list(connect("dir", quiet_lake.properties).iter_tables()) == ["t"] * there
+
+
+def test_a_batch_that_was_committed_before_leaves_no_files(quiet_lake: Lake) -> None:
+    quiet_lake.put("t", ids(0, 3))
+    writer, ours = batch_of(quiet_lake, 2)
+    writer.commit([None], 0)
+    assert quiet_lake.dataset("t").version == 1
+    writer.commit([ours], 0)
+    before = quiet_lake.data_files("t")
+    again, theirs = batch_of(quiet_lake, 2)
+    again.commit([theirs], 0)
+    assert quiet_lake.data_files("t") == before
+    assert quiet_lake.dataset("t").to_table()["id"].to_pylist() == list(range(5))
+
+
+def test_a_batch_that_fails_takes_back_what_its_tasks_wrote(quiet_lake: Lake) -> None:
+    quiet_lake.put("t", ids(0, 3))
+    before = quiet_lake.data_files("t")
+    writer, ours = batch_of(quiet_lake, 2)
+    assert quiet_lake.data_files("t") > before
+    writer.abort([None, ours], 0)
+    assert quiet_lake.data_files("t") == before
+
+
 def test_what_upserts_insert_alone_a_stream_shows(streams: Streams) -> None:
     source = streams._spark.range(8, 12)
     namespace = connect("dir", streams.lake.properties)
