@@ -1,0 +1,98 @@
+"""Calls as something to run: what is written does what the kit did."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+import subprocess
+import sys
+from typing import Any
+
+from lance_namespace_impls.conformance.exchange import Exchange, Reply, Step, shown_body
+from lance_namespace_impls.conformance.scripts import (
+    as_curl,
+    as_json,
+    as_python,
+    exchange_text,
+    one_line,
+)
+from tests.server.wire import ipc
+
+RAW: dict[str, Any] = {
+    "method": "PUT", "path": "/v1/../table", "query": {"a": ["b", "c d"]}, "content": None,
+    "headers": {"X-A": "it's"},
+}  # fmt: skip
+STEPS = [
+    Step("CreateNamespace", {"id": ["n"]}),
+    Step("CreateTable", {"id": ["n", "t"]}, ipc(2)),
+    Step("CountTableRows", {"id": ["n", "t"]}),
+    Step("DropNamespace", {"id": ["n"]}),
+    Step("", {}, raw=RAW),
+]
+
+
+def test_json_is_read_again() -> None:
+    assert [Step.from_dict(form) for form in as_json(STEPS)] == STEPS
+    assert [set(form) for form in as_json(STEPS)[1:3]] == [
+        {"operation", "request", "data"},
+        {"operation", "request"},
+    ]
+
+
+def test_the_program_makes_the_calls_and_shows_failures() -> None:
+    program = as_python(STEPS, 'connect("memory", {})')
+    assert "# PUT /v1/../table over HTTP: see curl" in program
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.split()[0].count("_")]
+    assert [line.split()[0] for line in lines] == [
+        "create_namespace", "create_table", "count_table_rows", "drop_namespace",
+    ]  # fmt: skip
+    assert "count=2" in lines[2]
+    assert lines[3].startswith("drop_namespace 3 ")
+
+
+def test_curl_sends_what_the_kit_sends() -> None:
+    lines = as_curl(STEPS, "http://host/base/").splitlines()
+    commands = [shlex.split(line.rpartition("| ")[2]) for line in lines]
+    assert all(command[:3] == ["curl", "-sS", "-X"] for command in commands)
+    assert all("--path-as-is" in command for command in commands)
+    assert [command[3] for command in commands] == ["POST", "POST", "POST", "POST", "PUT"]
+    assert commands[4][-3:] == ["-H", "X-A: it's", "http://host/base/v1/../table?a=b&a=c%20d"]
+    assert lines[1].startswith(f"echo {base64.b64encode(ipc(2)).decode()} | base64 -d | curl ")
+    assert commands[1][commands[1].index("--data-binary") + 1] == "@-"
+    assert "Content-Type: application/vnd.apache.arrow.stream" in commands[1]
+    assert commands[1][-1].startswith("http://host/base/v1/table/n%24t/create")
+    assert commands[2][commands[2].index("--data-binary") + 1].startswith("{")
+    assert "--data-binary" not in commands[4]
+
+
+def test_an_exchange_is_shown_as_http() -> None:
+    made = Exchange("POST", "http://h/v1", {"A": "b"}, b'{"id":[]}', 406, {"C": "d"}, b"\xff\xfe")
+    assert exchange_text(made) == (
+        'POST http://h/v1\nA: b\n\n{"id":[]}',
+        "HTTP 406\nC: d\n\n<2 bytes>",
+    )
+    assert exchange_text(None) == ("", "")
+    assert shown_body(b"x" * 2000) == "x" * 2000
+    assert shown_body(b"x" * 2001) == "x" * 2000 + "... <2001 bytes>"
+
+
+def test_a_call_and_what_came_of_it_are_one_line() -> None:
+    step = Step("CreateTable", {"id": ["ü"]}, b"12345")
+    assert one_line(step) == 'CreateTable({"id": ["ü"]}, 5 bytes of rows)'
+    assert one_line(Step("ListTables", {})) == "ListTables({})"
+    replies = {
+        "an answer that cannot be read: no JSON": Reply(step=step, broken="no JSON", code=5),
+        "no such route": Reply(step=step, code=0, no_route=True),
+        "code 5: there already": Reply(step=step, code=5, message="there\n  already"),
+        "{'a': 1}": Reply(step=step, answer={"a": 1}),
+        "{}": Reply(step=step),
+    }
+    for said, reply in replies.items():
+        assert reply.outcome() == said
+        assert reply.succeeded == said.startswith("{")
+    long = Reply(step=step, answer={"a": "x" * 500}).outcome()
+    assert (len(long), long[-3:]) == (400, "...")
