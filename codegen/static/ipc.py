@@ -220,15 +220,6 @@ class _Messages:
         self._piece: Any = b""
         self._metadata: bytes | None = None
 
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
     def close(self) -> None:
         self.closed = True
 

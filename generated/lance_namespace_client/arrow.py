@@ -272,15 +272,6 @@ class _Chunks:
     def flush(self) -> None:
         """Nothing is held back."""
 
-    def writable(self) -> bool:
-        return True
-
-    def readable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
-
     def close(self) -> None:
         self.closed = True
 
