@@ -69,3 +69,36 @@ def test_a_table_with_branches_alone_may_be_kept_from_a_new_name(branched: bool)
     outcome = tree.expect(Call("RenameTable", {"id": ["t"], "new_table_name": "u"}))
     assert isinstance(outcome, Granted)
     assert outcome.or_codes == ({ErrorCode.INVALID_TABLE_STATE} if branched else frozenset())
+
+
+OPTIONS = {
+    "InsertIntoTable": {"mode"},
+    "UpdateTable": {"updates", "predicate"},
+    "DeleteFromTable": {"predicate"},
+    "MergeInsertIntoTable": {
+        "on", "when_matched_update_all", "when_not_matched_insert_all",
+        "when_not_matched_by_source_delete",
+    },
+    "CountTableRows": {"version", "predicate"},
+    "QueryTable": {"vector", "k", "version", "filter", "columns"},
+    "DescribeTableVersion": {"version"},
+    "RestoreTable": {"version"},
+    "CreateTableTag": {"tag", "version"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", OPTIONS)
+def test_each_option_is_drawn_now_and_then(operation: str) -> None:
+    tree = Tree(Known(location=lambda identifier, properties: "memory://t"), {})
+    create(tree, "Create", 1)
+    chance = random.Random(1)
+    calls = [data_call(operation, tree, ("t",), chance) for _ in range(100)]
+    found = {key for call in calls if call is not None for key in call.request}
+    assert found == {"id", *OPTIONS[operation]}
+    for key in ("predicate", "filter"):
+        given = [call.request[key] for call in calls if call is not None and key in call.request]
+        assert None not in given
+        assert len(set(given)) != 1
+    if "version" in OPTIONS[operation]:
+        versions = {call.request.get("version") for call in calls if call is not None}
+        assert len(versions - {None}) == 2, "the one that is there, and one that is not"
