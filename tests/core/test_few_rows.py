@@ -100,6 +100,13 @@ def test_the_first_of_many_batches_is_read_again_and_prepared_each_time() -> Non
     assert (rows.rows, rows.can_begin_again) == (5, False)
 
 
+class Exporter:
+    """Anything that exports an Arrow C stream and is nothing else that is known."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return TABLE.__arrow_c_stream__(requested_schema)
+
+
 FORMS: dict[str, Callable[[], Any]] = {
     "table": lambda: TABLE,
     "batch": lambda: TABLE.to_batches()[0],
@@ -111,6 +118,7 @@ FORMS: dict[str, Callable[[], Any]] = {
     "buffer": lambda: pa.py_buffer(as_stream(None)),
     "file": lambda: io.BytesIO(as_stream(None)),
     "rows": lambda: RowStream.of(TABLE),
+    "exporter": Exporter,
     "dicts": lambda: TABLE.to_pylist(),
     "columns": lambda: TABLE.to_pydict(),
 }
