@@ -1,0 +1,164 @@
+"""What a change sees of the place of the dataset that it opened."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+from attrs import evolve
+
+from lance_namespace_client.errors import ConcurrentModificationError, InvalidTableStateError
+from lance_namespace_impls.core.storage import TableStorage
+from lance_namespace_impls.tables import lineage
+from lance_namespace_impls.tables.lineage import There, open_version
+
+ROWS = pa.table({"x": [1, 2]})
+
+
+@pytest.fixture(params=["path", "file://"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> TableStorage:
+    path = tmp_path / "my lake" / "t.lance"
+    dataset = lance.write_dataset(ROWS, str(path))
+    dataset.insert(ROWS)
+    dataset.create_branch("side").insert(ROWS)
+    location = str(path) if request.param == "path" else path.as_uri()
+    return TableStorage(location=location, options={})
+
+
+def path_of(storage: TableStorage) -> Path:
+    return Path(storage.location.removeprefix("file://").replace("%20", " "))
+
+
+def versions_of(storage: TableStorage, branch: str | None = None) -> Path:
+    return path_of(storage).joinpath(*(("tree", branch) if branch else ()), "_versions")
+
+
+def closed(*_: Any, **__: Any) -> Any:
+    raise AssertionError("a dataset is opened")
+
+
+@pytest.mark.parametrize("branch", [None, "side"])
+def test_a_place_that_is_as_it_was_is_told_without_opening_it(
+    storage: TableStorage, branch: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_version(storage, branch) as (dataset, opened):
+        assert (opened.number, opened.branch) == (dataset.version, branch)
+        assert opened.written == dataset.get_version()["timestamp"]
+        assert path_of(opened.root) == versions_of(storage, branch).parent
+        monkeypatch.setattr(lineage, "open_dataset", closed)
+        assert opened.look() is There.SAME
+        dataset.insert(ROWS)  # a later version leaves this one as it was
+        assert opened.look() is There.SAME
+        held = opened.folder
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(held._held)  # type: ignore[union-attr]
+
+
+def test_a_manifest_that_was_copied_is_looked_into(
+    storage: TableStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number in the file system and its time are others; what it says is the same."""
+    with open_version(storage) as (dataset, opened):
+        (manifest,) = [p for p in versions_of(storage).iterdir() if str(2**64 - 1 - 2) in p.name]
+        content = manifest.read_bytes()
+        manifest.unlink()
+        manifest.with_name("other").write_bytes(content)
+        manifest.with_name("other").rename(manifest)
+        assert opened.look() is There.SAME
+        os.utime(manifest, (1, 1))
+        assert opened.look() is There.SAME
+        monkeypatch.setattr(lineage, "open_dataset", closed)
+        with pytest.raises(AssertionError, match="is opened"):
+            opened.look()
+        assert dataset.version == 2
+
+
+def test_a_place_is_empty_or_has_another_dataset(storage: TableStorage) -> None:
+    with open_version(storage) as (dataset, opened):
+        shutil.rmtree(path_of(storage))
+        assert opened.look() is There.NOTHING
+        assert opened.misplaced() == []
+        opened.require_same(
+            dataset, "t"
+        )  # whoever changes nothing there needs to take nothing back
+        lance.write_dataset(ROWS, str(path_of(storage)))
+        assert opened.look() is There.OTHER
+        lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
+        assert opened.look() is There.OTHER
+        lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
+        assert opened.look() is There.OTHER
+        with pytest.raises(
+            ConcurrentModificationError, match="the table was dropped and made again"
+        ):
+            opened.require_same(dataset, "the table")
+    assert lance.dataset(str(path_of(storage))).version == 3
+
+
+def test_of_a_branch_that_has_gone_there_is_nothing(storage: TableStorage) -> None:
+    with open_version(storage, "side") as (_, opened):
+        lance.dataset(str(path_of(storage))).branches.delete("side")
+        assert opened.look() is There.NOTHING
+
+
+def test_nothing_is_opened_where_nothing_is(storage: TableStorage) -> None:
+    nowhere = evolve(storage, location=storage.location + "x")
+    with pytest.raises(InvalidTableStateError), open_version(nowhere):
+        pass
+
+
+def test_only_what_the_change_committed_last_is_taken_back(storage: TableStorage) -> None:
+    """Versions 3 and 4 are the change's; 5 is of somebody else who went on from it, until it goes."""
+    with open_version(storage) as (dataset, opened):
+        opened.note(dataset)
+        assert opened.made == {}  # nothing was committed yet
+        for _ in range(2):
+            dataset.insert(ROWS)
+            opened.note(dataset)
+        assert list(opened.made) == [3, 4]
+        assert opened.misplaced() == [4, 3]
+        lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
+        assert opened.misplaced() == []
+        opened.delete([5])
+        assert opened.misplaced() == [4, 3]
+        opened.made[3] += timedelta(seconds=1)
+        assert opened.misplaced() == [4]
+        opened.delete([4, 3, 99])
+    assert lance.dataset(str(path_of(storage))).version == 2
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["held", "by its manifests"])
+def test_a_version_that_was_cleaned_up_is_no_other_dataset(
+    storage: TableStorage, held: bool
+) -> None:
+    with open_version(storage) as (dataset, opened):
+        if not held:  # as on an object store
+            opened = evolve(opened, folder=None)
+        lance.write_dataset(ROWS, str(path_of(storage)), mode="append")
+        opened.delete([opened.number])
+        assert opened.look() is There.SAME
+        files = list(path_of(storage).joinpath("data").iterdir())
+        files[0].rename(files[0].with_suffix(".gone"))
+        assert opened.look() is There.OTHER
+        assert dataset.version == 2
+
+
+@pytest.mark.parametrize(
+    ("later", "there"), [(timedelta(hours=1), There.SAME), (-timedelta(hours=1), There.OTHER)]
+)
+def test_without_files_the_time_of_an_earlier_version_tells(
+    storage: TableStorage, later: timedelta, there: There
+) -> None:
+    """A table without rows has no data file by which it could be told that it was dropped."""
+    with open_version(storage) as (_, opened):
+        lance.dataset(str(path_of(storage))).delete("true")
+        opened.delete([opened.number])
+        moved = evolve(opened, folder=None, written=opened.written + later)
+        assert moved.look() is there
+        opened.delete([1])
+        assert moved.look() is There.SAME  # none is left that could tell
