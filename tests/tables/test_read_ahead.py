@@ -9,7 +9,14 @@ import pytest
 
 from lance_namespace_client.models import QueryTableRequest
 from lance_namespace_impls.tables import query as module
-from lance_namespace_impls.tables.query import READ_AHEAD_BYTES, scan, scanner
+from lance_namespace_impls.tables.query import (
+    READ_AHEAD_BYTES,
+    _Shape,
+    few_rows,
+    is_lasting,
+    scan,
+    scanner,
+)
 
 WIDTH, ROWS = 256, 60_000
 
@@ -81,3 +88,186 @@ def test_only_the_columns_that_are_read_count(large, columns, is_one_scan, monke
         found = reader.read_all()
     assert found.num_rows == lance.dataset(large).count_rows()
     assert (len(made) == 1) is is_one_scan
+
+
+def table_of(rows=2, **kinds):
+    schema = pa.schema(list(kinds.items()))
+    return pa.table([pa.nulls(rows, kind) for kind in schema.types], schema=schema)
+
+
+def shape_of(data, **more):
+    return _Shape.of(lance.write_dataset(data, "memory://", **more))
+
+
+VECTOR = pa.list_(pa.float32(), 8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "is_fixed"),
+    [
+        (pa.int8(), 1, True),
+        (pa.int64(), 8, True),
+        (pa.timestamp("us"), 8, True),
+        (pa.decimal128(10, 2), 16, True),
+        (pa.binary(40), 40, True),
+        (VECTOR, 32, True),
+        (pa.list_(VECTOR, 3), 96, True),
+        (pa.list_(pa.utf8(), 3), 3 * 32, False),
+        (pa.utf8(), 32, False),
+        (pa.list_(pa.int64()), 32, False),
+        (pa.struct([("a", pa.int64())]), 32, False),
+    ],
+    ids=str,
+)
+def test_how_wide_a_row_is(kind, width, is_fixed):
+    shape = shape_of(table_of(x=kind, y=pa.int64()))
+    assert shape.batch_rows == min(8192, (4 << 20) // (width + 8))
+    assert shape.wide == (["x"] if width > 32 else [])
+    assert shape.fixed == ({"x": width, "y": 8} if is_fixed else {"y": 8})
+    assert (shape.rows, shape.is_small, shape.is_legacy) == (2, True, False)
+    assert shape.row_bytes >= width + 8
+
+
+@pytest.mark.parametrize(("numbers", "rows"), [(16, 8192), (256, 4096), (4096, 256), (32_768, 64)])
+def test_a_batch_has_a_few_megabytes(numbers, rows):
+    assert shape_of(table_of(x=pa.list_(pa.float32(), numbers))).batch_rows == rows
+
+
+@pytest.mark.parametrize(("rows", "is_small"), [(16_384, True), (16_385, False)])
+def test_a_table_is_small_by_its_rows(rows, is_small):
+    shape = shape_of(table_of(rows, x=pa.int8()), max_rows_per_file=10_000)
+    assert (shape.rows, shape.is_small) == (rows, is_small)
+
+
+def test_a_table_is_small_by_its_bytes():
+    texts = [f"{n:05}" * 2000 for n in range(1000)]
+    shape = shape_of(pa.table({"s": texts}))
+    assert not shape.is_small
+    # What the files say of rows whose width would be a guess.
+    assert shape.row_bytes > 1000
+    assert not shape.fixed
+
+
+def given(**more):
+    known = {"batch_rows": 8192, "wide": [], "is_small": False, "rows": 10**9, "row_bytes": 1 << 10}
+    return _Shape(**{**known, "fixed": {"a": 4, "b": 12}, "is_legacy": False, **more})
+
+
+@pytest.mark.parametrize(
+    ("shape", "columns", "rows"),
+    [
+        (given(), None, 1 << 14),
+        (given(), [], 1 << 14),
+        (given(), ["a", "b"], 1 << 20),
+        (given(), ["a"], 1 << 22),
+        (given(), ["a", "text"], 1 << 14),
+        (given(row_bytes=0), None, 1 << 24),
+        (given(row_bytes=1 << 20), None, 64),
+        (given(rows=None), None, 1 << 14),
+        (given(rows=1 << 14), None, 0),
+        (given(rows=(1 << 14) + 1), None, 1 << 14),
+        (given(is_legacy=True), None, 0),
+    ],
+)
+def test_how_many_rows_may_be_read_ahead(shape, columns, rows):
+    assert shape.range_rows(columns) == rows
+
+
+def test_a_table_of_wide_texts_is_read_in_ranges(tmp_path, monkeypatch):
+    """A guess of the width alone would have all of it read at once."""
+    data = pa.table({"s": [f"{n:05}{'x' * n}" * 20 for n in range(500)]})
+    dataset = lance.write_dataset(data, str(tmp_path / "t"), max_rows_per_file=100)
+    monkeypatch.setattr(module, "READ_AHEAD_BYTES", 500 * 64)
+    made = []
+    monkeypatch.setattr(module, "scanner", lambda *given: made.append(given) or scanner(*given))
+    with scan(dataset, query(), failed) as reader:
+        assert reader.read_all() == data
+    assert len(made) > 3
+
+
+class Scanning:
+    """A dataset that notes what it is scanned with."""
+
+    def __init__(self, dataset):
+        self._dataset, self.seen = dataset, []
+
+    def __getattr__(self, name):
+        return getattr(self._dataset, name)
+
+    def scanner(self, **more):
+        self.seen.append(more)
+        return self._dataset.scanner(**more)
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, {"batch_size": 8192}),
+        ({"k": 5}, {"batch_size": 8192, "limit": 5}),
+        ({"filter": "x > 0"}, {"batch_size": 8192, "filter": "x > 0"}),
+        (
+            {"filter": "x > 0", "k": 5},
+            {"batch_size": 2048, "filter": "x > 0", "limit": 5, "late_materialization": False},
+        ),
+    ],
+)
+def test_how_a_plain_scan_is_made(more, expected):
+    dataset = Scanning(lance.write_dataset(pa.table({"x": [1, 2]}), "memory://"))
+    scanner(dataset, query(**more))
+    (seen,) = dataset.seen
+    always = {"io_buffer_size": 16 << 20, "batch_readahead": 2, "fragment_readahead": 1}
+    assert {key: value for key, value in seen.items() if key != "with_row_id"} == {
+        **always,
+        **expected,
+    }
+
+
+def test_wide_columns_of_few_rows_are_read_when_it_is_known_which():
+    data = table_of(x=pa.int64(), v=pa.list_(pa.float32(), 16))
+    dataset = Scanning(lance.write_dataset(data, "memory://"))
+    scanner(dataset, query(filter="x > 0", k=5))
+    assert dataset.seen[0]["late_materialization"] == ["v"]
+
+
+@pytest.mark.parametrize(
+    ("more", "is_one_table"),
+    [
+        ({"k": 64}, True),
+        ({"k": 65}, False),
+        ({"k": 0}, False),
+        ({"k": 1, "full_text_query": {"string_query": {"query": "a"}}}, False),
+    ],
+)
+def test_a_few_rows_are_read_at_once(more, is_one_table):
+    dataset = lance.write_dataset(pa.table({"x": range(100), "s": ["a"] * 100}), "memory://")
+    run = few_rows(dataset, query(**more))
+    assert (run is not None) is is_one_table
+    if run is not None:
+        assert run().num_rows == 64
+
+
+def test_a_failure_while_rows_are_read_is_translated(tmp_path):
+    dataset = lance.write_dataset(
+        pa.table({"x": range(1000)}), str(tmp_path / "t"), max_rows_per_file=500
+    )
+    later = sorted((tmp_path / "t" / "data").iterdir())
+    for file in later:
+        file.write_bytes(b"x")
+    reader = scan(lance.dataset(dataset.uri), query(), lambda error: LookupError("told"))
+    with reader, pytest.raises(Exception, match="told"):
+        reader.read_all()
+
+
+@pytest.mark.parametrize(
+    ("more", "is_lasting_"),
+    [
+        ({}, True),
+        ({"filter": "id > 1"}, True),
+        ({"filter": "now() > t"}, False),
+        ({"columns": {"column_names": ["now()"]}}, True),
+        ({"columns": {"column_aliases": {"a": "id + 1"}}}, True),
+        ({"columns": {"column_aliases": {"a": "id", "b": "random()"}}}, False),
+    ],
+)
+def test_a_query_that_calls_a_function_may_not_last(more, is_lasting_):
+    assert is_lasting(query(**more)) is is_lasting_
