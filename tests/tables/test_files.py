@@ -1,13 +1,37 @@
-"""Files beside a dataset."""
+"""Files of a dataset, its manifests and versions, on any storage."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import lance
+import pyarrow as pa
 import pytest
+from lance.file import LanceFileSession
 
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    TableVersionNotFoundError,
+)
+from lance_namespace_client.models import VersionRange
 from lance_namespace_impls.core.storage import TableStorage
-from lance_namespace_impls.tables.files import missing_beside
+from lance_namespace_impls.tables import dataset as opening
+from lance_namespace_impls.tables import versions
+from lance_namespace_impls.tables.clone import clone
+from lance_namespace_impls.tables.dataset import table_uri
+from lance_namespace_impls.tables.files import (
+    delete_file,
+    local_path,
+    missing_beside,
+    read_beside,
+    read_small,
+)
+from lance_namespace_impls.tables.manifests import ManifestFolder, final_names, staged_name
+
+ROWS = pa.table({"x": [1]})
 
 
 # The last is read as an object store is, in one listing.
@@ -22,3 +46,340 @@ def test_missing_files_are_those_that_are_not_there(tmp_path: Path, scheme: str)
     (folder / "b.lance").touch()
     assert missing_beside(storage, "data", ["a.lance", "b.lance"]) == []
     assert missing_beside(storage, "data", ["a.lance", "c.lance", "b.lance"]) == ["c.lance"]
+
+
+@pytest.fixture(params=["", "file://", "file-object-store://"])
+def storage(request: pytest.FixtureRequest, tmp_path: Path) -> TableStorage:
+    (tmp_path / "_versions").mkdir()
+    return TableStorage(location=f"{request.param}{tmp_path}", options={})
+
+
+def test_a_file_is_read_and_deleted_where_it_is_there(
+    storage: TableStorage, tmp_path: Path
+) -> None:
+    session = LanceFileSession(storage.location)
+    (tmp_path / "_versions" / "a").write_bytes(b"text")
+    assert read_beside(storage, "_versions/a") == read_small(session, "_versions/a") == b"text"
+    assert delete_file(session, "_versions/a")
+    assert read_beside(storage, "_versions/a") is read_small(session, "_versions/a") is None
+    assert not (tmp_path / "_versions" / "a").exists()
+
+
+def test_a_failure_is_no_missing_file() -> None:
+    class Refusing:
+        said = ""
+
+        def __getattr__(self, name: str) -> Any:
+            def refuse(*_: Any) -> None:
+                raise OSError(self.said)
+
+            return refuse
+
+    session = Refusing()
+    session.said = "the disk is full"
+    for call in (read_small, delete_file):
+        with pytest.raises(OSError, match="the disk is full"):
+            call(session, "a")
+    session.said = "Object at location a Not Found"
+    assert read_small(session, "a") is None
+    assert delete_file(session, "a") is False
+
+
+@pytest.mark.parametrize(
+    ("location", "path"),
+    [
+        ("/lake/a b", "/lake/a b"),
+        ("file:///lake/a%20b", "/lake/a b"),
+        ("s3://lake/a", None),
+        ("file-object-store:///lake", None),
+    ],
+)
+def test_a_location_is_a_path_on_local_storage_alone(location: str, path: str | None) -> None:
+    assert local_path(location) == path
+
+
+@pytest.mark.parametrize(
+    ("location", "uri"),
+    [("/lake/a b", "file:///lake/a%20b"), ("s3://lake/a b", "s3://lake/a b")],
+)
+def test_a_location_has_a_uri(location: str, uri: str) -> None:
+    assert table_uri(location) == uri
+
+
+# --- manifests
+
+NEWEST, STAGED = final_names(7)[0], f"{final_names(7)[0]}-some.one_else"
+
+
+@pytest.mark.parametrize("branch", [None, "team/side"])
+def test_a_staged_manifest_is_put_in_its_place(
+    storage: TableStorage, tmp_path: Path, branch: str | None
+) -> None:
+    path = tmp_path.joinpath(*(("tree", "team", "side") if branch else ()), "_versions")
+    path.mkdir(parents=True, exist_ok=True)
+    folder = ManifestFolder(storage, branch)
+    assert (folder.names(), folder.has(NEWEST)) == ([], False)
+    with pytest.raises(InvalidInputError, match=f"the manifest {STAGED} is not there"):
+        folder.publish(STAGED)
+    (path / STAGED).write_bytes(b"seven")
+    (path / "latest_version_hint.json").touch()
+    assert (folder.names(), folder.has(STAGED)) == ([], True)
+    folder.publish(STAGED)
+    assert (folder.names(), (path / NEWEST).read_bytes()) == ([NEWEST], b"seven")
+    folder.publish(NEWEST)  # it has its name already
+    is_local = not storage.location.startswith("file-object")
+    assert folder.size(NEWEST) == (5 if is_local else None)
+    assert (path / STAGED).exists() is not is_local  # an object store cannot rename
+    folder.delete(STAGED)
+    folder.publish(STAGED)  # somebody else did
+    folder.set_aside(NEWEST)
+    folder.set_aside(NEWEST)
+    assert folder.names() == []
+    assert [each.name.startswith(f"{NEWEST}-") for each in path.glob("*.manifest*")] == [True]
+    for name in (NEWEST, "1.manifest"):
+        folder.delete(name)
+        assert folder.size(name) is None
+
+
+def test_a_folder_that_is_not_there_has_no_manifests(tmp_path: Path) -> None:
+    for scheme in ("", "file://", "file-object-store://"):
+        storage = TableStorage(location=f"{scheme}{tmp_path}/none", options={})
+        assert ManifestFolder(storage, None).names() == []
+
+
+@pytest.mark.parametrize(
+    ("location", "branch", "folder", "is_at"),
+    [
+        ("s3://b/lake/t", None, "lake/t/_versions", True),
+        ("s3://b/lake/t", None, "/lake/t/_versions", True),
+        ("s3://b/lake/t", None, "b/lake/t/_versions", True),
+        ("s3://b/lake/t/", None, "lake/t/_versions", True),
+        ("s3://b/my%20lake/t", None, "my lake/t/_versions", True),
+        ("s3://b/my lake/t", None, "my%20lake/t/_versions", True),
+        ("s3://b/my lake/t", None, "my%2520lake/t/_versions", True),
+        ("s3://b", None, "_versions", True),
+        ("s3://b/lake/t", "side", "lake/t/tree/side/_versions", True),
+        ("s3://b/lake/t", "side", "lake/t/_versions", False),
+        ("s3://b/lake/t", None, "lake/u/_versions", False),
+        ("s3://b/lake/t", None, "c/lake/t/_versions", False),
+        ("s3://b/lake/t", None, "lake/t/x/../_versions", False),
+        ("/lake/t", None, "/lake/t/_versions", True),
+        ("/lake/t", None, "lake/t/_versions", True),
+        ("file:///my%20lake/t", None, "my%20lake/t/_versions", True),
+        ("/lake/t", "side", "/lake/t/tree/side/_versions", True),
+        ("/lake/t", None, "/lake/x/../t/_versions", False),
+        ("/lake/t", None, "/lake/./t/_versions", False),
+        ("/lake/t", None, "/lake/t/\0/_versions", False),
+        ("/lake/t", None, "/lake/t/_versions/deeper", False),
+    ],
+)
+def test_where_a_manifest_may_be_staged(
+    location: str, branch: str | None, folder: str, is_at: bool
+) -> None:
+    manifests = ManifestFolder(TableStorage(location=location, options={}), branch)
+    assert manifests.is_at(folder) is is_at
+    if is_at:
+        assert staged_name(f"{folder}/{STAGED}", 7, "the commit", manifests) == STAGED
+        assert staged_name(f"{folder}/7.manifest", 7, "the commit", manifests) == "7.manifest"
+        with pytest.raises(InvalidInputError, match=r"the commit: .* is one of version 7, not 8"):
+            staged_name(f"{folder}/{STAGED}", 8, "the commit", manifests)
+        for name in (
+            "notes.txt",
+            f"{NEWEST}-",
+            f"{NEWEST}x",
+            f"{NEWEST}-{'x' * 101}",
+            "7.manifest-a/b",
+        ):
+            with pytest.raises(
+                InvalidInputError, match=r"the commit: .* is no place of a manifest"
+            ):
+                staged_name(f"{folder}/{name}", 7, "the commit", manifests)
+    else:
+        with pytest.raises(InvalidInputError, match="is no place of a manifest"):
+            staged_name(f"{folder}/{STAGED}", 7, "the commit", manifests)
+
+
+def test_a_manifest_may_be_staged_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "lake" / "_versions").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "lake")
+    storage = TableStorage(location=str(tmp_path / "lake"), options={})
+    assert ManifestFolder(storage, None).is_at(f"{tmp_path}/link/_versions")
+
+
+# --- versions
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Any:
+    made = lance.write_dataset(ROWS, str(tmp_path / "t"))
+    for _ in range(4):
+        made.insert(ROWS)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("ranges", "found"),
+    [
+        ([], []),
+        ([(1, 3)], [1, 2]),
+        ([(1, 5)], [1, 2, 3, 4]),
+        ([(3, 4), (1, 2), (3, 5)], [1, 3, 4]),
+        ([(2, -1)], [2, 3, 4]),
+        ([(5, -1)], []),
+        ([(9, -1)], []),
+        ([(40, 50)], []),
+    ],
+)
+def test_versions_that_ranges_hold(
+    dataset: Any, ranges: list[tuple[int, int]], found: list[int]
+) -> None:
+    spans = [VersionRange(start_version=start, end_version=end) for start, end in ranges]
+    doomed = versions.doomed(dataset, spans)
+    assert doomed == found
+    assert versions.delete(dataset, doomed) == len(found)
+    assert [each["version"] for each in dataset.versions()] == sorted({1, 2, 3, 4, 5} - {*found})
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        (2, 2, "versions 2 to 2 are no range: the end must be after the start"),
+        (3, 2, "versions 3 to 2 are no range"),
+        (1, 6, "version 5 is the latest and cannot be deleted"),
+    ],
+)
+def test_versions_that_no_range_may_hold(dataset: Any, start: int, end: int, said: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"^{said}"):
+        versions.doomed(dataset, [VersionRange(start_version=start, end_version=end)])
+
+
+@pytest.mark.parametrize("scheme", ["", "file://", "file-object-store://"])
+def test_versions_are_listed_alike_on_any_storage(
+    dataset: Any, scheme: str, tmp_path: Path
+) -> None:
+    dataset.create_branch("side").insert(ROWS)
+    found = lance.dataset(f"{scheme}{tmp_path}/t")
+    for branch, numbers in ((None, [1, 2, 3, 4, 5]), ("side", [5, 6])):
+        listed = versions.Manifests(found, branch)
+        assert listed.numbers() == numbers
+        assert listed.numbers(descending=True) == numbers[::-1]
+        assert (numbers[-1] in listed, 9 in listed) == (True, False)
+        for number in numbers:
+            version = listed.version(number)
+            assert version is not None
+            path = Path(str(version.manifest_path).removeprefix(scheme))
+            assert path.parent == tmp_path.joinpath(
+                "t", *(("tree", "side") if branch else ()), "_versions"
+            )
+            stat = path.stat()
+            assert (version.version, version.manifest_size) == (number, stat.st_size)
+            assert version.timestamp_millis == pytest.approx(stat.st_mtime * 1000, abs=1)
+        assert versions.describe(found, None, branch).version == numbers[-1]
+        with pytest.raises(TableVersionNotFoundError, match="version 9 does not exist"):
+            versions.describe(found, 9, branch)
+
+
+def test_a_version_that_goes_while_it_is_listed_is_left_out(dataset: Any) -> None:
+    listed = versions.Manifests(dataset, None)
+    versions.delete(dataset, [2])
+    assert 2 in listed
+    assert listed.version(2) is None
+
+
+def test_an_older_version_comes_back_as_the_latest(dataset: Any) -> None:
+    versions.restore(dataset, 2, None)
+    assert (dataset.version, dataset.count_rows()) == (6, 2)
+    with pytest.raises(TableVersionNotFoundError):
+        versions.restore(dataset, 9, None)
+
+
+# --- whether a dataset is there
+
+GONE = "Not found: /lake/t/_versions/1.manifest"
+
+
+@pytest.mark.parametrize(
+    ("said", "looks"),
+    [([GONE], 2), ([GONE, "Invalid range 1..2 for object of 0 bytes"], 3), ([GONE] * 3, 4)],
+)
+def test_a_dataset_is_looked_for_again_while_it_is_dropped(
+    said: list[str], looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left, seen, paused = said[::-1], [], list[float]()
+
+    def look(storage: TableStorage) -> bool:
+        seen.append(storage)
+        if left:
+            raise OSError(left.pop())
+        return True
+
+    monkeypatch.setattr(opening, "_opens", look)
+    monkeypatch.setattr(opening, "sleep", paused.append)
+    assert opening.exists(TableStorage(location="/lake/t", options={}))
+    assert len(seen) == looks
+    assert paused == [0.01, 0.05, 0.2][: looks - 1]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"), [(GONE, InvalidTableStateError), ("the disk is full", OSError)]
+)
+def test_a_dataset_that_cannot_be_read_is_said(
+    said: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(_: TableStorage) -> bool:
+        raise OSError(said)
+
+    monkeypatch.setattr(opening, "_opens", look)
+    monkeypatch.setattr(opening, "sleep", lambda _: None)
+    with pytest.raises(kind, match="/lake/t: a version is listed" if said is GONE else said):
+        opening.exists(TableStorage(location="/lake/t", options={}))
+
+
+def test_which_versions_a_place_has(dataset: Any, tmp_path: Path) -> None:
+    there = TableStorage(location=str(tmp_path / "t"), options={})
+    nowhere = TableStorage(location=str(tmp_path / "none"), options={})
+    assert (opening.exists(there), opening.exists(nowhere)) == (True, False)
+    assert opening.latest_version(there) == 5
+    assert [opening.has_version(there, number) for number in (1, 5, 6)] == [True, True, False]
+    assert not opening.has_version(nowhere, 1)
+    with pytest.raises(
+        InvalidTableStateError, match=r"none holds no Lance dataset: .* write to it"
+    ):
+        opening.open_dataset(nowhere)
+
+
+# --- clones
+
+
+@pytest.mark.parametrize("is_shallow", [True, False])
+@pytest.mark.parametrize(("version", "rows"), [(None, 5), (2, 2), ("third", 3)])
+def test_a_clone_begins_with_one_version(
+    dataset: Any, tmp_path: Path, version: int | str | None, rows: int, is_shallow: bool
+) -> None:
+    dataset.tags.create("third", 3)
+    source = TableStorage(location=str(tmp_path / "t"), options={})
+    target = TableStorage(location=str(tmp_path / "new"), options={})
+    made = clone(source, target, version=version, is_shallow=is_shallow)
+    found = lance.dataset(str(tmp_path / "new"))
+    assert (found.version, found.count_rows()) == (made, rows)
+    assert (tmp_path / "new" / "data").exists() is not is_shallow
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("Dataset already exists", ConcurrentModificationError),
+        ("Commit conflict for version 1", ConcurrentModificationError),
+        ("the disk is full", OSError),
+    ],
+)
+def test_a_clone_whose_place_was_taken_meanwhile(
+    dataset: Any, said: str, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(said)
+
+    monkeypatch.setattr(lance.LanceDataset, "shallow_clone", fail)
+    source = TableStorage(location=dataset.uri, options={})
+    with pytest.raises(kind):
+        clone(source, TableStorage(location="/x", options={}), version=None, is_shallow=True)

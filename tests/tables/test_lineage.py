@@ -48,7 +48,8 @@ def test_a_place_that_is_as_it_was_is_told_without_opening_it(
     storage: TableStorage, branch: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_version(storage, branch) as (dataset, opened):
-        assert (opened.number, opened.branch) == (dataset.version, branch)
+        assert dataset.version == opened.number == (2 if branch is None else 3)
+        assert opened.branch == branch
         assert opened.written == dataset.get_version()["timestamp"]
         assert path_of(opened.root) == versions_of(storage, branch).parent
         monkeypatch.setattr(lineage, "open_dataset", closed)
