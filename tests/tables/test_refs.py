@@ -190,9 +190,15 @@ def test_branches_are_listed_again_where_one_goes_meanwhile(dataset: Any) -> Non
         refs.branches(failing(dataset, "branches.list", "the disk is full"))
 
 
-def test_a_branch_that_goes_while_it_is_opened_is_missing(dataset: Any) -> None:
-    dataset.branches.delete("deeper")
+def test_a_version_or_branch_that_goes_while_it_is_opened_is_missing(dataset: Any) -> None:
     said = "Not found: /t.lance/tree/side/_versions"
+
+    def lose(*_: Any) -> None:
+        dataset.branches.delete("deeper")
+        raise OSError(said)
+
+    opened = Over(dataset, checkout_version=lose)
+    assert "branch 'deeper'" in refused(22, lambda: refs.checkout(opened, 3, "deeper"))
     opened = failing(dataset, "checkout_version", said)
     assert "version 2" in refused(11, lambda: refs.checkout(opened, 2, "side"))
     opened = failing(dataset, "checkout_version", "the disk is full")

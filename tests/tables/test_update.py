@@ -15,6 +15,7 @@ import pytest
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.tables.update import reads_own_columns
 
 T = {"id": ["t"]}
 SCHEMA = pa.schema(
@@ -156,3 +157,96 @@ def test_an_update_whose_answer_is_lost_keeps_its_files_and_is_not_repeated(
     found = rows_of(table, columns=["a", "b", "given"])
     assert [(row["a"], row["b"]) for row in found] == [(10, 1), (20, 2), (300, 3), (40, None)]
     assert table.open_table(["t"]).version == 2
+
+
+SWAP = {"updates": [["a", "b"], ["b", "a"]]}
+
+
+def data_files(path: Path) -> set[str]:
+    return {each.name for each in (path / "t.lance" / "data").iterdir()}
+
+
+@pytest.mark.parametrize("branch", [None, "side"])
+@pytest.mark.parametrize("times", [1, 9])
+def test_an_update_that_another_was_faster_than_is_made_onto_what_is_there_then(
+    table: Namespace, times: int, branch: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.create_table_branch({**T, "name": "side"})
+    commit, left = lance.LanceDataset.commit, [times]
+
+    def overtaken(*args: Any, **more: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            raise OSError("Commit conflict for version 2")
+        return commit(*args, **more)
+
+    monkeypatch.setattr(lance.LanceDataset, "commit", overtaken)
+    answer = table.update_table({**T, **SWAP, "branch": branch})
+    assert (answer.updated_rows, left) == (4, [0])
+    found = table.open_table(["t"]).checkout_version((branch, answer.version)).to_table()
+    assert sorted(found["a"].to_pylist()) == [10, 20, 40, 300]
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "tries"),
+    [("Commit conflict for version 2", 14, 10), ("Permission denied (os error 13)", 15, 1)],
+)
+def test_an_update_that_cannot_be_committed_leaves_no_files(
+    table: Namespace,
+    tmp_path: Path,
+    said: str,
+    code: int,
+    tries: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, tried = data_files(tmp_path), []
+
+    def refuse(*_: Any, **__: Any) -> None:
+        tried.append(len(data_files(tmp_path)))
+        raise OSError(said)
+
+    monkeypatch.setattr(lance.LanceDataset, "commit", refuse)
+    with pytest.raises(LanceNamespaceError) as caught:
+        table.update_table({**T, **SWAP})
+    assert int(caught.value.code) == code
+    assert tried == [len(before) + 1] * tries
+    assert data_files(tmp_path) == before
+
+
+def test_a_column_that_is_read_as_another_type_is_not_written_back(tmp_path: Path) -> None:
+    """The content of a blob is not read along with the other columns."""
+    blob = pa.field("blob", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    schema = pa.schema([("a", pa.int64()), ("b", pa.int64()), blob])
+    lance.write_dataset(pa.table([[1], [2], [b"x"]], schema=schema), tmp_path / "t.lance")
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        with pytest.raises(
+            LanceNamespaceError, match=r"column 'blob' is read as .* update one"
+        ) as caught:
+            namespace.update_table({**T, **SWAP})
+        assert int(caught.value.code) == 0
+        assert namespace.open_table(["t"]).version == 1
+
+
+@pytest.mark.parametrize(
+    ("updates", "reads"),
+    [
+        ({"a": "1", "b": "2"}, False),
+        ({"a": "a + 1", "b": "b + 1"}, False),
+        ({"a": "b", "b": "1"}, True),
+        ({"a": "1", "b": "A"}, True),
+        ({"Odd": "1", "b": "odd + 1"}, True),
+        ({"a": "'a text'"}, False),
+    ],
+)
+def test_an_expression_may_read_what_another_sets(updates: dict[str, str], reads: bool) -> None:
+    assert reads_own_columns(updates) is reads
+
+
+def test_an_update_of_a_field_within_another_is_pylances(tmp_path: Path) -> None:
+    rows = pa.table({"n": [{"k": 1, "l": 2}], "a": [5]})
+    lance.write_dataset(rows, tmp_path / "t.lance")
+    with connect("dir", {"path": str(tmp_path)}) as namespace:
+        with pytest.raises(LanceNamespaceError) as caught:
+            namespace.update_table({**T, "updates": [["n.k", "a"], ["a", "n.k"]]})
+        assert int(caught.value.code) in (0, 12, 13)
+        assert namespace.open_table(["t"]).to_table() == rows
