@@ -9,6 +9,7 @@ import pytest
 
 from lance_namespace_client.models import QueryTableRequest
 from lance_namespace_impls.tables import query as module
+from lance_namespace_impls.tables.context import ORDER_BY
 from lance_namespace_impls.tables.query import (
     READ_AHEAD_BYTES,
     _Shape,
@@ -271,3 +272,59 @@ def test_a_failure_while_rows_are_read_is_translated(tmp_path):
 )
 def test_a_query_that_calls_a_function_may_not_last(more, is_lasting_):
     assert is_lasting(query(**more)) is is_lasting_
+
+
+@pytest.mark.parametrize(
+    ("fragments", "ranges"),
+    [
+        ([], []),
+        ([20], [("0", 0, 20)]),
+        ([10, 10], [("01", 0, 20)]),
+        ([10, 11], [("0", 0, 10), ("1", 0, 11)]),
+        ([5, 5, 5, 6, 20], [("012", 0, 15), ("3", 0, 6), ("4", 0, 20)]),
+        ([3, 45, 7, 1], [("0", 0, 3), ("1", 0, 20), ("1", 20, 20), ("1", 40, 5), ("23", 0, 8)]),
+        ([21], [("0", 0, 20), ("0", 20, 1)]),
+    ],
+)
+def test_fragments_are_read_together_up_to_a_number_of_rows(fragments, ranges):
+    class Fragment:
+        def __init__(self, number, rows):
+            self.number, self.count_rows = number, lambda: rows
+
+    class Dataset:
+        def get_fragments(self):
+            return [Fragment(number, rows) for number, rows in enumerate(fragments)]
+
+    found = module._ranges(Dataset(), 20)
+    assert [("".join(str(f.number) for f in each), *rest) for each, *rest in found] == ranges
+
+
+ORDER = {ORDER_BY: '[{"column_name": "x", "ascending": false}]'}
+
+
+@pytest.mark.parametrize(
+    ("more", "is_one_scan"),
+    [
+        ({}, False),
+        ({"k": 100}, False),
+        ({"offset": 100}, False),
+        ({"filter": "x >= 0"}, True),
+        ({"context": ORDER}, True),
+        ({"vector": {"single_vector": [0.0, 0.0]}, "k": 300}, True),
+        ({"full_text_query": {"string_query": {"query": "a"}}, "k": 300}, True),
+    ],
+)
+def test_only_a_plain_scan_is_made_in_parts(more, is_one_scan, tmp_path, monkeypatch):
+    """A search in each part would find too many rows, and in another order."""
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(range(600), pa.float32()), 2)
+    data = pa.table({"x": range(300), "s": ["a"] * 300, "v": vectors})
+    dataset = lance.write_dataset(data, str(tmp_path / "t"), max_rows_per_file=100)
+    monkeypatch.setattr(module, "READ_AHEAD_BYTES", 1)
+    made = []
+    monkeypatch.setattr(module, "scanner", lambda *given: made.append(given) or scanner(*given))
+    with scan(dataset, query(**more), failed) as reader:
+        found = reader.read_all()
+    assert found.num_rows == {"k": 100, "offset": 200}.get(next(iter(more), ""), 300)
+    assert (len(made) == 1) is is_one_scan
+    if "context" in more:
+        assert found["x"].to_pylist() == list(range(299, -1, -1))
