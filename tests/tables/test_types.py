@@ -15,7 +15,12 @@ from lance_namespace import DescribeTableRequest
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.tables.lance_types import sql_type_name, to_lance_schema
-from lance_namespace_impls.tables.schema import from_json_type, to_json_schema
+from lance_namespace_impls.tables.schema import (
+    column_types,
+    from_json_type,
+    to_json_schema,
+    unpack_decimal,
+)
 
 ITEM = {"name": "item", "nullable": True, "type": {"type": "float32"}}
 ENTRY = {
@@ -196,3 +201,68 @@ def test_a_type_in_sql_is_that_type_to_lance(kind: pa.DataType) -> None:
     found = dataset.to_table(columns={"a": "a", "x": f"arrow_cast(NULL, '{named}')"})
     # Lance's SQL has no names for fields that cannot be null, nor for their metadata.
     assert str(found.schema.field("x").type) == str(kind).replace(" not null", "")
+
+
+SHOWN = [
+    (pa.int64(), "int64"),
+    (pa.utf8(), "utf8"),
+    (pa.list_(pa.float32(), 768), "fixed_size_list<float32>[768]"),
+    (pa.list_(pa.list_(pa.float32(), 2)), "list<fixed_size_list<float32>[2]>"),
+    (pa.binary(4), "fixed_size_binary[4]"),
+    (pa.decimal128(10, 2), "decimal128[10, 2]"),
+    (pa.decimal256(50, -3), "decimal256[50, -3]"),
+    (pa.timestamp("us"), "timestamp[us]"),
+    (pa.timestamp("ns", "UTC"), "timestamp[ns, UTC]"),
+    (pa.struct([("a", pa.int8()), ("b", pa.duration("s"))]), "struct<a: int8, b: duration[s]>"),
+    (pa.map_(pa.utf8(), pa.int8()), "map<struct<key: utf8, value: int8>>"),
+    (pa.dictionary(pa.int16(), pa.utf8()), "dictionary<int16, utf8>"),
+    (pa.dictionary(pa.int8(), pa.binary(2)), "dictionary<int8, fixed_size_binary[2]>"),
+    (pa.json_(), "utf8"),
+    (pa.string_view(), "utf8"),
+    (pa.binary_view(), "binary"),
+    (pa.struct([]), "struct"),
+]
+
+
+@pytest.mark.parametrize(("kind", "shown"), SHOWN, ids=[shown for _, shown in SHOWN])
+def test_a_type_as_people_read_it(kind: pa.DataType, shown: str) -> None:
+    assert column_types(pa.schema([("x", kind), ("y", pa.bool_())])) == {"x": shown, "y": "bool"}
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"type": "utf9"}, "x: there is no type 'utf9': "),
+        ({"type": "timestamp", "unit": "h"}, "x: there is no such timestamp: "),
+        ({"type": "decimal128"}, "x: type decimal128 needs a length"),
+        ({"type": "fixed_size_binary"}, "x: type fixed_size_binary needs a length"),
+        ({"type": "fixed_size_list", "fields": [ITEM]}, "x: type fixed_size_list needs a length"),
+        ({"type": "fixed_size_list", "fields": [ITEM], "length": 2**40}, "x: there is no such fixed"),
+        ({"type": "fixed_size_binary", "length": 2**40}, "x: there is no such fixed_size_binary: "),
+        ({"type": "list"}, "x: type list needs one field, not 0"),
+        ({"type": "large_list", "fields": [ITEM, ITEM]}, "x: type large_list needs one field, not 2"),
+        ({"type": "map", "fields": [ITEM]}, "x: the entries of a map are a struct of key and value"),
+        ({"type": "map", "fields": [{**ITEM, "type": {"type": "struct", "fields": [ITEM]}}]},
+         "x: the entries of a map are"),
+        ({"type": "struct", "fields": [{**ITEM, "type": {"type": "list"}}]},
+         "x.item: type list needs one field"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_why_it_is_no_type_is_said(written: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        from_json_type(written, "x")
+    assert caught.value.message.startswith(said)
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(1, 0), (38, 38), (10, -128), (76, 127), (5, -1)])
+def test_a_decimals_length_holds_two_numbers(precision: int, scale: int) -> None:
+    assert unpack_decimal(precision * 1000 + scale) == (precision, scale)
+
+
+@pytest.mark.parametrize(
+    "name", ["int8", "UINT16", "Large_Utf8", "LARGE_BINARY", "Float16", "null"]
+)
+def test_a_name_is_read_in_any_case(name: str) -> None:
+    found = from_json_type({"type": name}, "x")
+    assert to_json_schema(pa.schema([("x", found)])).fields[0].type.type == name.lower()
