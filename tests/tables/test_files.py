@@ -19,7 +19,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_client.models import VersionRange
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.tables import dataset as opening
-from lance_namespace_impls.tables import versions
+from lance_namespace_impls.tables import refs, versions
 from lance_namespace_impls.tables.clone import clone
 from lance_namespace_impls.tables.dataset import table_uri
 from lance_namespace_impls.tables.files import (
@@ -30,6 +30,7 @@ from lance_namespace_impls.tables.files import (
     read_small,
 )
 from lance_namespace_impls.tables.manifests import ManifestFolder, final_names, staged_name
+from tests.servers.s3 import GuardedS3
 
 ROWS = pa.table({"x": [1]})
 
@@ -139,6 +140,16 @@ def test_a_staged_manifest_is_put_in_its_place(
     for name in (NEWEST, "1.manifest"):
         folder.delete(name)
         assert folder.size(name) is None
+
+
+def test_a_manifest_that_has_its_final_name_is_not_moved(
+    storage: TableStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("a file is moved")
+
+    monkeypatch.setattr(ManifestFolder, "_move", refuse)
+    ManifestFolder(storage, None).publish(NEWEST)
 
 
 def test_a_folder_that_is_not_there_has_no_manifests(tmp_path: Path) -> None:
@@ -346,6 +357,75 @@ def test_which_versions_a_place_has(dataset: Any, tmp_path: Path) -> None:
         InvalidTableStateError, match=r"none holds no Lance dataset: .* write to it"
     ):
         opening.open_dataset(nowhere)
+
+
+@pytest.mark.s3
+def test_an_object_store_is_asked_with_the_options_of_the_table(s3: GuardedS3) -> None:
+    options = s3.options()
+    storage = TableStorage(location=f"s3://{s3.bucket}/lake/t", options=options)
+    made = lance.write_dataset(ROWS, storage.location, storage_options=options)
+    made.insert(ROWS)
+    made.tags.create("first", 1)
+    assert opening.exists(storage)
+    assert refs.tag(storage, "first") == refs.tags(opening.open_dataset(storage))["first"]
+    assert opening.open_dataset(storage, version="first").count_rows() == 1
+    assert b'"version"' in (read_beside(storage, "_refs/tags/first.json") or b"")
+    assert read_beside(storage, "_refs/tags/none.json") is None
+    files = [file.path for each in made.get_fragments() for file in each.data_files()]
+    assert missing_beside(storage, "data", [*files, "none.lance"]) == ["none.lance"]
+    listed = versions.Manifests(opening.open_dataset(storage), None)
+    assert listed.numbers() == [1, 2]
+    sizes = {name.rpartition("/")[2] for name in s3.objects() if "_versions" in name}
+    manifests = ManifestFolder(storage, None)
+    assert sorted(manifests.names()) == sorted(sizes & {final_names(n)[0] for n in (1, 2)})
+    assert versions.describe(opening.open_dataset(storage), 1, None).manifest_size == (
+        listed.version(1).manifest_size  # type: ignore[union-attr]
+    )
+    manifests.set_aside(final_names(2)[0])
+    assert manifests.names() == [final_names(1)[0]]
+    assert opening.latest_version(storage) == 1
+    target = TableStorage(location=f"s3://{s3.bucket}/lake/new", options=options)
+    assert clone(storage, target, version=None, is_shallow=False) > 0
+    assert opening.open_dataset(target).count_rows() == 1
+
+
+def test_a_dataset_is_opened_with_all_that_its_storage_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = lance.Session()
+    given = {"region": "eu"}
+    storage = TableStorage(location=str(tmp_path), options=given, session=lambda: session)
+    seen: list[Any] = []
+
+    class Opened:
+        version = 3
+
+        def __init__(self, *args: Any, **more: Any) -> None:
+            seen.append((*args, more))
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("it is opened twice")
+
+    monkeypatch.setattr(lance, "LanceDataset", Opened)
+    monkeypatch.setattr(opening, "checkout", refuse)
+    for version in (None, 3):
+        assert isinstance(opening.open_dataset(storage, version=version), Opened)
+    with pytest.raises(AssertionError, match="opened twice"):
+        opening.open_dataset(storage, version=2)
+    assert seen[0][0] == str(tmp_path)
+    assert seen[0][1]["storage_options"] == given
+    assert seen[0][1]["session"] is session
+
+
+def test_a_failure_to_open_is_not_taken_for_an_empty_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise ValueError("an option is unknown")
+
+    monkeypatch.setattr(lance, "LanceDataset", fail)
+    with pytest.raises(ValueError, match="an option is unknown"):
+        opening.open_dataset(TableStorage(location=str(tmp_path), options={}))
 
 
 # --- clones
