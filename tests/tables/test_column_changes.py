@@ -166,7 +166,9 @@ def test_a_change_that_cannot_be_says_why(
 
 @pytest.mark.parametrize("path", ["none", "n.none", "a.b"])
 def test_metadata_of_a_column_that_is_not_there(table: Namespace, path: str) -> None:
-    updates = [{"path": "a", "metadata": {"k": "v"}}, {"path": path, "metadata": {"k": "v"}}]
+    """What is replaced is a commit of its own, before which nothing is done either."""
+    missing = {"path": path, "metadata": {"k": "v"}, "replace": True}
+    updates = [{"path": "a", "metadata": {"k": "v"}}, missing]
     assert code_of(table.update_field_metadata, {"updates": updates}) == 12
 
 

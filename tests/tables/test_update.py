@@ -15,7 +15,7 @@ import pytest
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.tables.update import reads_own_columns
+from lance_namespace_impls.tables.update import reads_own_columns, update_at_once
 
 T = {"id": ["t"]}
 SCHEMA = pa.schema(
@@ -160,6 +160,17 @@ def test_an_update_whose_answer_is_lost_keeps_its_files_and_is_not_repeated(
 
 
 SWAP = {"updates": [["a", "b"], ["b", "a"]]}
+
+
+@pytest.mark.parametrize(
+    ("where", "count", "version"), [("a >= 2", 2, 2), (None, 4, 2), ("a = 9", 0, 1)]
+)
+def test_the_dataset_is_at_the_version_of_the_update(
+    tmp_path: Path, where: str | None, count: int, version: int
+) -> None:
+    dataset = lance.write_dataset(ROWS, tmp_path / "t.lance")
+    assert update_at_once(dataset, {"a": "b", "b": "a"}, where, None) == (count, version)
+    assert dataset.version == version
 
 
 def data_files(path: Path) -> set[str]:
