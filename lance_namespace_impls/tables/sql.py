@@ -47,8 +47,19 @@ _GROWING = frozenset(
     {"ARRAY_REPEAT", "ARRAY_RESIZE", "LIST_REPEAT", "LIST_RESIZE", "LPAD", "REPEAT", "RPAD"}
 )
 _SERIES = frozenset({"GENERATE_SERIES", "RANGE"})
-_REPLACING = frozenset({"REGEXP_REPLACE", "REPLACE"})
-_GROWS = re.compile("|".join(sorted(_GROWING | _SERIES | _REPLACING)), re.IGNORECASE)
+_PUTTING_IN = {
+    **dict.fromkeys(("REGEXP_REPLACE", "REPLACE"), slice(2, 3)),
+    **{
+        f"{kind}_{name}": arguments
+        for kind in ("ARRAY", "LIST")
+        for name, arguments in (
+            ("JOIN", slice(1, 3)), ("TO_STRING", slice(1, 3)),
+            ("REPLACE", slice(2, 3)), ("REPLACE_ALL", slice(2, 3)), ("REPLACE_N", slice(2, 3)),
+        )
+    },
+}  # fmt: skip
+"""Which arguments come into the value of a function many times."""
+_GROWS = re.compile("|".join(sorted(_GROWING | _SERIES | {*_PUTTING_IN})), re.IGNORECASE)
 _NUMBER_ALONE = re.compile(rf"-?{_NUMBER}")
 _VALUES = re.compile(_VALUE)
 
@@ -124,7 +135,8 @@ def check_sql(text: str, what: str) -> None:
             )
         raise InvalidInputError(
             f"{what} may make values of any length: give REPEAT, LPAD and the like a plain number of at "
-            f"most {MAX_GROWTH}, and cut what is too long, as left(rpad(name, 100), size) does"
+            f"most {MAX_GROWTH} and REPLACE, ARRAY_TO_STRING and the like a plain text to put in; cut what "
+            "is too long, as left(rpad(name, 100), size) does"
         )
 
 
@@ -143,8 +155,8 @@ class _Call:
             own = max(map(_size, self.arguments[1:2]), default=1)
         elif self.name in _SERIES:
             own = max(map(_size, self.arguments))
-        elif self.name in _REPLACING:
-            own = max((sum(map(len, each)) for each in self.arguments[2:3]), default=1)
+        elif self.name in _PUTTING_IN:
+            own = max(map(_length, self.arguments[_PUTTING_IN[self.name]]), default=1)
         else:
             own = 1
         return min(UNBOUNDED, max(own, 1) * self.inner)
@@ -158,6 +170,13 @@ def _size(argument: list[str]) -> int:
         return int(min(abs(float(argument[0])), UNBOUNDED))
     except ValueError:  # it has several points
         return UNBOUNDED
+
+
+def _length(argument: list[str]) -> int:
+    """Return the length of a value that stands by itself; any other expression may be of any length."""
+    if len(argument) != 1 or _VALUES.fullmatch(argument[0]) is None:
+        return UNBOUNDED
+    return len(argument[0])
 
 
 def _growth(text: str) -> int:

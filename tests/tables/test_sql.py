@@ -115,6 +115,9 @@ BOUNDS: dict[str, tuple[Callable[[int], str], int, str]] = {
     "a series": (lambda n: f"range(3, {n}, 2)", MAX_GROWTH, "1001 times"),
     "another series": (lambda n: f"generate_series({n})", MAX_GROWTH, "1001 times"),
     "a text to put in": (lambda n: f"replace(a, 'x', '{'y' * n}')", 998, "1001 times"),
+    "a text between others": (lambda n: f"array_to_string(c, '{'y' * n}')", 998, "1001 times"),
+    "a text for what is missing": (lambda n: f"list_join(c, 1, '{'y' * n}')", 998, "1001 times"),
+    "a text to put into a list": (lambda n: f"array_replace_n(c, 1, '{'y' * n}', 2)", 998, "1001 times"),
     "a text to put in by a pattern": (
         lambda n: f"regexp_replace(a, 'x', '{'y' * n}', 'g')", 998, "1001 times",
     ),
@@ -169,6 +172,12 @@ def test_what_stands_side_by_side_does_not_add_up(sql: str) -> None:
         "range(3, b)",
         "range()",
         "repeat(a, 1e300)",
+        "replace(a, 'x', b)",
+        "REPLACE(a, 'x', 'y' || b)",
+        "regexp_replace(a, 'x', lower(b), 'g')",
+        "array_to_string(c, b)",
+        "list_join(c, ',', b)",
+        "array_replace_all(c, 'x', b)",
     ],
 )
 def test_a_size_that_no_number_says_is_any_size(sql: str) -> None:
