@@ -71,6 +71,11 @@ def no(*fields: str) -> Callable[[Step], bool]:
     return lambda step: not any(step.request.get(field) for field in fields)
 
 
+def both(first: Act, second: Act) -> Act:
+    """Refuse what either refuses."""
+    return lambda target, step: first(target, step) or second(target, step)
+
+
 LEAN: dict[str, Act] = {
     "properties of tables": without(
         "CreateTable", "DeclareTable", "RegisterTable", unless=no("properties")
@@ -79,7 +84,7 @@ LEAN: dict[str, Act] = {
         "CreateTable", "DeclareTable", "RegisterTable", "CreateNamespace",
         unless=no("properties"), code=13,
     ),
-    "branches": without(unless=lambda step: step.operation not in BRANCHES and no("branch")(step)),
+    "branches": both(without(*BRANCHES), without(unless=no("branch"))),
     "the cascade": without(
         "DropNamespace", unless=lambda step: (step.request.get("behavior") or "").lower() != "cascade"
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..exchange import Reply
 from ..lab import Lab, NotReached, Skipped
 from ..requirement import check
 from ..rows import people, stream
@@ -12,7 +13,8 @@ from ..rows import people, stream
 _SOURCE = ("rest.yaml, the fields version, tag and branch of the reading operations; "
            "semantics, DescribeTable")  # fmt: skip
 _TABLES = ["tables"]
-_WRITES: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
+Write = tuple[str, bytes | None, dict[str, Any]]
+_WRITES: tuple[Write, ...] = (
     ("InsertIntoTable", stream(people(5, 6)), {}),
     ("UpdateTable", None, {"updates": [["name", "'u'"]], "predicate": "id < 3"}),
     ("CreateTableScalarIndex", None, {"column": "id", "index_type": "BTREE", "name": "by_id"}),
@@ -102,19 +104,26 @@ Told = dict[int, dict[str, Any]]
 """What was told of each version while it was the newest, by its number."""
 
 
+def _write(lab: Lab, table: list[str], write: Write, refused: set[str], **of: Any) -> Reply | None:
+    """Return the answer to a write; None where the target does not support it, or what it needs."""
+    operation, data, request = write
+    if _NEEDED.get(operation) in refused:
+        return None
+    reply = lab.call(operation, data, id=table, **request, **of)
+    if reply.code == 0:
+        refused.add(operation)
+        return None
+    lab.must_succeed(reply)
+    return reply
+
+
 def _written(lab: Lab, table: list[str], **of: Any) -> Told:
     """Write in every way; return what was told after each write, by the version that it made."""
     found: Told = {}
-    refused = set()
-    for operation, data, request in (("", None, {}), *_WRITES):
-        if _NEEDED.get(operation) in refused:
+    refused: set[str] = set()
+    for write in (None, *_WRITES):
+        if write is not None and _write(lab, table, write, refused, **of) is None:
             continue
-        if operation:
-            reply = lab.call(operation, data, id=table, **request, **of)
-            if reply.code == 0:
-                refused.add(operation)
-                continue
-            lab.must_succeed(reply)
         told = lab.ok("DescribeTableVersion", id=table, **of)["version"]
         found[told["version"]] = {_VERSION: told} | {
             what: read(lab, table, **of) for what, read in _READS.items() if what != _VERSION
@@ -254,12 +263,13 @@ def told_at_once(lab: Lab) -> None:
     lines: list[dict[str, Any]] = [{}]
     if lab.call("CreateTableBranch", id=table, name="side").succeeded:
         lines.append({"branch": "side"})
-    for operation, data, request in _WRITES:
+    refused: set[str] = set()
+    for write in _WRITES:
+        operation = write[0]
         for of in lines:
-            reply = lab.call(operation, data, id=table, **request, **of)
-            if reply.code == 0:
+            reply = _write(lab, table, write, refused, **of)
+            if reply is None:
                 continue
-            lab.must_succeed(reply)
             answer = reply.answer or {}
             newest = lab.ok("DescribeTableVersion", id=table, **of)["version"]["version"]
             listed = [

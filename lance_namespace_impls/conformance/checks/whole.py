@@ -412,7 +412,7 @@ def at_most_one(lab: Lab) -> None:
     for request in (
         {"version": 1, "tag": "first"}, {"version": 1, "branch": "side"}, {"tag": "first", "branch": "side"},
     ):  # fmt: skip
-        lab.refused("DescribeTable", [13], id=table, **request)
+        lab.refused("DescribeTable", [0, 13], id=table, **request)
 
 
 @check("LN-STATS-004", "Lengths of fragments have their least, most, mean and median in rows.",
