@@ -90,7 +90,8 @@ class ErrorCode(IntEnum):
     """
     TABLE_COLUMN_NOT_FOUND = 12
     """A column that the request names is not in the table's schema. Check the
-    name, and the path of a nested column.
+    name, and the path of a nested column. Servers may count it as InvalidInput
+    (13) instead.
     """
     INVALID_INPUT = 13
     """The request cannot be understood or contradicts itself: a bad identifier, an
@@ -327,7 +328,8 @@ class TableVersionNotFoundError(LanceNamespaceError):
 class TableColumnNotFoundError(LanceNamespaceError):
     """A column that the request names is not in the table's schema.
 
-    Check the name, and the path of a nested column.
+    Check the name, and the path of a nested column. Servers may count it as
+    InvalidInput (13) instead.
     """
 
     code = ErrorCode.TABLE_COLUMN_NOT_FOUND

@@ -853,12 +853,12 @@ class LanceNamespace:
         those only in the table; the two filters narrow the update and the
         deletion down. A table that is declared and has no data yet is made with
         all rows. A key column that is not in the table answers
-        TableColumnNotFound, a body or filter that cannot be read, or columns
-        that do not fit the table, InvalidInput, and a table that cannot take
-        rows as it is InvalidTableState. A missing table answers TableNotFound,
-        and a commit by someone else that cannot be reconciled
-        ConcurrentModification; `timeout` bounds how long the server keeps
-        trying.
+        TableColumnNotFound, a body or filter that cannot be read InvalidInput,
+        columns that do not fit the table InvalidInput or
+        TableSchemaValidationError, and a table that cannot take rows as it is
+        InvalidTableState. A missing table answers TableNotFound, and a commit
+        by someone else that cannot be reconciled ConcurrentModification;
+        `timeout` bounds how long the server keeps trying.
 
         Args:
             request: a `MergeInsertIntoTableRequest`, or what stands for one.
@@ -875,6 +875,7 @@ class LanceNamespace:
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
             InvalidTableStateError: code 19.
+            TableSchemaValidationError: code 20.
             LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
                 19, 21.
 

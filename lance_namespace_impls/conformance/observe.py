@@ -177,8 +177,13 @@ def _of_failure(reply: Reply) -> Iterator[Violation]:
             )
     if says_unsupported(reply):
         yield Violation("LN-ERROR-006", "code 0", reply.outcome())
-    if code not in COMMON_CODES and code not in operation.codes:
-        allowed = ", ".join(map(str, sorted({*COMMON_CODES, *operation.codes})))
+    may = {*COMMON_CODES, *operation.codes}
+    if any(key in reply.step.request for key in ("branch", "from_branch")):
+        may |= {11, 22}
+    if any(key in reply.step.request for key in ("version", "from_version", "query")):
+        may.add(11)
+    if code not in may:
+        allowed = ", ".join(map(str, sorted(may)))
         yield Violation("LN-ERROR-003", f"one of {allowed} from {operation.name}", reply.outcome())
     if not reply.message.strip():
         yield Violation("LN-ERROR-004", "a message", "none")

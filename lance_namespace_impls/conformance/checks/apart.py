@@ -17,6 +17,7 @@ from ..rows import people, plain, stream
 from .afterwards import WRITES
 from .branches import branch_ids, branch_rows
 from .courses import Place, told
+from .due import NO_COLUMN
 from .listings import place_for_tables
 from .orders import people_of
 from .races import at_once
@@ -388,13 +389,14 @@ def kinds(lab: Lab) -> None:
     for operation, request, codes in (
         ("GetTableTagVersion", {"tag": "side"}, [8]), ("GetTableTagVersion", {"tag": "main"}, [8]),
         ("UpdateTableTag", {"tag": "side", "version": 1}, [8]), ("DeleteTableTag", {"tag": "side"}, [8]),
-        ("DescribeTable", {"tag": "side"}, [8, 11]), ("DescribeTable", {**of, **_FULL}, line),
+        ("DescribeTable", {"tag": "side", **_FULL}, [8, 11]), ("DescribeTable", {**of, **_FULL}, line),
         ("CountTableRows", of, line), ("DeleteFromTable", {**of, "predicate": "true"}, line),
         ("CreateTableBranch", {"name": "new", "from_branch": "first"}, line),
         ("DropTableIndex", {"index_name": "id"}, [6]), ("DropTableIndex", {"index_name": "first"}, [6]),
         ("DescribeTableIndexStats", {"index_name": "id"}, [6]),
-        ("DeleteTableBranch", {"name": "first"}, line), ("AlterTableDropColumns", {"columns": ["by"]}, [12]),
-        ("CreateTableScalarIndex", {"column": "by", "index_type": "BTREE"}, [12]),
+        ("DeleteTableBranch", {"name": "first"}, line),
+        ("AlterTableDropColumns", {"columns": ["by"]}, NO_COLUMN),
+        ("CreateTableScalarIndex", {"column": "by", "index_type": "BTREE"}, NO_COLUMN),
     ):  # fmt: skip
         reply = lab.call(operation, id=table, **request)
         if reply.code != 0:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import people, stream
+from .due import NO_COLUMN
 from .searches import built, search, search_rows
 from .values import TYPES
 
@@ -303,7 +304,7 @@ def refused(lab: Lab) -> None:
     for more, codes in (
         ({"k": -1}, [13]), ({"offset": -1}, [13]), ({"filter": "nothing = 1"}, [12, 13]),
         ({"filter": "id = 1 AND nothing IS NULL"}, [12, 13]), ({"version": -1}, [11, 13]),
-        ({"columns": {"column_names": ["id", "nothing"]}}, [12]),
+        ({"columns": {"column_names": ["id", "nothing"]}}, NO_COLUMN),
         ({"columns": {"column_aliases": {"a": "id", "b": "nothing"}}}, [0, 12, 13]),
         ({"vector": {"multi_vector": [[1.0, 0.0], [1.0]]}}, [0, 13]),
     ):  # fmt: skip
@@ -463,7 +464,7 @@ def plans(lab: Lab) -> None:
     lab.that(told[0] != told[1], "another plan for a search than for a scan", told[0][:300])
     for wrong, codes in (
         ({"vector_column": "nothing"}, [12, 13]), ({"vector": {"single_vector": [1.0]}}, [13]),
-        ({"columns": {"column_names": ["score"]}}, [12]), ({"filter": "id > > 1"}, [13]), ({"k": 0}, [13]),
+        ({"columns": {"column_names": ["score"]}}, NO_COLUMN), ({"filter": "id > > 1"}, [13]),
         ({"filter": "score > 1", "version": before + 1}, [12, 13]),
     ):  # fmt: skip
         asked = {**near, **wrong}

@@ -312,8 +312,8 @@ def merge_no_key(lab: Lab) -> None:
     lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-MERGE-013", "A merge of columns that do not fit is code 12 or 13, and changes nothing.",
-       "rest.yaml, MergeInsertIntoTable: columns that do not fit the table, InvalidInput",
+@check("LN-ROWS-MERGE-013", "A merge of columns that do not fit is code 12, 13 or 20, and changes nothing.",
+       "rest.yaml, MergeInsertIntoTable: columns that do not fit the table; error code 20",
        "MergeInsertIntoTable", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def merge_misfit(lab: Lab) -> None:
     table = lab.new_table(1, 2)
@@ -321,7 +321,7 @@ def merge_misfit(lab: Lab) -> None:
     more = rows.append_column("more", pa.array([1, 2]))
     other = rows.set_column(1, "name", pa.array([[1], [2]]))
     for misfit in (more, other):
-        lab.refused("MergeInsertIntoTable", [12, 13], stream(misfit), id=table, on="id",
+        lab.refused("MergeInsertIntoTable", [12, 13, 20], stream(misfit), id=table, on="id",
                     when_matched_update_all=True, when_not_matched_insert_all=True)  # fmt: skip
     lab.same(names(lab, table), {1: "n1", 2: "n2"}, "the names")
 

@@ -10,6 +10,7 @@ from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import people, stream
 from .branches import branch_rows
+from .due import NO_COLUMN, NO_NEW_COLUMN
 from .evolving import fields
 from .searches import built, text, words
 from .structure import coverage
@@ -101,15 +102,14 @@ def scored(lab: Lab) -> None:
     lab.that(half[1] < fox[1], "row 1 lower where a negative query finds it", half)
 
 
-@check("LN-SEARCH-081", "A node of none or two fields is code 13, a missing column code 12, wherever it is.",
+@check("LN-SEARCH-081", "A node of none or two fields is code 13, a missing column 12 or 13, wherever it is.",
        _QUERIES, *_TEXTS, capabilities=_TABLES)  # fmt: skip
 def wrong_nodes(lab: Lab) -> None:
     table = indexed(lab, _FOXES)
     lost, parts = {"match": {"terms": "red", "column": "nothing"}}, [_RED["match"]]
     request = {"id": table, "vector": lab.no_vector(), "k": 5}
-    lab.refused(
-        "QueryTable", [0, 12], **request, full_text_query=text("red", columns=["text", "no"])
-    )
+    two = text("red", columns=["text", "no"])
+    lab.refused("QueryTable", [0, *NO_COLUMN], **request, full_text_query=two)
     for code, bad in (
         (13, {}), (13, {**_RED, "multi_match": {"match_queries": parts}}), (12, lost),
         (13, {"match": {**_RED["match"], "operator": "Xor"}}),
@@ -118,7 +118,7 @@ def wrong_nodes(lab: Lab) -> None:
     ):  # fmt: skip
         nodes = (bad, joined([_RED], [bad]), joined((), (), [_FOX, bad]), lowered(_RED, bad))
         for node in nodes:
-            lab.refused("QueryTable", [0, code], **request, full_text_query=tree(**node))
+            lab.refused("QueryTable", [0, code, 13], **request, full_text_query=tree(**node))
 
 
 @check("LN-SEARCH-082", "Queries stand in one another, and without a column search all that have an index.",
@@ -325,7 +325,9 @@ def wrong_changes(lab: Lab) -> None:
         for code, wrong in several:
             reply = lab.call(operation, id=table, **{key: [right, wrong]})
             if reply.code != 0:
-                lab.must_fail(reply, [code] if wrong is not right else [13, 20])
+                absent = NO_NEW_COLUMN if key == "new_columns" else NO_COLUMN
+                codes = absent if code == 12 else (code,)
+                lab.must_fail(reply, codes if wrong is not right else (13, 20))
         lab.same(state(lab, table), before, f"columns and rows after {operation} was refused")
 
 

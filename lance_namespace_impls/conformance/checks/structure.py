@@ -10,10 +10,12 @@ from ..exchange import Reply, Step
 from ..lab import Lab
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
+from .due import NO_COLUMN
 
 _INDEX = "rest.yaml, the index operations"
 _COLUMNS = "rest.yaml, the column operations"
 _CODES = 'protocol semantics, "Errors"; rest.yaml, error codes of the operations'
+_COLUMN_CODES = f"{_CODES}; the published texts of the fields: InvalidInput or TableColumnNotFound"
 _TABLES = ["tables"]
 ALL = list(PEOPLE)
 
@@ -54,11 +56,11 @@ def twice(lab: Lab) -> None:
                 name="by_id")  # fmt: skip
 
 
-@check("LN-INDEX-004", "An index on a column that is missing is code 12.", _CODES,
+@check("LN-INDEX-004", "An index on a column that is missing is code 12 or 13.", _COLUMN_CODES,
        "CreateTableScalarIndex", "CreateTable", "ListTableIndices", capabilities=_TABLES)  # fmt: skip
 def missing_column(lab: Lab) -> None:
     table = lab.new_table()
-    lab.refused("CreateTableScalarIndex", [12], id=table, column="nothing", index_type="BTREE")
+    lab.refused("CreateTableScalarIndex", NO_COLUMN, id=table, column="nothing", index_type="BTREE")
     lab.same(index_names(lab, table), [], "the indices")
 
 
@@ -155,11 +157,11 @@ def drop_columns(lab: Lab) -> None:
     lab.same(sorted(found.column("id").to_pylist()), ALL, "the ids")
 
 
-@check("LN-COLUMN-004", "Dropping a column that is missing is code 12.", _CODES,
+@check("LN-COLUMN-004", "Dropping a column that is missing is code 12 or 13.", _COLUMN_CODES,
        "AlterTableDropColumns", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def drop_missing(lab: Lab) -> None:
     table = lab.new_table()
-    lab.refused("AlterTableDropColumns", [12], id=table, columns=["name", "nothing"])
+    lab.refused("AlterTableDropColumns", NO_COLUMN, id=table, columns=["name", "nothing"])
     lab.that("name" in lab.query(table).column_names, "no column to be dropped", "name is gone")
 
 
@@ -173,10 +175,10 @@ def rename(lab: Lab) -> None:
     lab.same(sorted(found.column("label").to_pylist()), sorted(f"n{i}" for i in ALL), "the values")
 
 
-@check("LN-COLUMN-006", "Altering a column that is missing is code 12.", _CODES,
+@check("LN-COLUMN-006", "Altering a column that is missing is code 12 or 13.", _COLUMN_CODES,
        "AlterTableAlterColumns", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def alter_missing(lab: Lab) -> None:
-    lab.refused("AlterTableAlterColumns", [12], id=lab.new_table(),
+    lab.refused("AlterTableAlterColumns", NO_COLUMN, id=lab.new_table(),
                 alterations=[{"path": "nothing", "rename": "label"}])  # fmt: skip
 
 
@@ -213,10 +215,10 @@ def field_metadata(lab: Lab) -> None:
     lab.that(not fields["id"].get("metadata"), "no metadata of other columns", fields["id"])
 
 
-@check("LN-METADATA-003", "UpdateFieldMetadata of a column that is missing is code 12.", _CODES,
-       "UpdateFieldMetadata", "CreateTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-METADATA-003", "UpdateFieldMetadata of a column that is missing is code 12 or 13.",
+       _COLUMN_CODES, "UpdateFieldMetadata", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def field_missing(lab: Lab) -> None:
-    lab.refused("UpdateFieldMetadata", [12], id=lab.new_table(),
+    lab.refused("UpdateFieldMetadata", NO_COLUMN, id=lab.new_table(),
                 updates=[{"path": "nothing", "metadata": {"a": "b"}}])  # fmt: skip
 
 

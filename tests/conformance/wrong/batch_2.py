@@ -60,7 +60,7 @@ def other_code(operation: str, old: int, new: int):  # type: ignore[no-untyped-d
 
 for _operation, _old, _new in (
     ("CreateNamespace", 13, 18), ("DeleteFromTable", 13, 18), ("MergeInsertIntoTable", 12, 18),
-    ("RegisterTable", 5, 13), ("AlterTableDropColumns", 12, 13), ("UpdateFieldMetadata", 12, 13),
+    ("RegisterTable", 5, 13), ("AlterTableDropColumns", 12, 20), ("UpdateFieldMetadata", 12, 4),
     ("DeleteTableBranch", 22, 4), ("CreateTableIndex", 7, 13), ("DescribeTable", 11, 4),
     ("RenameTable", 5, 14),
 ):  # fmt: skip

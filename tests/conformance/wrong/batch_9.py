@@ -120,7 +120,7 @@ add("an index keeps capitals", lambda t, s: with_field("CreateTableScalarIndex",
     if s.request.get("lower_case") is None else None)  # fmt: skip
 add("a new index deletes rows with nulls", after("CreateTableScalarIndex", lambda t, s: t.ask(
     "DeleteFromTable", id=id_of(s), predicate=f"{s.request['column']} IS NULL") and None))  # fmt: skip
-add("a vector index of a missing column is code 13", code_instead("CreateTableIndex", 12, 13))
+add("a vector index of a missing column is code 6", code_instead("CreateTableIndex", 12, 6))
 
 # --- tables, rows and columns
 

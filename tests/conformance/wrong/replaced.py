@@ -100,7 +100,7 @@ def plan_code(target: WrongTarget, step: Step) -> Reply | None:
     missing = (
         reply is not None and reply.code == 4 and (step.request.get("query") or {}).get("version")
     )
-    return evolve(reply, code=11) if missing and reply is not None else reply
+    return evolve(reply, code=18) if missing and reply is not None else reply
 
 
 @wrong("a merge makes a declared table without its rows", "LN-ROWS-DECLARED-003")
