@@ -125,6 +125,8 @@ def _rows(number: int) -> Callable[[httpx.Response], bool]:
 
 _MADE = Send("/v1/table/t/create", PEOPLE)
 _SPACE = Send("/v1/namespace/n/create", {})
+_MADE_BELOW = Send("/v1/table/n$t/create", PEOPLE)
+_FULL = {"load_detailed_metadata": True}
 _ADDED = Send("/v1/table/t/insert", MORE)
 _COUNT = Send("/v1/table/t/count_rows", {})
 _ERRORS = 'protocol semantics, "Errors"'
@@ -189,9 +191,9 @@ VERIFIED = (
         "LN-TABLE-DESCRIBE-009",
         "404 with code 11",
         f"{_ERRORS}: DescribeTable",
-        (_MADE, Send("/v1/table/t/describe", {"version": 999})),
-        _succeeds,
-        "200",
+        (_SPACE, _MADE_BELOW, Send("/v1/table/n$t/describe", {"version": 999, **_FULL})),
+        _code(18),
+        "500 with code 18",
     ),
     Deviation(
         "LN-TABLE-DESCRIBE-010",
@@ -304,7 +306,7 @@ VERIFIED = (
     ),
     Deviation(
         "LN-COLUMN-004",
-        "404 with code 12",
+        "404 with code 12, or 400 with code 13",
         f"{_ERRORS}: AlterTableDropColumns",
         (_MADE, Send("/v1/table/t/drop_columns", {"columns": ["nothing"]})),
         _code(18),
@@ -341,9 +343,9 @@ VERIFIED = (
         "LN-VERSION-015",
         "404 with code 11",
         "Lance counts versions from 1",
-        (_MADE, Send("/v1/table/t/describe", {"version": 0})),
-        _succeeds,
-        "200",
+        (_SPACE, _MADE_BELOW, Send("/v1/table/n$t/describe", {"version": 0, **_FULL})),
+        _code(18),
+        "500 with code 18",
     ),
 )
 

@@ -40,7 +40,7 @@ def signs(lab: Lab) -> None:
             if not lab.call("CreateTable", plain(1), id=table).succeeded:
                 continue
             taken += 1
-            told = lab.ok("DescribeTable", id=table)
+            told = lab.ok("DescribeTable", id=table, load_detailed_metadata=True)
             for key, due in (("table", name), ("namespace", parent)):
                 lab.that(told.get(key) in (None, due), f"{key} {due!r}", repr(told.get(key)))
             listed = lab.walk("ListTables", "tables", id=parent)

@@ -12,6 +12,7 @@ from lance_namespace_client.operations import OPERATIONS, Action, Operation
 from ..lab import Failed, Lab, Skipped
 from ..requirement import check
 from ..rows import people, stream
+from .due import NO_VERSION
 from .operations import sensible_call
 from .stated import lists_none
 from .whole import furnished, rename, state, unchanged
@@ -137,21 +138,22 @@ for _number, (_kind, _missing, _needs) in enumerate(_KINDS, start=1):
     )(_refused_by_all(_missing))
 
 
+_FULL = {"load_detailed_metadata": True}
+"""With it DescribeTable opens the dataset; without, the catalog alone may answer."""
 _PLAIN: dict[str, Any] = {"vector": None, "k": 1}
 _OF_VERSION: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
-    ("DescribeTable", "version", (11,), {}),
-    ("DescribeTable", "version", (11,), {"load_detailed_metadata": True}),
-    ("TableExists", "version", (4,), {}),
+    ("DescribeTable", "version", (11,), _FULL),
+    ("TableExists", "version", NO_VERSION, {}),
     ("DescribeTableVersion", "version", (11,), {}),
     ("CountTableRows", "version", (11,), {}),
     ("CountTableRows", "version", (11,), {"predicate": "id > 0"}),
     ("QueryTable", "version", (11,), _PLAIN),
     ("QueryTable", "version", (11,), {"vector": {"single_vector": [1.0, 0.0]}, "k": 1}),
-    ("ListTableIndices", "version", (4, 11), {}),
+    ("ListTableIndices", "version", NO_VERSION, {}),
     ("RestoreTable", "version", (11,), {}),
     ("CreateTableTag", "version", (11,), {"tag": "new"}),
     ("UpdateTableTag", "version", (11,), {"tag": "kept"}),
-    ("CreateTableBranch", "from_version", (4, 11), {"name": "new"}),
+    ("CreateTableBranch", "from_version", NO_VERSION, {"name": "new"}),
 )
 """Operations that take a version, with the codes of a missing one."""
 
@@ -232,7 +234,7 @@ Asked = tuple[tuple[str, str, int, dict[str, Any]], ...]
 _SINGLE: tuple[tuple[str, str, str, dict[str, Any], Asked], ...] = (
     ("tag", "CreateTableTag", "tag", {"version": 1}, (
         ("GetTableTagVersion", "tag", 8, {}), ("UpdateTableTag", "tag", 8, {"version": 1}),
-        ("DeleteTableTag", "tag", 8, {}), ("DescribeTable", "tag", 11, {}))),
+        ("DeleteTableTag", "tag", 8, {}), ("DescribeTable", "tag", 11, _FULL))),
     ("index", "CreateTableScalarIndex", "name", {"column": "id", "index_type": "BTREE"}, (
         ("DescribeTableIndexStats", "index_name", 6, {}), ("DropTableIndex", "index_name", 6, {}))),
     ("branch", "CreateTableBranch", "name", {}, (("DeleteTableBranch", "name", 22, {}),)),
@@ -308,7 +310,8 @@ def deleted_branch(lab: Lab) -> None:
         for operation in OPERATIONS.values():
             if not _takes_branch(operation):
                 continue
-            reply = sensible_call(lab, operation.name, table, branch=name)
+            full = _FULL if operation.name == "DescribeTable" else {}
+            reply = sensible_call(lab, operation.name, table, branch=name, **full)
             # A table that storage manages takes no versions from anybody, and this is no manifest.
             if reply.code in (13, 19) and operation.name == "CreateTableVersion":
                 continue

@@ -267,7 +267,8 @@ def version_zero(lab: Lab) -> None:
     table = two_versions(lab)
     query = {"vector": lab.no_vector(), "k": 1}
     for operation, more in (
-        ("DescribeTable", {}), ("CountTableRows", {}), ("QueryTable", query), ("TableExists", {}),
+        ("DescribeTable", {"load_detailed_metadata": True}), ("CountTableRows", {}),
+        ("QueryTable", query), ("TableExists", {}),
         ("DescribeTableVersion", {}), ("RestoreTable", {}), ("CreateTableTag", {"tag": "zero"}),
         ("ListTableIndices", {}),
     ):  # fmt: skip

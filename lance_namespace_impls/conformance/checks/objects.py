@@ -10,6 +10,7 @@ import pyarrow as pa
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import PEOPLE, people, plain, stream
+from .due import NO_BRANCH, NO_VERSION
 from .managed import setting, transaction, unsetting
 from .storage import local_path
 from .whole import furnished, state, unchanged
@@ -269,9 +270,10 @@ def every_way(lab: Lab) -> None:
        "DescribeTable", "TableExists", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def no_version(lab: Lab) -> None:
     table = lab.shared_table()
-    for more in ({}, {"load_detailed_metadata": True}, {"check_declared": True}):
-        lab.refused("DescribeTable", [0, 11, 13], id=table, version=0, **more)
-    lab.refused("TableExists", [0, 4, 13], id=table, version=0)
+    full = {"load_detailed_metadata": True}  # without it the catalog alone is asked
+    for more in ({}, {"check_declared": True}):
+        lab.refused("DescribeTable", [0, 11, 13], id=table, version=0, **full, **more)
+    lab.refused("TableExists", [0, *NO_VERSION, 13], id=table, version=0)
     asked = ("with_table_uri", "check_declared", "load_detailed_metadata")
     told = lab.ok("DescribeTable", id=table, **dict.fromkeys(asked, False))
     lab.same((told.get("table_uri"), told.get("is_only_declared")), (None,) * 2, "what is unasked")
@@ -280,9 +282,10 @@ def no_version(lab: Lab) -> None:
         flags = found.get("is_only_declared"), bool(found.get("table_uri")), found.get("location")
         lab.same(flags, (False, True, told.get("location")), f"what is asked with {of}")
     declared = lab.new_declared()
-    lab.refused("TableExists", [0, 4, 13], id=declared, version=1)
+    lab.refused("TableExists", [0, *NO_VERSION, 13], id=declared, version=1)
     for key, name in (("version", 1), ("tag", "t"), ("branch", "b")):
-        lab.refused("DescribeTable", [0, 4, 11, 19], id=declared, **{key: name})
+        codes = [0, *NO_BRANCH, 19] if key == "branch" else [0, *NO_VERSION, 19]
+        lab.refused("DescribeTable", codes, id=declared, **full, **{key: name})
 
 
 @check("LN-TABLE-DECLARE-060", "What a client writes to the location of a declared table is its data.",
