@@ -23,7 +23,8 @@ class VersionRange(Model):
 
     end_version: int
     """Version number at which the range stops, itself not included; -1 takes in
-    every version from the start on that the server may delete.
+    every version from the start on that the server may delete, of which the
+    latest may be one or not.
     """
 
 
