@@ -208,14 +208,18 @@ def existence(lab: Lab) -> None:
 
 
 @check("LN-TABLE-DEREGISTER-010", "A table made under a deregistered name leaves the old data alone.",
-       "rest.yaml, DeregisterTable: its data stays on storage as it is", "DeregisterTable", "RegisterTable",
-       "CreateTable", "QueryTable", capabilities=["tables"])  # fmt: skip
+       "rest.yaml, DeregisterTable: its data stays on storage as it is; general specification: a table "
+       "exists where a directory of its name does", "DeregisterTable", "RegisterTable", "CreateTable",
+       "QueryTable", capabilities=["tables"])  # fmt: skip
 def made_again(lab: Lab) -> None:
     table, other = lab.new_table(1, 2), lab.table_id()
     place = lab.ok("DeregisterTable", id=table).get("location")
     if place is None:
         raise Skipped("DeregisterTable tells no location")
-    lab.ok("CreateTable", stream(people(7)), id=table)
+    reply = lab.call("CreateTable", stream(people(7)), id=table)
+    if reply.code != 5:  # where the name is that of the place, the old data is in the way
+        lab.must_succeed(reply)
     lab.maybe("RegisterTable", id=other, location=place)
     lab.same(lab.ids(other), [1, 2], "the ids of the old table")
-    lab.same(lab.ids(table), [7], "the ids of the new one")
+    if reply.succeeded:
+        lab.same(lab.ids(table), [7], "the ids of the new one")
