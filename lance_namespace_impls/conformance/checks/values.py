@@ -219,8 +219,9 @@ DETAILS: dict[str, tuple[pa.DataType, dict[str, Any]]] = {
 """Types with what their JSON form has to tell besides the name."""
 
 
-@check("LN-VALUE-012", "A type is told with its unit, time zone, length or precision.",
-       "rest.yaml, JsonArrowDataType", "CreateTable", "DescribeTable", capabilities=_TABLES)  # fmt: skip
+@check("LN-VALUE-012", "A type is told with its length or precision, and with no other unit or time zone.",
+       "rest.yaml, JsonArrowDataType; wire facts, which have no unit and no time zone", "CreateTable",
+       "DescribeTable", capabilities=_TABLES)  # fmt: skip
 def details(lab: Lab) -> None:
     for name, (kind, due) in DETAILS.items():
         table = lab.table_id()
@@ -231,10 +232,9 @@ def details(lab: Lab) -> None:
             lab.maybe("DescribeTable", id=table, load_detailed_metadata=True).get("schema") or {}
         )
         found = dict((shown.get("fields") or [{}])[0].get("type") or {})
-        if found.get("type") in ("timestamp", "duration"):
-            found.setdefault("unit", "us")
         for key, value in due.items():
-            lab.same(found.get(key), value, f"{key} of the type of {name}")
+            if found.get(key) is not None or key not in ("unit", "timezone"):
+                lab.same(found.get(key), value, f"{key} of the type of {name}")
 
 
 @check("LN-VALUE-010", "A null in a column that may hold none is refused and adds nothing.",
