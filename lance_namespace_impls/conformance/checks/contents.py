@@ -430,7 +430,8 @@ def spread(lab: Lab) -> None:
             raise Skipped("rows are not kept in a fragment a write")
         told = found["lengths"]
         lab.same(tuple(told[k] for k in ("p25", "p50", "p75")), due, f"p25, p50, p75 of {sizes}")
-        lab.that(told["p99"] >= 8, f"p99 from 8 on of {sizes}", told)
+        below = sorted(sizes)[-2]  # a percentile may be the next length below it, or lie between
+        lab.that(told["p99"] in (below, 8, 9), f"p99 {below}, or from 8 on, of {sizes}", told)
     if lab.call("CreateTableBranch", id=table, name="side").succeeded:
         lab.maybe("InsertIntoTable", stream(people(*range(20))), id=table, branch="side")
         lab.call("CreateTableScalarIndex", id=table, branch="side", column="id", index_type="BTREE")

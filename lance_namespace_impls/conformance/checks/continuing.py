@@ -43,8 +43,9 @@ def paged(lab: Lab, table: list[str]) -> Iterator[tuple[str, str]]:
             yield operation, key
 
 
-@check("LN-PAGE-027", "A limit below 1 is code 13 in every listing.", _PAGING, "CreateTable",
-       capabilities=_TABLES)  # fmt: skip
+@check("LN-PAGE-027", "A limit below 1 is code 13 in every listing.",
+       f"{_PAGING}: 1 or more; wire facts and the published text of limit, which have no least",
+       "CreateTable", level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
 def limits(lab: Lab) -> None:
     table = crowded(lab)
     for operation, _ in paged(lab, table):

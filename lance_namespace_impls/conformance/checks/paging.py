@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..lab import Failed, Lab
-from ..requirement import check
+from ..requirement import Level, check
 from .listings import make_tables, ours, place_for_tables
 
 _PAGING = 'protocol semantics, "Paging"; rest.yaml, PageToken and PageLimit'
@@ -120,8 +120,9 @@ def added_meanwhile(lab: Lab) -> None:
     lab.same(sorted(met), names, "the names that were there all the time")
 
 
-@check("LN-PAGE-009", "A limit below 1 is code 13.", _PAGING, "ListTables",
-       capabilities=["tables"])  # fmt: skip
+@check("LN-PAGE-009", "A limit below 1 is code 13.",
+       f"{_PAGING}: 1 or more; wire facts and the published text of limit, which have no least",
+       "ListTables", level=Level.SHOULD, capabilities=["tables"])  # fmt: skip
 def bad_limit(lab: Lab) -> None:
     parent = list(lab.shape.table_parent or ())
     for limit in (0, -1):

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from ..lab import Lab, Skipped
-from ..requirement import check
+from ..requirement import Level, check
 from ..rows import people, stream
+from .due import NO_COLUMN
 
 _QUERY = "rest.yaml, QueryTableRequest"
 _INDEX = "rest.yaml, CreateTableIndexRequest"
@@ -125,16 +126,25 @@ def bounds(lab: Lab) -> None:
     lab.same(sorted(found), [5, 6, 8, 9], "the ids from 1 to below 9")
 
 
-@check("LN-SEARCH-006", "A search of a missing column is code 12, k of 0 in a search code 13.",
+@check("LN-SEARCH-006", "A search of a missing column is code 12 or 13, an unknown distance code 13.",
        _QUERY, "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def wrong(lab: Lab) -> None:
     table = lab.shared_table()
     vector = {"single_vector": [1.0, 0.0]}
     search(lab, table)
-    lab.refused("QueryTable", [12, 13], id=table, vector=vector, k=1, vector_column="nothing")
-    lab.refused("QueryTable", [13], id=table, vector=vector, k=0, vector_column="vec")
+    lab.refused("QueryTable", NO_COLUMN, id=table, vector=vector, k=1, vector_column="nothing")
     lab.refused("QueryTable", [13], id=table, vector=vector, k=1, vector_column="vec",
                 distance_type="by feeling")  # fmt: skip
+
+
+@check("LN-SEARCH-022", "A search for the nearest rows with a k of 0 is code 13.",
+       f"{_QUERY}: code 13 in a search; wire facts, where k is 0 or more", "QueryTable", "CreateTable",
+       level=Level.SHOULD, capabilities=_TABLES)  # fmt: skip
+def nearest_none(lab: Lab) -> None:
+    table = lab.shared_table()
+    search(lab, table)
+    vector = {"single_vector": [1.0, 0.0]}
+    lab.refused("QueryTable", [13], id=table, vector=vector, k=0, vector_column="vec")
 
 
 @check("LN-SEARCH-007", "k of 0 is no limit where nothing is searched.", _QUERY, "QueryTable",
