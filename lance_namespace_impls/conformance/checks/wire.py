@@ -390,7 +390,7 @@ def create_parameters(lab: Lab) -> None:
     lab.has(found, {"owner": "ana"}, "the properties")
 
 
-@check("LN-WIRE-QUERY-002", "Properties in the query that are no JSON object are code 13.",
+@check("LN-WIRE-QUERY-002", "Properties in the query that are no JSON object of strings are code 13.",
        f"{_BODIES}; {_INPUT}", "CreateTable", capabilities=_HTTP)  # fmt: skip
 def bad_properties(lab: Lab) -> None:
     table = lab.table_id()
