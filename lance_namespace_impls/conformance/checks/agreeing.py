@@ -96,7 +96,12 @@ def registered(lab: Lab) -> None:
         answer = lab.maybe(
             "RegisterTable", id=table, location=place, mode=mode, properties=properties
         )
-        _agree(lab, answer, _described(lab, table), _FIELDS, "RegisterTable")
+        told = _described(lab, table)
+        _agree(lab, answer, told, ("location", "managed_versioning"), "RegisterTable")
+        held = [{k: v for k, v in (found or {}).items() if k in properties or k in _GIVEN}
+                for found in (answer.get("properties"), told.get("properties"))]  # fmt: skip
+        if answer.get("properties") is not None:  # the server may keep others of its own
+            lab.same(*held, "the properties that RegisterTable answers, as they are described,")
 
 
 def _gone(operation: str) -> Callable[[Lab], None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..exchange import Reply
-from ..lab import Lab, Skipped
+from ..lab import Lab, NotReached, Skipped
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
 from .history import two_versions, version_numbers
@@ -375,8 +375,10 @@ def delete_parent(lab: Lab) -> None:
     lab.maybe("InsertIntoTable", stream(people(2)), id=table, branch=SIDE)
     lab.maybe("CreateTableBranch", id=table, name="deeper", from_branch=SIDE)
     lab.maybe("InsertIntoTable", stream(people(3)), id=table, branch="deeper")
+    if [branch_ids(lab, table), branch_ids(lab, table, "deeper")] != [[1, 2], [1, 2, 3]]:
+        raise NotReached("InsertIntoTable and QueryTable do not keep branches apart")
     reply = lab.call("DeleteTableBranch", id=table, name=SIDE)
     if not reply.succeeded:
-        lab.must_fail(reply, [19])
+        lab.must_fail(reply, [13, 19])
         lab.same(branch_ids(lab, table), [1, 2], "the ids of the branch that was to be deleted")
     lab.same(branch_ids(lab, table, "deeper"), [1, 2, 3], "the ids of the branch made from it")
