@@ -16,6 +16,7 @@ from .lab import Failed, Lab, NotReached, Skipped, Target
 from .ledger import Entry, Ledger
 from .requirement import CHECKS, Check, Result, chosen
 from .shape import Shape, find_shape
+from .standing import stands_on
 
 __all__ = [
     "CannotRunError",
@@ -226,6 +227,8 @@ class _Runner:
     harm: Finding | None = None
     have: frozenset[str] = frozenset()
     """What the target has that checks ask for."""
+    lower: dict[str, Finding] = field(factory=dict)
+    """Findings that were asked for before their turn, since others stand on them."""
     long: list[tuple[Failed, str]] = field(factory=list)
     """Failures that a shorter script may lead to, each with the id of its check."""
 
@@ -255,13 +258,44 @@ class _Runner:
     def _came_out(self, check: Check) -> Finding:
         if check.run is None:
             return self._observed(check)
-        return self._one(check, check.run, self.have)
+        left_out = self._left_out(check, self.have)
+        if left_out is not None:
+            return left_out
+        finding = self.lower.pop(check.id, None) or self._one(check, check.run)
+        return self._reached(finding)
+
+    def _reached(self, finding: Finding) -> Finding:
+        """Return a failure as not reached where a check that it stands on did not pass either."""
+        if finding.result is not Result.FAIL:
+            return finding
+        for id in stands_on(finding.check.id):
+            lower = self._lower(CHECKS[id])
+            if lower.result is Result.FAIL:
+                got = f"{id} failed: expected {lower.expected}; got {lower.got}"
+                return evolve(finding, result=Result.NOT_REACHED, expected="", got=got)
+            if lower.result is Result.NOT_REACHED and lower.reply is not None:
+                got = f"{id} is not reached: {lower.got}"
+                return evolve(finding, result=Result.NOT_REACHED, expected="", got=got)
+        return finding
+
+    def _lower(self, check: Check) -> Finding:
+        """Return how a check that another stands on comes out, also one that the caller left out."""
+        for finding in self.outcome.findings:
+            if finding.check.id == check.id and finding.result is not Result.DISABLED:
+                return finding
+        if check.id not in self.lower:
+            missing = self._missing(check, self.have)
+            if check.run is None or missing:
+                return Finding(check=check, result=Result.SKIP, got=missing)
+            self.lower[check.id] = self._one(check, check.run)
+        return self._reached(self.lower[check.id])
 
     def _add(self, finding: Finding) -> None:
         self.outcome.findings.append(finding)
         self.progress(finding)
 
-    def _one(self, check: Check, run: Callable[[Lab], None], have: frozenset[str]) -> Finding:
+    def _left_out(self, check: Check, have: frozenset[str]) -> Finding | None:
+        """Return why a check is not run."""
         if not chosen(check, self.options.only, self.options.skip):
             return Finding(check=check, result=Result.DISABLED, got="left out by the caller")
         if check.changes and self.options.read_only:
@@ -274,6 +308,9 @@ class _Runner:
         missing = self._missing(check, have)
         if missing:
             return Finding(check=check, result=Result.SKIP, got=missing)
+        return None
+
+    def _one(self, check: Check, run: Callable[[Lab], None]) -> Finding:
         self.lab.begin()
         started = time.monotonic()
         finding = Finding(check=check, result=Result.PASS)
@@ -316,8 +353,12 @@ class _Runner:
         """Cut failures down to their shortest scripts, after they have been told."""
         for error, id in self.long:
             findings = self.outcome.findings
-            number = next(n for n, finding in enumerate(findings) if finding.check.id == id)
-            if error.shorter is None or findings[number].result is not Result.FAIL:
+            number = next((n for n, f in enumerate(findings) if f.check.id == id), None)
+            if (
+                number is None
+                or error.shorter is None
+                or findings[number].result is not Result.FAIL
+            ):
                 continue
             deadline = max(self.deadline, time.monotonic() + LEAST_SHORTENING_SECONDS)
             shorter = error.shorter(min(deadline, time.monotonic() + SHORTENING_SECONDS))

@@ -122,8 +122,10 @@ def replaced(lab: Lab) -> None:
             if not lab.call("RegisterTable", id=table, location=where, mode=mode).succeeded:
                 continue
         elif way == "Overwrite":
-            if lab.call("CreateTable", _OTHERS, id=table, mode=way).code == 0:
+            reply = lab.call("CreateTable", _OTHERS, id=table, mode=way)
+            if reply.code == 0:
                 continue  # the old one's properties cannot be taken away
+            lab.must_be_given(reply)
         else:
             named, more = (table[:-1], {"behavior": "Cascade"}) if "Name" in way else (table, {})
             if not lab.call(way, id=named, **more).succeeded:
@@ -303,15 +305,21 @@ def _over(lab: Lab) -> tuple[Refusal, ...]:
     return (*_OVER, ("RegisterTable", None, request))
 
 
-def _stays(lab: Lab, look: Look, table: list[str], calls: Iterable[Refusal]) -> None:
-    """Judge that calls change nothing of a table where they are refused, or keep what is there."""
-    before = look()
+def _stays(lab: Lab, look: Look, table: list[str], calls: Iterable[Refusal]) -> list[str]:
+    """Judge that calls change nothing of a table where they are refused, or keep what is there.
+
+    Returns:
+        the operations that went through, which may have changed anything.
+    """
+    before, went = look(), list[str]()
     for operation, data, request in calls:
         reply = lab.call(operation, data, id=table, **request)
         if reply.succeeded and request.get("mode") != "ExistOk":
             before = look()  # which codes are due is for the operation's own checks
+            went.append(operation)
         elif reply.code != 0:
             unchanged(lab, before, look(), f"{operation} of {request}: {reply.outcome()}")
+    return went
 
 
 @check("LN-WHOLE-060", "A table that is kept takes nothing over from the call that would have replaced it.",
@@ -352,12 +360,13 @@ def over_a_branch(lab: Lab) -> None:
     whole = state(lab, table)
     reads = [(name, {**_SIDE, **_FULL} if name == "DescribeTable" else _SIDE)
              for name in ("QueryTable", "DescribeTable", "ListTableIndices")]  # fmt: skip
-    _stays(lab, lambda: facts(lab, table, reads), table, [
+    went = _stays(lab, lambda: facts(lab, table, reads), table, [
         (name, data, {**more, **_SIDE}) for name, data, more in _REFUSED
         if name not in ("CreateTable", "RegisterTable", "AlterTable", "RenameTable")
         and not name.endswith(("Tag", "TableBranch"))
     ])  # fmt: skip
-    unchanged(lab, whole, state(lab, table), "calls on its branch were refused")
+    if not went:
+        unchanged(lab, whole, state(lab, table), "calls on its branch were refused")
 
 
 @check("LN-WHOLE-063", "A name that only a refused call asked for is still free, and its namespace empty.",

@@ -29,6 +29,18 @@ def branch_ids(lab: Lab, table: list[str], branch: str | None = SIDE) -> list[in
     return sorted(branch_rows(lab, table, branch).rows.column("id").to_pylist())
 
 
+def needs_reads(lab: Lab) -> None:
+    """Raise NotReached where QueryTable of a branch gives what only the main line has."""
+    if "query of a branch" not in lab.told:
+        table = lab.new_table(1)
+        lab.given("CreateTableBranch", id=table, name=SIDE)
+        lab.given("InsertIntoTable", stream(people(2)), id=table)
+        lab.told["query of a branch"] = branch_ids(lab, table)
+    found = lab.told["query of a branch"]
+    if 2 in found:
+        raise NotReached(f"QueryTable of a branch reads the main line, LN-BRANCH-006: {found}")
+
+
 def branch_rows(lab: Lab, table: list[str], branch: str | None = SIDE) -> Reply:
     """Return the reply to a query of a branch."""
     request: dict[str, Any] = {"id": table, "vector": lab.no_vector(), "k": 1000}
@@ -48,11 +60,19 @@ def columns_of(lab: Lab, table: list[str], branch: str | None) -> list[str]:
        "CreateTableBranch", "InsertIntoTable", "QueryTable", "CountTableRows", "CreateTable",
        capabilities=_TABLES)  # fmt: skip
 def read(lab: Lab) -> None:
+    table = lab.new_table()
+    lab.given("CreateTableBranch", id=table, name=SIDE)
+    lab.given("InsertIntoTable", stream(people(12)), id=table)
+    lab.same(lab.count(table, branch=SIDE), len(ALL), "the rows of the branch")
+    lab.same(lab.count(table), len(ALL) + 1, "the rows of the main line")
+    lab.same(branch_ids(lab, table), ALL, "the ids of the branch")
+    lab.same(branch_ids(lab, table, None), [*ALL, 12], "the ids of the main line")
     table = branched(lab)
+    if lab.count(table) > len(ALL):
+        raise NotReached("InsertIntoTable of a branch wrote to the main line: LN-BRANCH-003")
     lab.same(branch_ids(lab, table), [*ALL, 11], "the ids of the branch")
     lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
     lab.same(lab.count(table, branch=SIDE), len(ALL) + 1, "the rows of the branch")
-    lab.same(lab.count(table), len(ALL), "the rows of the main line")
 
 
 @check("LN-BRANCH-007", "UpdateTable of a branch changes that branch alone.", _BRANCH,
@@ -61,7 +81,9 @@ def read(lab: Lab) -> None:
 def update(lab: Lab) -> None:
     table = branched(lab)
     lab.maybe("UpdateTable", id=table, branch=SIDE, predicate="id = 1", updates=[["name", "'b'"]])
-    for branch, expected in ((SIDE, "b"), (None, "n1")):
+    for branch, expected in ((None, "n1"), (SIDE, "b")):
+        if branch:
+            needs_reads(lab)
         rows = branch_rows(lab, table, branch).rows.to_pylist()
         lab.same({r["id"]: r["name"] for r in rows}[1], expected, f"the name on {branch or 'main'}")
 
@@ -71,9 +93,11 @@ def update(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def delete(lab: Lab) -> None:
     table = branched(lab)
+    main = branch_ids(lab, table, None)
     lab.maybe("DeleteFromTable", id=table, branch=SIDE, predicate="id > 5")
+    lab.same(branch_ids(lab, table, None), main, "the ids of the main line")
+    needs_reads(lab)
     lab.same(branch_ids(lab, table), ALL[:5], "the ids of the branch")
-    lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
 
 
 @check("LN-BRANCH-009", "MergeInsertIntoTable of a branch changes that branch alone.", _BRANCH,
@@ -81,10 +105,16 @@ def delete(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def merge(lab: Lab) -> None:
     table = branched(lab)
+    main = branch_ids(lab, table, None)
     lab.maybe("MergeInsertIntoTable", stream(people(12)), id=table, branch=SIDE, on="id",
           when_not_matched_insert_all=True)  # fmt: skip
-    lab.same(branch_ids(lab, table), [*ALL, 11, 12], "the ids of the branch")
-    lab.same(branch_ids(lab, table, None), ALL, "the ids of the main line")
+    lab.same(branch_ids(lab, table, None), main, "the ids of the main line")
+    needs_reads(lab)
+    found = branch_ids(lab, table)
+    lab.that(12 in found, "the merged row on the branch", found)
+    if 11 in main:
+        raise NotReached("InsertIntoTable of a branch wrote to the main line: LN-BRANCH-003")
+    lab.same(found, [*ALL, 11, 12], "the ids of the branch")
 
 
 @check("LN-BRANCH-010", "Columns that are added to a branch are added to that branch alone.",
@@ -94,10 +124,11 @@ def add_columns(lab: Lab) -> None:
     table = branched(lab)
     lab.maybe("AlterTableAddColumns", id=table, branch=SIDE,
           new_columns=[{"name": "twice", "expression": "id * 2"}])  # fmt: skip
-    lab.that("twice" in columns_of(lab, table, SIDE), "the column on the branch", "it is missing")
     lab.that(
         "twice" not in columns_of(lab, table, None), "no column on the main line", "it is there"
     )
+    needs_reads(lab)
+    lab.that("twice" in columns_of(lab, table, SIDE), "the column on the branch", "it is missing")
 
 
 @check("LN-BRANCH-011", "Columns that are dropped from a branch stay on the main line.", _BRANCH,
@@ -106,8 +137,9 @@ def add_columns(lab: Lab) -> None:
 def drop_columns(lab: Lab) -> None:
     table = branched(lab)
     lab.maybe("AlterTableDropColumns", id=table, branch=SIDE, columns=["score"])
-    lab.that("score" not in columns_of(lab, table, SIDE), "no column on the branch", "it is there")
     lab.that("score" in columns_of(lab, table, None), "the column on the main line", "it is gone")
+    needs_reads(lab)
+    lab.that("score" not in columns_of(lab, table, SIDE), "no column on the branch", "it is there")
 
 
 @check("LN-BRANCH-012", "Columns that are renamed on a branch keep their name on the main line.",
@@ -117,8 +149,9 @@ def rename_columns(lab: Lab) -> None:
     table = branched(lab)
     lab.maybe("AlterTableAlterColumns", id=table, branch=SIDE,
           alterations=[{"path": "name", "rename": "label"}])  # fmt: skip
-    lab.that("label" in columns_of(lab, table, SIDE), "the new name on the branch", "the old one")
     lab.that("name" in columns_of(lab, table, None), "the old name on the main line", "it is gone")
+    needs_reads(lab)
+    lab.that("label" in columns_of(lab, table, SIDE), "the new name on the branch", "the old one")
 
 
 @check("LN-BRANCH-013", "ListTableVersions and RestoreTable of a branch go by its versions.",
@@ -314,6 +347,7 @@ def deleted(lab: Lab) -> None:
         return sorted(version_numbers(lab, table, **more))
 
     main, side = left(), left(branch=SIDE)
+    lab.that(len(side) > 2, "three versions of the branch or more", side)
     goes = side[-2]
     spans = [{"start_version": goes, "end_version": goes + 1}]
     lab.maybe("BatchDeleteTableVersions", id=table, branch=SIDE, ranges=spans)
@@ -341,7 +375,9 @@ def from_both(lab: Lab) -> None:
     for number in (2, 3):
         lab.given("InsertIntoTable", stream(people(number)), id=table)
         lab.maybe("InsertIntoTable", stream(people(number + 10)), id=table, branch=SIDE)
-    at = sorted(version_numbers(lab, table, branch=SIDE))[-2]
+    side = sorted(version_numbers(lab, table, branch=SIDE))
+    lab.that(len(side) > 1, "two versions of the branch or more", side)
+    at = side[-2]
     lab.maybe("CreateTableBranch", id=table, name="third", from_branch=SIDE, from_version=at)
     lab.same(branch_ids(lab, table, "third"), [1, 12], "the ids of the new branch")
 

@@ -112,7 +112,7 @@ _HINTS: tuple[tuple[str, bytes | None, dict[str, Any]], ...] = (
     ("MergeInsertIntoTable", stream(people(1)),
      {"on": "id", "when_matched_update_all": True, "use_index": True}),
     ("ExplainTableQueryPlan", None,
-     {"query": {"vector": {"single_vector": [1.0, 0.0]}, "k": 1}, "verbose": True}),
+     {"query": {"vector": {"single_vector": [1.0, 0.0]}, "vector_column": "vec", "k": 1}, "verbose": True}),
 )  # fmt: skip
 
 

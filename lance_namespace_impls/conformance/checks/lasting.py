@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lab import Failed, Lab
+from ..lab import Failed, Lab, Skipped
 from ..requirement import Level, check
 from ..rows import PEOPLE, people, stream
 from .history import two_versions, version_numbers
@@ -488,6 +488,8 @@ def _step(operation: str, request: dict[str, Any], data: bytes | None = None) ->
 def _judged(lab: Lab, steps: list[Any]) -> list[Any]:
     replies = at_once(lab, steps)
     for reply in replies:
+        if reply.code == 0 and reply.step.operation not in lab.worked:
+            raise Skipped(f"{reply.step.operation}: {reply.outcome()}")
         if not reply.succeeded and reply.code not in (14, 17, 21):
             raise Failed("a write to succeed, or to be code 14", reply.outcome(), reply)
     return replies

@@ -10,6 +10,7 @@ from ..machine import step_of
 from ..model import Call, Rows, value_of
 from ..orders import explain, start
 from ..requirement import check
+from ..rows import plain
 from .races import at_once
 
 _ORDER = "rest.yaml, the operations; protocol semantics, Modes and Errors, code 14"
@@ -51,6 +52,8 @@ def _query(lab: Lab, table: list[str]) -> Call:
 @check("LN-ORDER-001", "CreateTable in modes Create and ExistOk at once fit one order.", _ORDER,
        "CreateTable", "QueryTable", capabilities=_TABLES)  # fmt: skip
 def create_create(lab: Lab) -> None:
+    lab.maybe("CreateTable", plain(1), id=lab.table_id(), mode="ExistOk")
+
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
         table = lab.table_id()
         calls = [
@@ -79,6 +82,8 @@ def declare_drop(lab: Lab) -> None:
        "CreateNamespace", "DropNamespace", "DescribeNamespace",
        capabilities=["namespaces"])  # fmt: skip
 def namespace_create_drop(lab: Lab) -> None:
+    lab.maybe("CreateNamespace", id=lab.namespace_id(), mode="ExistOk")
+
     def make(chance: random.Random) -> tuple[list[Call], list[Call], list[Call]]:
         request = {"id": lab.namespace_id()}
         calls = [

@@ -10,6 +10,7 @@ from ..requirement import check
 from ..rows import people, plain, stream
 from .continuing import crowded
 from .listings import make_tables, ours, place_for_tables
+from .names import needs_letters
 
 _PAGING = 'protocol semantics, "Paging"; rest.yaml, PageToken and PageLimit'
 _TABLES = ["tables"]
@@ -219,6 +220,8 @@ def odd_order(lab: Lab) -> None:
     if len(made) < 3:
         raise Skipped("tables cannot be declared")
     mine = [n for n in ours(lab, lab.walk("ListTables", "tables", id=parent)) if n in made]
+    if set(made) - set(mine) == {name for name in made if not name.isascii()}:
+        needs_letters(lab)
     lab.same(sorted(mine), sorted(made), "the tables")
     if lab.shape.tables_in_new:
         for limit in (3, len(made)):

@@ -182,8 +182,6 @@ def empty_names(lab: Lab) -> None:
         if operation.path.startswith("/v1/table/{id}"):
             reply = missing_object_call(lab, operation.name, "")
             lab.must_fail(reply, [0, 1, 4, 13])
-            lab.that(reply.code != 0 or operation.name not in lab.worked,
-                     f"{operation.name} to be code 13, 4 or 1", reply.outcome())  # fmt: skip
 
 
 _HALF = pa.schema(

@@ -355,7 +355,7 @@ def inner_fields(lab: Lab) -> None:
 def siblings(lab: Lab) -> None:
     table = structs(lab)
     change = {"path": "s.u", "rename": "v"}
-    lab.refused("AlterTableAlterColumns", [20], id=table, alterations=[change])
+    lab.refused("AlterTableAlterColumns", [0, 13, 20], id=table, alterations=[change])
 
 
 def structs(lab: Lab) -> list[str]:

@@ -109,6 +109,16 @@ def lists_none(lab: Lab, table: list[str], reply: Reply) -> bool:
     return empty and bool(lab.ok("DescribeTable", id=table).get("managed_versioning"))
 
 
+def _with_vector(lab: Lab, request: dict[str, Any]) -> dict[str, Any]:
+    """Return a request whose missing vectors are written as the target takes them."""
+    found = dict(request)
+    if "vector" in found and found["vector"] is None:
+        found["vector"] = lab.no_vector()
+    if isinstance(found.get("query"), dict):
+        found["query"] = _with_vector(lab, found["query"])
+    return found
+
+
 def _stated(operation: str) -> Callable[[Lab], None]:
     def run(lab: Lab) -> None:
         table = lab.kept("furnished", lambda: furnished(lab))
@@ -118,7 +128,7 @@ def _stated(operation: str) -> Callable[[Lab], None]:
             data = _ROWS if operation in _DATA else None
             if "location" in request:
                 request = {**request, "location": lab.free_location()}
-            reply = lab.call(operation, data, id=table, **request)
+            reply = lab.call(operation, data, id=table, **_with_vector(lab, request))
             if reply.code == 0:
                 continue
             asked = True

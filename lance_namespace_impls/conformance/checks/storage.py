@@ -123,6 +123,8 @@ def data_on_storage(lab: Lab) -> None:
     dropped, deregistered = lab.new_table(1, 2), lab.new_table(3, 4)
     gone = local_path(lab.ok("DescribeTable", id=dropped))
     kept = local_path(lab.ok("DescribeTable", id=deregistered))
+    if (held := lance.dataset(kept).count_rows()) != 2:
+        raise NotReached(f"CreateTable stored {held} of 2 rows at {kept}")
     lab.ok("DropTable", id=dropped)
     left = [name for _, _, files in os.walk(gone) for name in files if name.endswith(".lance")]
     lab.same(left, [], f"data files at {gone}")

@@ -120,11 +120,11 @@ def declare_namespace_name(lab: Lab) -> None:
     lab.that(lab.exists("NamespaceExists", identifier), "the namespace to stay", "it is gone")
 
 
-@check("LN-TABLE-DECLARE-010", "A table cannot be the root: an empty identifier is code 13.",
+@check("LN-TABLE-DECLARE-010", "A table cannot be the root: an empty identifier is code 13, or 0.",
        "general specification, Name and Identifier for Root Namespace; rest.yaml, InvalidInput",
        "DescribeTable", changes=False)  # fmt: skip
 def empty_identifier(lab: Lab) -> None:
-    lab.refused("DescribeTable", [13], id=[])
+    lab.refused("DescribeTable", [0, 13], id=[])  # 0: the root is no place for tables here
 
 
 @check("LN-TABLE-DESCRIBE-001", "DescribeTable names the table and its namespace.",

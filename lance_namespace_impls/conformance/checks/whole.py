@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..lab import Lab, Skipped
+from ..lab import Lab, NotReached, Skipped
 from ..requirement import Level, check
 from ..rows import people, plain, stream
 from .history import version_numbers
@@ -136,9 +136,10 @@ def _refusals(area: str, operations: set[str]) -> Callable[[Lab], None]:
             if reply.code == 0:
                 continue
             asked = True
-            if reply.succeeded:
-                continue  # which codes are due is for the operation's own checks
-            unchanged(lab, before, state(lab, table), f"{operation} of {request} was refused")
+            after = state(lab, table)
+            if not reply.succeeded:  # which codes are due is for the operation's own checks
+                unchanged(lab, before, after, f"{operation} of {request} was refused")
+            before = after
         if not asked:
             raise Skipped(f"no operation of {area}")
 
@@ -246,6 +247,11 @@ def namespaces(lab: Lab) -> None:
         if not full and operation == "DropNamespace" and not request:
             continue
         if lab.call(operation, id=namespace, **request).succeeded:
+            found = lab.call("DescribeNamespace", id=namespace)
+            if not found.succeeded:
+                raise NotReached(f"{operation} of {request} went through: {found.outcome()}")
+            before = (found.answer or {}).get("properties")
+            full = full and lab.exists("TableExists", [*namespace, "kept"])
             continue
         after = lab.ok("DescribeNamespace", id=namespace).get("properties")
         lab.same(after, before, f"the properties after {operation} of {request} was refused")

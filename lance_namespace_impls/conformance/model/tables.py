@@ -46,8 +46,6 @@ class TableRules(NamespaceRules):
 
         def settle(answer: Any) -> None:
             table = self.tables[identifier]
-            self.same(answer.table, identifier[-1], "table")
-            self.same(answer.namespace, list(identifier[:-1]), "namespace")
             self.same_location(answer.location, table.location, identifier)
             if self.known.in_full:
                 same(answer.managed_versioning, self.known.managed, "managed_versioning")

@@ -1,0 +1,54 @@
+"""A check that fails where one that it stands on fails, too, is not reached, and says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from lance_namespace_impls.conformance.checks import load_all
+from lance_namespace_impls.conformance.python_target import PythonTarget
+from lance_namespace_impls.conformance.requirement import CHECKS, Result
+from lance_namespace_impls.conformance.runner import PREPARED, Finding, Options, run
+from lance_namespace_impls.conformance.standing import CARRIES, stands_on
+
+from .targets import memory
+from .wrong import tables  # noqa: F401 - adds its own
+from .wrong.python import WRONG, WrongTarget
+
+load_all()
+
+
+def findings(tmp_path, *only: str) -> dict[str, Finding]:
+    act = WRONG["writes go to the main line"].act
+    target = WrongTarget(PythonTarget(memory(tmp_path, "mixed"), "wrong"), act)
+    return {f.check.id: f for f in run(target, Options(only=only)).findings}
+
+
+@pytest.mark.parametrize("lower", CARRIES)
+def test_both_checks_are_there_and_the_lower_does_not_stand_on_the_upper(lower):
+    upper = {f"LN-{name}" for name in CARRIES[lower].split()}
+    assert upper <= set(CHECKS)
+    assert CHECKS[f"LN-{lower}"].run is not None
+    below, seen = [f"LN-{lower}"], set[str]()
+    while below:
+        id = below.pop()
+        seen.add(id)
+        below += [other for other in stands_on(id) if other not in seen]
+    assert not seen & upper
+
+
+def test_the_lower_check_is_told_for_the_upper(tmp_path):
+    found = findings(tmp_path, "LN-BRANCH-003", "LN-BRANCH-017")
+    assert found["LN-BRANCH-003"].result is Result.FAIL
+    assert found["LN-BRANCH-017"].result is Result.NOT_REACHED
+    assert "LN-BRANCH-003 failed: expected the number of rows" in found["LN-BRANCH-017"].got
+
+
+def test_the_upper_check_alone_names_the_lower(tmp_path):
+    found = findings(tmp_path, "LN-BRANCH-017")["LN-BRANCH-017"]
+    assert (found.result, found.expected) == (Result.FAIL, PREPARED)
+    assert found.got.startswith("LN-BRANCH-003 failed")
+
+
+def test_what_passes_is_not_asked_for_what_it_stands_on(tmp_path):
+    found = findings(tmp_path, "LN-BRANCH-014")
+    assert found["LN-BRANCH-014"].result is Result.PASS
