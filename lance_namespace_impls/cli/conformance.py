@@ -227,9 +227,10 @@ def _run(
     baseline: Path | None,
 ) -> None:
     from ..conformance.api import check_target
+    from ..conformance.cleaning import leftovers
     from ..conformance.report import read_report, worse, write_report
     from ..conformance.requirement import Result
-    from ..conformance.runner import Finding, leftovers
+    from ..conformance.runner import Finding
 
     for path in reports or ():
         if path.suffix not in (".json", ".xml", ".html", ".svg"):
@@ -277,7 +278,7 @@ def _say(text: str) -> None:
 
 
 def _clean(output: Output, target: Target, options: Options) -> None:
-    from ..conformance.runner import clean
+    from ..conformance.cleaning import clean
 
     assert options.folder is not None
     try:

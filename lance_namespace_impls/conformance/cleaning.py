@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
+from pathlib import Path
 
 from .exchange import Step
 from .lab import AT_ONCE, Lab, Target
-from .ledger import Entry
+from .ledger import Entry, Ledger
 
-__all__ = ["CLEANING_SECONDS", "clean_up", "remove"]
+__all__ = ["CLEANING_SECONDS", "clean", "clean_up", "leftovers", "remove"]
 
 CLEANING_SECONDS = 60.0
 
@@ -65,3 +67,24 @@ def remove(target: Target, kind: str, identifier: tuple[str, ...]) -> bool:
         if code != 0:
             return code in (1, 4, 13)
     return False
+
+
+def clean(target: Target, folder: Path) -> tuple[list[Entry], list[Entry]]:
+    """Remove what earlier runs on a target left; return what was removed and what was not."""
+    removed: list[Entry] = []
+    left: list[Entry] = []
+    for ledger in Ledger.unfinished(target.name, folder):
+        for kind, identifier in ledger.to_remove(everything=True):
+            if ledger.is_ours(identifier) and remove(target, kind, identifier):
+                ledger.gone(kind, identifier)
+                removed.append((kind, identifier))
+            else:
+                left.append((kind, identifier))
+        ledger.close()
+    return removed, left
+
+
+def leftovers(target: str, folder: Path) -> list[Entry]:
+    """Return what earlier runs on a target left."""
+    found: Iterable[Ledger] = Ledger.unfinished(target, folder)
+    return [entry for ledger in found for entry in ledger.entries]

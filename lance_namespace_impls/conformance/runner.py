@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import define, evolve, field, frozen
 
 from .checks import load_all
-from .cleaning import CLEANING_SECONDS, clean_up, remove
+from .cleaning import CLEANING_SECONDS, clean_up
 from .exchange import Reply, Step
 from .lab import Failed, Lab, NotReached, Skipped, Target
 from .ledger import Entry, Ledger
+from .observe import Violation
 from .requirement import CHECKS, Check, Result, chosen
 from .shape import Shape, find_shape
 from .standing import stands_on
@@ -24,8 +25,6 @@ __all__ = [
     "Options",
     "Outcome",
     "Session",
-    "clean",
-    "leftovers",
     "run",
 ]
 
@@ -38,6 +37,8 @@ _NOT_HERE = (0, 1, 4, 13, 15, 16)
 """Codes that say that an object cannot be made in this place or by this caller."""
 BYSTANDER = "LN-SAFE-001"
 CLAIMED = "LN-OPERATIONS-004"
+_OF_FORM = ("LN-SCHEMA-", "LN-ANSWER-", "LN-ERROR-")
+"""Beginnings of the ids of what answers do wrong in their form."""
 PREPARED = "what the check stands on to work"
 
 
@@ -312,6 +313,7 @@ class _Runner:
 
     def _one(self, check: Check, run: Callable[[Lab], None]) -> Finding:
         self.lab.begin()
+        seen = len(self.lab.seen)
         started = time.monotonic()
         finding = Finding(check=check, result=Result.PASS)
         try:
@@ -333,14 +335,7 @@ class _Runner:
                 reply=error.reply or self.lab.last,
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            got = f"{type(error).__name__}: {error}"
-            finding = Finding(
-                check=check,
-                result=Result.FAIL,
-                expected="answers of their declared form",
-                got=got,
-                reply=self.lab.last,
-            )
+            finding = self._odd(check, error, self.lab.seen[seen:])
         script = tuple(self.lab.steps)
         seconds = time.monotonic() - started
         if check.changes:
@@ -348,6 +343,19 @@ class _Runner:
             if len(self.lab.ledger.to_remove(everything=False)) >= CLEANED_AT_ONCE:
                 clean_up(self.lab, everything=False, deadline=time.monotonic() + CLEANING_SECONDS)
         return evolve(finding, script=script, seconds=seconds)
+
+    def _odd(
+        self, check: Check, error: Exception, seen: Sequence[tuple[Violation, Reply]]
+    ) -> Finding:
+        """Return how a check came out that could not go on with what was answered."""
+        reply = self.lab.last
+        for violation, of in seen:
+            if violation.id.startswith(_OF_FORM):
+                return Finding(check=check, result=Result.FAIL, expected=violation.expected,
+                               got=violation.got, reply=of)  # fmt: skip
+        answered = f"{reply.step.operation} answered {reply.outcome()}" if reply else "no answer"
+        got = f"{answered}, with which the check does not go on ({type(error).__name__}: {error})"
+        return Finding(check=check, result=Result.NOT_REACHED, got=got, reply=reply)
 
     def _shorten(self) -> None:
         """Cut failures down to their shortest scripts, after they have been told."""
@@ -427,6 +435,7 @@ class _Runner:
         if prepared and not self.outcome.failed():
             first = findings.index(prepared[0])
             findings[first] = evolve(prepared[0], result=Result.FAIL, expected=PREPARED)
+            self.progress(findings[first])
 
     # --- others' objects
 
@@ -468,24 +477,3 @@ def _lasting(reply: Reply) -> dict[str, Any]:
     """Return what of an object stays while nobody changes it."""
     answer = reply.answer or {}
     return {key: answer[key] for key in ("location", "properties") if answer.get(key)}
-
-
-def clean(target: Target, folder: Path) -> tuple[list[Entry], list[Entry]]:
-    """Remove what earlier runs on a target left; return what was removed and what was not."""
-    removed: list[Entry] = []
-    left: list[Entry] = []
-    for ledger in Ledger.unfinished(target.name, folder):
-        for kind, identifier in ledger.to_remove(everything=True):
-            if ledger.is_ours(identifier) and remove(target, kind, identifier):
-                ledger.gone(kind, identifier)
-                removed.append((kind, identifier))
-            else:
-                left.append((kind, identifier))
-        ledger.close()
-    return removed, left
-
-
-def leftovers(target: str, folder: Path) -> list[Entry]:
-    """Return what earlier runs on a target left."""
-    found: Iterable[Ledger] = Ledger.unfinished(target, folder)
-    return [entry for ledger in found for entry in ledger.entries]

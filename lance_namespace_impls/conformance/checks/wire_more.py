@@ -292,9 +292,11 @@ def empty_names(lab: Lab) -> None:
        "NamespaceExists", "ListNamespaces", capabilities=["http"], changes=False)  # fmt: skip
 def other_roots(lab: Lab) -> None:
     usual = raw(lab, "ListNamespaces", "/v1/namespace/%24/list", query={"limit": "3"})
+    there = raw(lab, "NamespaceExists", "/v1/namespace/%24/exists", {})
     for text in ("|", "::"):
         path, query = f"/v1/namespace/{joined([text])}", {"delimiter": text}
-        lab.must_succeed(raw(lab, "NamespaceExists", f"{path}/exists", {}, query=query))
+        found = raw(lab, "NamespaceExists", f"{path}/exists", {}, query=query)
+        lab.same(found.code, there.code, f"the code of NamespaceExists of the root {text}")
         found = raw(lab, "ListNamespaces", f"{path}/list", query=query | {"limit": "3"})
         lab.same((found.code, (found.answer or {}).get("namespaces")),
                  (usual.code, (usual.answer or {}).get("namespaces")), "the root's list")  # fmt: skip

@@ -243,7 +243,7 @@ def overwrite_keeps(target: WrongTarget, step: Step) -> Reply | None:
     return reply
 
 
-@wrong("Overwrite is ExistOk", "LN-NAMESPACE-CREATE-011")
+@wrong("Overwrite is ExistOk", "LN-NAMESPACE-CREATE-009")
 def overwrite_is_exist_ok(target: WrongTarget, step: Step) -> Reply | None:
     if step.operation != "CreateNamespace" or step.request.get("mode") != "Overwrite":
         return None
