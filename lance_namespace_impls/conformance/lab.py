@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Protocol
 
 from attrs import define, evolve, field
@@ -387,8 +388,15 @@ class Lab:
         self.takes_null = self.takes_null or request["vector"] is None
         return reply.rows
 
-    def no_vector(self) -> dict[str, Any] | None:
-        """Return what a query without a vector sends: null, or what the target takes instead."""
+    def no_vector(self, table: Sequence[str] | None = None) -> dict[str, Any] | None:
+        """Return what a query without a vector sends: null, or what the target takes instead.
+
+        Args:
+            table: asked first where no query of the run has told yet.
+        """
+        if table is not None and "QueryTable" not in self.worked:
+            with suppress(Failed, Skipped):
+                self.query(table, k=1)
         return {} if self.shape.empty_vector else None
 
     def exists(self, operation: str, identifier: Sequence[str]) -> bool:

@@ -43,7 +43,7 @@ def needs_reads(lab: Lab) -> None:
 
 def branch_rows(lab: Lab, table: list[str], branch: str | None = SIDE) -> Reply:
     """Return the reply to a query of a branch."""
-    request: dict[str, Any] = {"id": table, "vector": lab.no_vector(), "k": 1000}
+    request: dict[str, Any] = {"id": table, "vector": lab.no_vector(table), "k": 1000}
     reply = lab.call("QueryTable", **request, **({} if branch is None else {"branch": branch}))
     if reply.code in (0, 13):
         raise Skipped(f"QueryTable of a branch: {reply.outcome()}")

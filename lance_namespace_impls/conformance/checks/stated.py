@@ -109,13 +109,13 @@ def lists_none(lab: Lab, table: list[str], reply: Reply) -> bool:
     return empty and bool(lab.ok("DescribeTable", id=table).get("managed_versioning"))
 
 
-def _with_vector(lab: Lab, request: dict[str, Any]) -> dict[str, Any]:
+def _with_vector(lab: Lab, table: list[str], request: dict[str, Any]) -> dict[str, Any]:
     """Return a request whose missing vectors are written as the target takes them."""
     found = dict(request)
     if "vector" in found and found["vector"] is None:
-        found["vector"] = lab.no_vector()
+        found["vector"] = lab.no_vector(table)
     if isinstance(found.get("query"), dict):
-        found["query"] = _with_vector(lab, found["query"])
+        found["query"] = _with_vector(lab, table, found["query"])
     return found
 
 
@@ -128,7 +128,7 @@ def _stated(operation: str) -> Callable[[Lab], None]:
             data = _ROWS if operation in _DATA else None
             if "location" in request:
                 request = {**request, "location": lab.free_location()}
-            reply = lab.call(operation, data, id=table, **_with_vector(lab, request))
+            reply = lab.call(operation, data, id=table, **_with_vector(lab, table, request))
             if reply.code == 0:
                 continue
             asked = True
