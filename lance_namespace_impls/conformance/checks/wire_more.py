@@ -12,7 +12,7 @@ from lance_namespace_client.operations import OPERATIONS, Body
 
 from ..exchange import Reply
 from ..http_target import ARROW_STREAM, HttpTarget, route
-from ..lab import Lab, Skipped
+from ..lab import Lab, NotReached, Skipped
 from ..requirement import Level, check
 from ..rows import people, plain, stream
 from .structure import index_names
@@ -461,6 +461,11 @@ def failures(lab: Lab) -> None:
         reply = raw(lab, name, path, body, query=query, headers=headers)
         text = reply.exchange.body.decode(errors="replace") if reply.exchange else ""
         lab.that(secret not in text, "no secret in an answer", text.replace(secret, "***"))
-        found = {} if reply.succeeded or reply.no_route or reply.broken else json.loads(text)
+        try:
+            found = {} if reply.succeeded or reply.no_route else json.loads(text)
+        except ValueError:
+            raise NotReached(
+                f"LN-ERROR-001: the body of a failure is no JSON: {text[:200]}"
+            ) from None
         for key in ("error", "detail", "instance"):
             lab.that(isinstance(found.get(key), str | None), f"{key} to be a text", found)
