@@ -143,7 +143,7 @@ _FULL = {"load_detailed_metadata": True}
 _PLAIN: dict[str, Any] = {"vector": None, "k": 1}
 _OF_VERSION: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
     ("DescribeTable", "version", (11,), _FULL),
-    ("TableExists", "version", NO_VERSION, {}),
+    ("TableExists", "version", (4,), {}),
     ("DescribeTableVersion", "version", (11,), {}),
     ("CountTableRows", "version", (11,), {}),
     ("CountTableRows", "version", (11,), {"predicate": "id > 0"}),

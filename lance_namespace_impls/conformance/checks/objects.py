@@ -273,7 +273,7 @@ def no_version(lab: Lab) -> None:
     full = {"load_detailed_metadata": True}  # without it the catalog alone is asked
     for more in ({}, {"check_declared": True}):
         lab.refused("DescribeTable", [0, 11, 13], id=table, version=0, **full, **more)
-    lab.refused("TableExists", [0, *NO_VERSION, 13], id=table, version=0)
+    lab.refused("TableExists", [0, 4, 13], id=table, version=0)
     asked = ("with_table_uri", "check_declared", "load_detailed_metadata")
     told = lab.ok("DescribeTable", id=table, **dict.fromkeys(asked, False))
     lab.same((told.get("table_uri"), told.get("is_only_declared")), (None,) * 2, "what is unasked")
@@ -282,7 +282,7 @@ def no_version(lab: Lab) -> None:
         flags = found.get("is_only_declared"), bool(found.get("table_uri")), found.get("location")
         lab.same(flags, (False, True, told.get("location")), f"what is asked with {of}")
     declared = lab.new_declared()
-    lab.refused("TableExists", [0, *NO_VERSION, 13], id=declared, version=1)
+    lab.refused("TableExists", [0, 4, 13], id=declared, version=1)
     for key, name in (("version", 1), ("tag", "t"), ("branch", "b")):
         codes = [0, *NO_BRANCH, 19] if key == "branch" else [0, *NO_VERSION, 19]
         lab.refused("DescribeTable", codes, id=declared, **full, **{key: name})

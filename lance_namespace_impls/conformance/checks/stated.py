@@ -19,7 +19,7 @@ _FULL = {"load_detailed_metadata": True}
 
 STATED: dict[str, tuple[tuple[int | tuple[int, ...], dict[str, Any]], ...]] = {
     "DescribeTable": ((11, {"version": 99, **_FULL}), (11, {"tag": "nothing", **_FULL})),
-    "TableExists": ((NO_VERSION, {"version": 99}),),
+    "TableExists": ((4, {"version": 99}),),
     "CountTableRows": (
         (11, {"version": 99}), (13, {"predicate": "id > > 1"}), (NO_COLUMN, {"predicate": "nothing = 1"})),
     "InsertIntoTable": tuple((13, {"mode": mode}) for mode in ("sometimes", "create", "ExistOk")),

@@ -287,10 +287,10 @@ def conditions_alone(lab: Lab) -> None:
     rows = people(1, 9).set_column(1, "name", [["new", "new"]])
     lab.ok("MergeInsertIntoTable", stream(rows), id=table, on="id", when_not_matched_insert_all=True,
            when_matched_update_all_filt="target.id > 0",
-           when_not_matched_by_source_delete_filt="id > 0")  # fmt: skip
+           when_not_matched_by_source_delete_filt="id < 3")  # fmt: skip
     found = {row["id"]: row["name"] for row in lab.query(table).to_pylist()}
-    kept: dict[int, str] = {2: "n2", 3: "n3"}
-    right = [{1: name, 9: "new", **rest} for name in ("n1", "new") for rest in (kept, {})]
+    right = [{1: name, **rest, 3: "n3", 9: "new"}
+             for name in ("n1", "new") for rest in ({}, {2: "n2"})]  # fmt: skip
     lab.that(found in right, "the names by id as without the conditions or with their flags", found)
 
 

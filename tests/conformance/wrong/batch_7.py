@@ -168,9 +168,10 @@ def first_key(given: dict[str, Any]) -> dict[str, Any]:
 
 
 add("rows are merged by the first key alone", request("MergeInsertIntoTable", first_key))
-add("a filter of deletion deletes by itself", request("MergeInsertIntoTable", lambda r: {
-    **r, "when_not_matched_by_source_delete": True}
-    if r.get("when_not_matched_by_source_delete_filt") else r))  # fmt: skip
+add("a filter of deletion by itself deletes all", request("MergeInsertIntoTable", lambda r: {
+    **r, "when_not_matched_by_source_delete": True, "when_not_matched_by_source_delete_filt": "true"}
+    if r.get("when_not_matched_by_source_delete_filt")
+    and not r.get("when_not_matched_by_source_delete") else r))  # fmt: skip
 add("rows are inserted though the key is unknown", then("MergeInsertIntoTable", 12, act=lambda t, s:
     t.ask("InsertIntoTable", s.data, id=id_of(s)) and None))  # fmt: skip
 add(

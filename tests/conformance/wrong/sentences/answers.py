@@ -187,14 +187,14 @@ def plans_anyway(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # QueryTable.branch, CountTableRows.branch: "One that does not exist is TableVersionNotFound (11)".
-@habit("a read of a missing branch is branch not found", "QueryTable", "CountTableRows")
+@habit("a read of a missing branch is branch already exists", "QueryTable", "CountTableRows")
 def branch_code(target: WrongTarget, step: Step) -> Reply | None:
     branch = step.request.get("branch")
     reply = target.correct.call(step)
     if reply.code != 11 or not branch:
         return reply
     there = names_of_branches(target, step.request.get("id"))
-    return reply if branch in there else evolve(reply, code=22)
+    return reply if branch in there else evolve(reply, code=23)
 
 
 def names_of_branches(target: WrongTarget, ident: Any) -> set[str]:

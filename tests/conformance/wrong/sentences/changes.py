@@ -142,14 +142,18 @@ def keeps_for_null(target: WrongTarget, step: Step) -> Reply | None:
 
 # MergeInsertIntoTable.when_not_matched_by_source_delete_filt: "Unused without
 # `when_not_matched_by_source_delete`".
-@habit("the filter of a merge's deletion turns the deletion on", "MergeInsertIntoTable")
+@habit(
+    "the filter of a merge's deletion turns on the deletion of the others", "MergeInsertIntoTable"
+)
 def filter_is_flag(target: WrongTarget, step: Step) -> Reply | None:
     request = step.request
     if request.get("when_not_matched_by_source_delete"):
         return None
     if not request.get("when_not_matched_by_source_delete_filt"):
         return None
-    return asked(target, step, when_not_matched_by_source_delete=True)
+    others = f"NOT ({request['when_not_matched_by_source_delete_filt']})"
+    return asked(target, step, when_not_matched_by_source_delete=True,
+                 when_not_matched_by_source_delete_filt=others)  # fmt: skip
 
 
 # --- updating and deleting

@@ -377,7 +377,7 @@ def makes_branch(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # MergeInsertIntoTable: "columns that do not fit the table, InvalidInput".
-@habit("a merge of columns that do not fit is a schema error", "MergeInsertIntoTable")
+@habit("a merge of columns that do not fit is an internal error", "MergeInsertIntoTable")
 def merge_schema(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
     if reply.code != 13:
@@ -385,7 +385,7 @@ def merge_schema(target: WrongTarget, step: Step) -> Reply | None:
     rows = stream_of(step)
     columns = columns_of(target, step.request.get("id"))
     if rows is not None and columns and set(rows.column_names) != set(columns):
-        return evolve(reply, code=20)
+        return evolve(reply, code=18)
     return reply
 
 

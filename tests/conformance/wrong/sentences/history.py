@@ -471,11 +471,11 @@ def lazy_branch(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # CreateTableBranch.from_version: "One that does not exist is TableNotFound (4)".
-@habit("a branch from a missing version is version not found", "CreateTableBranch")
+@habit("a branch from a missing version is branch not found", "CreateTableBranch")
 def branch_version(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
     if reply.code != 4 or step.request.get("from_version") is None:
         return reply
     if target.ask("TableExists", id=step.request.get("id")).succeeded:
-        return evolve(reply, code=11)
+        return evolve(reply, code=22)
     return reply

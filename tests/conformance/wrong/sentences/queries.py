@@ -333,23 +333,23 @@ def counts_deleted(target: WrongTarget, step: Step) -> Reply | None:
 
 
 # CountTableRowsRequest.branch: "One that does not exist is TableVersionNotFound (11)".
-@habit("a count on a missing branch is table not found", "CountTableRows")
+@habit("a count on a missing branch is namespace not found", "CountTableRows")
 def branch_is_table(target: WrongTarget, step: Step) -> Reply | None:
     reply = target.correct.call(step)
     if reply.code == 11 and step.request.get("branch") and step.request.get("version") is None:
-        return evolve(reply, code=4)
+        return evolve(reply, code=1)
     return reply
 
 
 # ExplainTableQueryPlanRequest.query: "but a version that does not exist is TableNotFound (4) here".
-@habit("a plan for a missing version is version not found", "ExplainTableQueryPlan")
+@habit("a plan for a missing version is tag not found", "ExplainTableQueryPlan")
 def plan_of_version(target: WrongTarget, step: Step) -> Reply | None:
     query = step.request.get("query")
     reply = target.correct.call(step)
     if reply.code != 4 or not isinstance(query, dict) or not whole(query.get("version")):
         return reply
     there = target.ask("TableExists", id=step.request.get("id")).succeeded
-    return evolve(reply, code=11) if there and not step.request.get("branch") else reply
+    return evolve(reply, code=8) if there and not step.request.get("branch") else reply
 
 
 # AnalyzeTableQueryPlanRequest.branch: "Branch of the table to work on ... One that does not exist is

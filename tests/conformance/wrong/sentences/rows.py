@@ -246,14 +246,15 @@ def overwrites_history(target: WrongTarget, step: Step) -> Reply | None:
 
 # MergeInsertIntoTableRequest.when_not_matched_by_source_delete_filt: "Unused without
 # `when_not_matched_by_source_delete`".
-@habit("a filter for unmatched rows deletes them without the flag as well", "MergeInsertIntoTable")
+@habit("a filter for unmatched rows deletes all of them without the flag", "MergeInsertIntoTable")
 def filter_deletes(target: WrongTarget, step: Step) -> Reply | None:
     request = step.request
     if not request.get("when_not_matched_by_source_delete_filt"):
         return None
     if request.get("when_not_matched_by_source_delete"):
         return None
-    return asked(target, step, when_not_matched_by_source_delete=True)
+    every = {"when_not_matched_by_source_delete_filt": "true"}
+    return asked(target, step, when_not_matched_by_source_delete=True, **every)
 
 
 # MergeInsertIntoTableResponse.num_deleted_rows: "rows rewritten by an update do not count".
