@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import json
 import os
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,32 @@ from lance_namespace_impls.sql.schema import objects, transactions
 from ..catalog.staging import stage
 
 ROWS = pa.table({"a": [1]})
+
+# In a process of its own: that of the tests has threads, and a fork of it may hang.
+FORKED = """
+import json, os, signal, sys
+from lance_namespace_impls.sql import SqlNamespace
+
+with SqlNamespace.from_properties(json.loads(sys.argv[1])) as catalog:
+    catalog.create_namespace({"id": ["ns"]})
+    engine = catalog._database.engine
+    kept = engine.pool.checkedin()
+    assert kept
+    for closes_first in (True, False):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(300)
+            if closes_first:
+                catalog.close()
+                assert engine.pool.checkedin() == kept
+            assert catalog._database.engine is not engine
+            assert catalog.list_namespaces({}).namespaces == ["ns"]
+            catalog.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        assert catalog.list_namespaces({}).namespaces == ["ns"]
+        assert catalog._database.engine is engine
+"""
 
 
 def test_names_are_compared_exactly(catalog: SqlNamespace) -> None:
@@ -128,24 +156,9 @@ def test_a_closed_catalog_can_be_used_again(catalog: SqlNamespace) -> None:
         assert catalog.list_namespaces({}).namespaces == ["ns"]
 
 
-def test_a_forked_process_connects_for_itself(catalog: SqlNamespace) -> None:
+def test_a_forked_process_connects_for_itself(properties: dict[str, str]) -> None:
     """What it closes are its own connections, not those of the process that it came from."""
-    catalog.create_namespace({"id": ["ns"]})
-    engine = catalog._database.engine
-    process = multiprocessing.get_context("fork").Process(target=_end_well, args=[catalog, engine])
-    process.start()
-    process.join(60)
-    assert process.exitcode == 0
-    assert catalog.list_namespaces({}).namespaces == ["ns"]
-    assert catalog._database.engine is engine
-
-
-def _end_well(catalog: SqlNamespace, engine: object) -> None:
-    catalog.close()
-    assert catalog._database.engine is not engine
-    assert catalog.list_namespaces({}).namespaces == ["ns"]
-    catalog.close()
-    os._exit(0)
+    subprocess.run([sys.executable, "-c", FORKED, json.dumps(properties)], check=True, timeout=600)
 
 
 @pytest.mark.parametrize("depth", [1, 6, 7, 12, 13])
