@@ -19,10 +19,10 @@ import pytest
 from lance_namespace_client.errors import ConcurrentModificationError
 from lance_namespace_impls.core import locks
 from lance_namespace_impls.core.locks import machine_lock, object_lock
+from tests.open_files import open_files
 
 HOLDER = """
 import sys
-from lance_namespace_impls.core import locks
 from lance_namespace_impls.core.locks import object_lock
 with object_lock("a server", ("ns", "V")):
     print("ready", flush=True)
@@ -37,7 +37,6 @@ with object_lock("a server", ("ns", "T")):
 
 FORKED = """
 import os, threading
-from lance_namespace_impls.core import locks
 from lance_namespace_impls.core.locks import machine_lock
 
 held, over = threading.Event(), threading.Event()
@@ -158,11 +157,11 @@ def test_a_file_of_somebody_else_is_left_alone(
     if fault == "pipe":
         os.mkfifo(folder / f"lance-ns-locks-{user}")
     else:
-        monkeypatch.setattr(locks.os, "getuid", lambda: user + 1)
-    before = len(os.listdir("/proc/self/fd"))
+        fake = SimpleNamespace(**vars(os) | {"getuid": lambda: user + 1})
+        monkeypatch.setattr(locks, "os", fake)
     with pytest.warns(RuntimeWarning, match="it is not a file of this user's"), machine_lock("key"):
         pass
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert not open_files(folder)
 
 
 @pytest.mark.parametrize("fault", ["missing", "link", "directory"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from lance_namespace_client.errors import ConcurrentModificationError, InvalidTa
 from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.tables import lineage
 from lance_namespace_impls.tables.lineage import There, open_version
+from tests.open_files import open_files
 
 ROWS = pa.table({"x": [1, 2]})
 
@@ -56,9 +58,17 @@ def test_a_place_that_is_as_it_was_is_told_without_opening_it(
         assert opened.look() is There.SAME
         dataset.insert(ROWS)  # a later version leaves this one as it was
         assert opened.look() is There.SAME
-        held = opened.folder
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(held._held)  # type: ignore[union-attr]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the open files are read from /proc")
+@pytest.mark.parametrize("branch", [None, "side"])
+def test_the_folder_of_versions_is_held_open_only_meanwhile(
+    storage: TableStorage, branch: str | None
+) -> None:
+    folder = versions_of(storage, branch)
+    with open_version(storage, branch):
+        assert folder.resolve() in open_files(folder)
+    assert folder.resolve() not in open_files(folder)
 
 
 def test_a_manifest_that_was_copied_is_looked_into(
