@@ -12,6 +12,7 @@ import socket
 import ssl
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -270,7 +271,7 @@ def test_credentials_may_be_long_and_not_longer():
 
 def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
     now = 100.0
-    monkeypatch.setattr(callers_module.time, "monotonic", lambda: now)
+    monkeypatch.setattr(callers_module, "time", SimpleNamespace(monotonic=lambda: now))
     known = callers_module.Authentication([])
 
     def failure(address="10.0.0.1"):

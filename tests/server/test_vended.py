@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import pickle
+from types import SimpleNamespace
 from typing import Any
 
 import botocore.session
@@ -52,7 +53,7 @@ class TokenService:
 def service(monkeypatch: pytest.MonkeyPatch) -> TokenService:
     found = TokenService()
     monkeypatch.setattr(botocore.session, "get_session", lambda: found)
-    monkeypatch.setattr(vending.time, "time", lambda: found.now)
+    monkeypatch.setattr(vending, "time", SimpleNamespace(time=lambda: found.now))
     return found
 
 
