@@ -160,9 +160,9 @@ def test_a_property_does_not_lead_out_of_the_bounds(tmp_path: Path, name: str) -
         assert (code, "outside the places" in said) == (13, True)
         assert OUTSIDE not in str(namespace._catalog)
         WITH_A_PLACE[name](namespace, {"location": INSIDE})
-        WITH_A_PLACE[name](
-            filled(of(ANY), tmp_path / "free", **bounds), {"location": OUTSIDE}
-        )  # where it is no place, it is a property like any other
+    with filled(of(ANY), tmp_path / "free", **bounds) as namespace:
+        # Where it is no place, it is a property like any other.
+        WITH_A_PLACE[name](namespace, {"location": OUTSIDE})
 
 
 def test_a_place_that_was_there_before_does_not_hinder_a_change(tmp_path: Path) -> None:

@@ -233,8 +233,8 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     pools.look_ups, pools.walks = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
     monkeypatch.setattr(concurrent, "_pools", pools)
     yield
-    pools.look_ups.shutdown()
-    pools.walks.shutdown()
+    for each in (pools.look_ups, pools.walks, pools.later):
+        each.shutdown()
 
 
 @pytest.mark.usefixtures("one_thread")

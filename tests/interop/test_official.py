@@ -108,7 +108,7 @@ def test_a_class_of_another_package_is_there_once_it_is_registered(
         found = interop.Mixed(root=str(tmp_path))
         assert found.list_tables(official.ListTablesRequest(id=[])).tables == []
     finally:
-        del interop.Mixed
+        vars(interop).pop("Mixed", None)
 
 
 def test_it_is_told_from_others_pickles_and_hides_its_secrets(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import socket
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -23,7 +25,7 @@ class Process:
         self.exitcode: int | None = None
         self.ends_when_told = True
         self._events = events
-        self.sentinel, self._end = os.pipe()
+        self.sentinel, self.other_end = multiprocessing.Pipe(duplex=False)
 
     def is_alive(self) -> bool:
         return self.exitcode is None
@@ -31,7 +33,7 @@ class Process:
     def end(self, status: int) -> None:
         if self.exitcode is None:
             self.exitcode = status
-            os.close(self._end)
+            self.other_end.close()
 
     def terminate(self) -> None:
         self._events.append(f"terminate {self.pid}")
@@ -47,7 +49,7 @@ class Process:
 
     def close(self) -> None:
         self.end(0)
-        os.close(self.sentinel)
+        self.sentinel.close()
         self._events.append(f"close {self.pid}")
 
 
@@ -71,8 +73,12 @@ class Dispatcher:
 class Workers(Supervisor):
     """Starts workers that are none; `starts` says how each does."""
 
+    made: ClassVar[list[Any]] = []
+    """Their pipes and sockets, which are closed after the test."""
+
     def __init__(self, count: int, *starts: str) -> None:
         super().__init__(Job(EchoNamespace(), ServerOptions(), print), socket.socket(), count)  # type: ignore[arg-type]
+        self.made.append(self._listener)
         self.events: list[str] = []
         self.starts = list(starts)
         self._dispatcher: Any = Dispatcher(self.events)
@@ -82,17 +88,18 @@ class Workers(Supervisor):
         self.started += 1
         process: Any = Process(self.started, self.events)
         ready, tell = self._context.Pipe(duplex=False)
-        life, _ = self._context.Pipe(duplex=False)
+        watch, life = self._context.Pipe(duplex=False)
+        self.made += [ready, tell, watch, life, process.sentinel, process.other_end]
         made = workers._Worker(process, f"lane {self.started}", ready, life)  # type: ignore[arg-type]
         made.started = workers.time.monotonic()
         how = self.starts.pop(0) if self.starts else "ready"
         if how == "ready":
             tell.send(True)
         elif how == "dead":
+            tell.close()
             process.end(3)
         elif how == "stuck":
             process.ends_when_told = False
-        self.tell = tell
         return made
 
     @property
@@ -101,12 +108,14 @@ class Workers(Supervisor):
 
 
 @pytest.fixture(autouse=True)
-def gone(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def gone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The workers whose figures are given up."""
     found: list[int] = []
     monkeypatch.setattr(workers, "mark_process_dead", found.append)
     monkeypatch.setattr(workers, "LOOK_SECONDS", 0.01)
-    return found
+    yield found
+    while Workers.made:
+        Workers.made.pop().close()
 
 
 @pytest.fixture
@@ -202,12 +211,13 @@ def test_each_is_replaced_once_the_new_one_serves() -> None:
 def test_where_no_new_one_starts_those_of_before_go_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(workers, "START_SECONDS", 0.05)
     for how in ("dead", "slow"):
         made = Workers(2)
         made._start_all()
         made.starts = [how]
-        made._replace_all()
+        with monkeypatch.context() as patch:
+            patch.setattr(workers, "START_SECONDS", 0.05)
+            made._replace_all()
         assert (made.pids, made.started) == ([1, 2], 3), how
         assert made.events[-1] == "close 3"
     assert caplog.text.count("a new worker did not start; those of before go on") == 2

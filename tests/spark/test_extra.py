@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -10,27 +10,33 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect, spark
+from lance_namespace_impls.catalog.namespace import Namespace
 
-NAMESPACE = connect("memory", {})
 NOBODY: Any = None
-CALLS: dict[str, Callable[[], object]] = {
-    "write_table": lambda: spark.write_table(NOBODY, NAMESPACE, "t"),
-    "read_table": lambda: spark.read_table(NOBODY, NAMESPACE, "t"),
-    "add_columns": lambda: spark.add_columns(NOBODY, NAMESPACE, "t", {"a": "1"}),
-    "local_session": lambda: spark.local_session("tests"),
-    "sql_catalog": lambda: spark.sql_catalog(NOBODY, "lake", "memory"),
+CALLS: dict[str, Callable[[Namespace], object]] = {
+    "write_table": lambda namespace: spark.write_table(NOBODY, namespace, "t"),
+    "read_table": lambda namespace: spark.read_table(NOBODY, namespace, "t"),
+    "add_columns": lambda namespace: spark.add_columns(NOBODY, namespace, "t", {"a": "1"}),
+    "local_session": lambda _: spark.local_session("tests"),
+    "sql_catalog": lambda _: spark.sql_catalog(NOBODY, "lake", "memory"),
 }
+
+
+@pytest.fixture(scope="module")
+def namespace() -> Iterator[Namespace]:
+    with connect("memory", {}) as found:
+        yield found
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_without_pyspark_the_way_to_install_it_is_told(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = find_spec
     known = "lance_namespace_impls.spark.extra.find_spec"
     monkeypatch.setattr(known, lambda wanted: None if wanted == "pyspark" else found(wanted))
     with pytest.raises(InvalidInputError, match=r"pip install 'lance-namespace-kit\[spark\]'"):
-        CALLS[name]()
+        CALLS[name](namespace)
 
 
 def test_every_name_is_loaded_from_its_module() -> None:
