@@ -165,13 +165,3 @@ def test_which_levels_hold_what(
     found = Capabilities(table_depth=table_depth, namespace_depth=namespace_depth)
     assert {depth for depth in range(5) if found.holds_tables(depth)} == holding
     assert {depth for depth in range(5) if found.has_namespaces(depth)} == having
-
-
-def test_a_catalog_can_do_no_more_than_it_declares() -> None:
-    found = attrs.asdict(Capabilities(namespace_depth=3), recurse=False)
-    assert found == {
-        "namespace_depth": 3, "table_depth": 0, "lowercase_names": False, "configured_depth": 0,
-        "closed": False, "storage_only": False, "cascade": False, "idempotent_drop": False,
-        "rename_across": False, "rename_within": 0, "shown_delimiter": "$", "permanent": (),
-        "location_properties": (), "managed_versioning": False, "unsupported": {},
-    }  # fmt: skip

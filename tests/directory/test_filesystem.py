@@ -8,6 +8,7 @@ import stat
 import time
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from lance_namespace_client.errors import (
     InvalidTableStateError,
     LanceNamespaceError,
 )
-from lance_namespace_impls.directory import local, sweep
+from lance_namespace_impls.directory import filesystem, local, sweep
 from lance_namespace_impls.directory.filesystem import MANY, Directory, directory_path
 from lance_namespace_impls.directory.local import OpenTree
 
@@ -204,24 +205,6 @@ def test_a_pipe_is_not_read(on_disk: Directory, tmp_path: Path) -> None:
         on_disk.read("pipe")
 
 
-def test_a_marker_is_there_once(directory: Directory) -> None:
-    assert directory.create_marker("m") is True
-    assert directory.create_marker("m") is False
-    assert directory.kinds("m") == ["file"]
-    assert directory.remove_marker("m") is True
-    assert directory.remove_marker("m") is False
-
-
-@pytest.mark.parametrize("files", [{"a": b"1"}, {"a": b"1", "b": b""}])
-def test_a_folder_comes_with_its_files(
-    directory: Directory, tmp_path: Path, files: dict[str, bytes]
-) -> None:
-    assert directory.add("d", files) is True
-    assert {path.name: path.read_bytes() for path in (tmp_path / "d").iterdir()} == files
-    assert directory.add("d", dict.fromkeys(files, b"others")) is False
-    assert directory.read("d/a") == b"1"
-
-
 def test_what_is_made_is_for_whom_the_process_makes_it(on_disk: Directory, tmp_path: Path) -> None:
     """Several users may share a directory, whose processes let the group write."""
     before = os.umask(0o002)
@@ -403,7 +386,7 @@ def test_who_waits_for_a_file_gets_it(
         waits.append(seconds)
         held.__exit__(None, None, None)
 
-    monkeypatch.setattr(time, "sleep", pause)
+    monkeypatch.setattr(filesystem, "time", SimpleNamespace(**vars(time) | {"sleep": pause}))
     found = on_disk.hold("f", timeout=60, marker="marker")
     assert found is not None and len(waits) == 1
     with found:

@@ -1,4 +1,4 @@
-"""Files and directories that exactly one of several callers makes, on local storage."""
+"""Files and directories that are made once; on local storage by exactly one of several callers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ import pytest
 from lance_namespace_impls.directory import filesystem
 from lance_namespace_impls.directory.filesystem import Directory
 
+from .test_filesystem import opened
+
 
 @pytest.fixture
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Directory:
+def on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Directory:
     """A directory in which others are always quicker: whoever looks first finds nothing."""
-    found = Directory(str(tmp_path), {})
+    found = opened(tmp_path, "local")
     monkeypatch.setattr(found, "kinds", lambda *paths: ["missing"] * len(paths))
     return found
+
+
+@pytest.fixture(params=["local", "store"])
+def directory(request: pytest.FixtureRequest, tmp_path: Path, on_disk: Directory) -> Directory:
+    """Such a directory, or an object store, which has no other way than to look first."""
+    return on_disk if request.param == "local" else opened(tmp_path, "store")
 
 
 def test_a_marker_is_made_once(directory: Directory, tmp_path: Path) -> None:
@@ -28,7 +36,7 @@ def test_a_marker_is_made_once(directory: Directory, tmp_path: Path) -> None:
     assert directory.remove_marker("m") is False
 
 
-@pytest.mark.parametrize("files", [{"a": b"1"}, {"a": b"1", "b": b"2"}])
+@pytest.mark.parametrize("files", [{"a": b"1"}, {"a": b"1", "b": b""}])
 def test_a_directory_is_added_once(
     directory: Directory, tmp_path: Path, files: dict[str, bytes]
 ) -> None:
@@ -44,25 +52,25 @@ def test_a_directory_is_added_once(
 
 @pytest.mark.parametrize("files", [{"a": b"1"}, {"a": b"1", "b": b"2"}])
 def test_a_directory_is_not_there_before_its_files(
-    directory: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes]
+    on_disk: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes]
 ) -> None:
     """Dropped and added anew in between, it would get the files of both, and one be refused."""
     seen = []
 
-    def opened(path: str, *given: Any, **named: Any) -> Any:
+    def watched(path: str, *given: Any, **named: Any) -> Any:
         seen.append((Path(path).name, (tmp_path / "d").exists()))
         return open(path, *given, **named)
 
-    monkeypatch.setattr(filesystem, "open", opened, raising=False)
-    assert directory.add("d", files) is True
+    monkeypatch.setattr(filesystem, "open", watched, raising=False)
+    assert on_disk.add("d", files) is True
     assert seen == [(name, False) for name in files]
 
 
 def test_a_file_is_written_whole_or_not_at_all(
-    directory: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    on_disk: Directory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    directory.write("f", b"old")
-    directory.write("f", b"new")
+    on_disk.write("f", b"old")
+    on_disk.write("f", b"new")
 
     def full(self: Path, content: bytes) -> Any:
         with self.open("wb") as file:
@@ -71,5 +79,5 @@ def test_a_file_is_written_whole_or_not_at_all(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OSError, match="no space"):
-        directory.write("f", b"never whole")
+        on_disk.write("f", b"never whole")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("f", b"new")]

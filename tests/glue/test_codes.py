@@ -247,13 +247,6 @@ def test_numbers_go_from_least_to_most(key: str, least: float, most: float, step
             GlueConfig.from_properties({key: beyond})
 
 
-def test_defaults() -> None:
-    config = GlueConfig.from_properties({})
-    assert (config.connect_timeout, config.read_timeout) == (10, 60)
-    assert (config.max_retries, config.retry_mode) == (None, None)
-    assert config.default_namespace_type == "catalog"
-
-
 # --- credentials of a role
 
 

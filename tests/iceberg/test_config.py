@@ -34,13 +34,8 @@ def test_endpoint_starts_with_http(endpoint: str) -> None:
         connect("iceberg", {"endpoint": endpoint})
 
 
-def test_defaults() -> None:
-    config = IcebergConfig.from_properties(MINIMAL)
-    assert (config.connect_timeout, config.read_timeout, config.max_retries) == (10_000, 30_000, 3)
-    assert (config.auth_token, config.credential) == (None, None)
-    assert config.root == os.getcwd()
-    assert (config.scope, config.max_concurrency, config.skip_unreadable) == ("catalog", 16, False)
-    assert (config.prefix, config.warehouses, config.oauth2_server_uri) == (None, None, None)
+def test_tables_are_kept_in_the_working_directory_unless_told_otherwise() -> None:
+    assert IcebergConfig.from_properties(MINIMAL).root == os.getcwd()
 
 
 def test_timeouts_are_milliseconds() -> None:

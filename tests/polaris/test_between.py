@@ -193,7 +193,6 @@ def test_a_place_that_nobody_can_look_at_yet_is_not_told(
         assert namespace.default_location(("lake", "db", "t")) == found
 
 
-def test_defaults() -> None:
+def test_what_follows_the_name_of_the_catalog_is_no_part_of_the_endpoint() -> None:
     config = PolarisConfig.from_properties({"endpoint": "http://h/api/catalog/v1/"})
     assert config.endpoint == "http://h/api/catalog"
-    assert (config.scope, config.vended_credentials) == ("PRINCIPAL_ROLE:ALL", True)

@@ -31,11 +31,6 @@ def test_properties_bare_and_prefixed():
     assert isinstance(namespace, RestNamespace)
     assert namespace.config.uri == "http://host:2333/base"
     assert namespace.config.headers == {"X-A": "1"}
-    assert namespace.config.delimiter == "$"
-    assert (namespace.config.connect_timeout, namespace.config.read_timeout) == (10.0, 60.0)
-    assert namespace.config.max_retries == 3
-    assert (namespace.config.max_retry_wait, namespace.config.max_connections) == (30.0, 100)
-    assert namespace.config.tls_verify is True
 
 
 @pytest.mark.parametrize(

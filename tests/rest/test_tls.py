@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -129,4 +128,3 @@ def test_a_folder_of_authorities_is_taken_as_one(
     for bundle in ("authority", "folder"):
         connect("rest", {"uri": place.open, "ca_bundle": place.files[bundle]}).close()
     assert asked == [{"cafile": place.files["authority"]}, {"capath": place.files["folder"]}]
-    assert Path(place.files["folder"]).is_dir()

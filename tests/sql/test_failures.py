@@ -57,11 +57,8 @@ def test_wrong_properties_are_refused(properties: dict[str, str], said: str) -> 
         connect("sql", properties)
 
 
-def test_defaults_and_the_least_that_is_taken() -> None:
-    config = SqlConfig.from_properties({})
-    assert (config.uri, config.managed, config.password) == ("lance-catalog.db", False, None)
-    assert (config.connect_timeout, config.lock_timeout) == (10, 30)
-    assert (config.pool_size, config.transaction_days) == (10, 30)
+def test_the_least_that_is_taken() -> None:
+    assert SqlConfig.from_properties({}).transaction_days == 30
     least = SqlConfig.from_properties({"pool_size": "2", "transaction_days": "1"})
     assert (least.pool_size, least.transaction_days) == (2, 1)
 

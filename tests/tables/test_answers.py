@@ -12,6 +12,8 @@ from typing import Any
 import lance
 import pyarrow as pa
 import pytest
+from lance.namespace import DirectoryNamespace
+from lance_namespace_urllib3_client.models import GetTableStatsRequest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
@@ -146,10 +148,15 @@ def test_how_rows_lie_in_fragments(
     assert told.lengths.to_dict() == expected
 
 
-def test_a_small_fragment_is_what_pylance_takes_for_one() -> None:
-    dataset = lance.write_dataset(pa.table({"x": [1]}), "memory://")
-    assert table_stats(dataset).fragment_stats.num_small_fragments == 1
-    assert stats.SMALL_FRAGMENT_ROWS == 1024 * 1024
+def test_a_small_fragment_is_what_pylance_takes_for_one(tmp_path: Path) -> None:
+    limit, path = stats.SMALL_FRAGMENT_ROWS, str(tmp_path / "t.lance")
+    for rows in (1, limit - 1, limit, limit + 1):
+        table = pa.table({"x": pa.nulls(rows, pa.int8())})
+        dataset = lance.write_dataset(table, path, mode="append", max_rows_per_file=2 * limit)
+    theirs = DirectoryNamespace(root=str(tmp_path)).get_table_stats(GetTableStatsRequest(**T))
+    ours = table_stats(dataset).fragment_stats
+    assert (ours.num_fragments, ours.num_small_fragments) == (4, 2)
+    assert theirs.fragment_stats.num_small_fragments == 2
 
 
 def test_a_branch_is_described_whole(made: Namespace) -> None:
