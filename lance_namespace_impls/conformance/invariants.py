@@ -88,8 +88,9 @@ def _named(request: Mapping[str, Any], answer: Mapping[str, Any], reply: Reply) 
     if reply.step.operation not in ("DescribeTable", "DropTable", "DeregisterTable"):
         return
     for key, value in due.items():
-        if answer.get(key) == [] and not request.get("load_detailed_metadata"):
-            continue  # the namespace is only told with it
+        detailed = request.get("load_detailed_metadata")
+        if key == "namespace" and answer.get(key) == [] and not detailed:
+            continue  # it is only told with it
         if answer.get(key) is not None and answer[key] != value:
             yield f"{key} to be {value!r}", repr(answer[key])
 
