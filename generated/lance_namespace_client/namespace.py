@@ -875,7 +875,6 @@ class LanceNamespace:
             TableColumnNotFoundError: code 12.
             ConcurrentModificationError: code 14.
             InvalidTableStateError: code 19.
-            TableSchemaValidationError: code 20.
             LanceNamespaceError: any of the common codes 0, 13, 15, 16, 17, 18,
                 19, 21.
 

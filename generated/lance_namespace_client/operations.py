@@ -539,7 +539,7 @@ MERGE_INSERT_INTO_TABLE: Operation[
     ),
     body=Body.ARROW,
     answer=Body.JSON,
-    codes=(1, 4, 12, 14, 19, 20),
+    codes=(1, 4, 12, 14, 19),
     action=Action.WRITE,
 )
 UPDATE_TABLE: Operation[models.UpdateTableRequest, models.UpdateTableResponse] = (

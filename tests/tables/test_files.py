@@ -245,7 +245,7 @@ def test_versions_that_ranges_hold(
     dataset: Any, ranges: list[tuple[int, int]], found: list[int]
 ) -> None:
     spans = [VersionRange(start_version=start, end_version=end) for start, end in ranges]
-    doomed = versions.doomed(dataset, spans)
+    doomed = versions.doomed(dataset, spans, None)
     assert doomed == found
     assert versions.delete(dataset, doomed) == len(found)
     assert [each["version"] for each in dataset.versions()] == sorted({1, 2, 3, 4, 5} - {*found})
@@ -261,7 +261,7 @@ def test_versions_that_ranges_hold(
 )
 def test_versions_that_no_range_may_hold(dataset: Any, start: int, end: int, said: str) -> None:
     with pytest.raises(InvalidInputError, match=f"^{said}"):
-        versions.doomed(dataset, [VersionRange(start_version=start, end_version=end)])
+        versions.doomed(dataset, [VersionRange(start_version=start, end_version=end)], None)
 
 
 @pytest.mark.parametrize("scheme", ["", "file://", "file-object-store://"])
