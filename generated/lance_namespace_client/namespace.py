@@ -853,12 +853,12 @@ class LanceNamespace:
         those only in the table; the two filters narrow the update and the
         deletion down. A table that is declared and has no data yet is made with
         all rows. A key column that is not in the table answers
-        TableColumnNotFound, a body or filter that cannot be read InvalidInput,
-        columns that do not fit the table InvalidInput or
-        TableSchemaValidationError, and a table that cannot take rows as it is
-        InvalidTableState. A missing table answers TableNotFound, and a commit
-        by someone else that cannot be reconciled ConcurrentModification;
-        `timeout` bounds how long the server keeps trying.
+        TableColumnNotFound, a body or filter that cannot be read, or columns
+        that do not fit the table, InvalidInput, and a table that cannot take
+        rows as it is InvalidTableState. A missing table answers TableNotFound,
+        and a commit by someone else that cannot be reconciled
+        ConcurrentModification; `timeout` bounds how long the server keeps
+        trying.
 
         Args:
             request: a `MergeInsertIntoTableRequest`, or what stands for one.

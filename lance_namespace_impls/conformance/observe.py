@@ -183,7 +183,7 @@ def _of_failure(reply: Reply) -> Iterator[Violation]:
     if any(key in reply.step.request for key in ("version", "from_version", "query")):
         may.add(11)
     if operation.name == "MergeInsertIntoTable":
-        may.add(20)  # rest.yaml names it, semantics does not
+        may.add(20)  # what rest.yaml says of the code fits rows that do not fit
     if code not in may:
         allowed = ", ".join(map(str, sorted(may)))
         yield Violation("LN-ERROR-003", f"one of {allowed} from {operation.name}", reply.outcome())
