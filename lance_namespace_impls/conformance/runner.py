@@ -259,7 +259,7 @@ class _Runner:
     def _came_out(self, check: Check) -> Finding:
         if check.run is None:
             return self._observed(check)
-        left_out = self._left_out(check, self.have)
+        left_out = self._left_out(check, self.options.only)
         if left_out is not None:
             return left_out
         finding = self.lower.pop(check.id, None) or self._one(check, check.run)
@@ -280,14 +280,14 @@ class _Runner:
         return finding
 
     def _lower(self, check: Check) -> Finding:
-        """Return how a check that another stands on comes out, also one that the caller left out."""
+        """Return how a check that another stands on comes out, also one that was not asked for."""
         for finding in self.outcome.findings:
             if finding.check.id == check.id and finding.result is not Result.DISABLED:
                 return finding
         if check.id not in self.lower:
-            missing = self._missing(check, self.have)
-            if check.run is None or missing:
-                return Finding(check=check, result=Result.SKIP, got=missing)
+            left_out = self._left_out(check, ())
+            if left_out is not None or check.run is None:
+                return left_out or self._observed(check)
             self.lower[check.id] = self._one(check, check.run)
         return self._reached(self.lower[check.id])
 
@@ -295,9 +295,9 @@ class _Runner:
         self.outcome.findings.append(finding)
         self.progress(finding)
 
-    def _left_out(self, check: Check, have: frozenset[str]) -> Finding | None:
-        """Return why a check is not run."""
-        if not chosen(check, self.options.only, self.options.skip):
+    def _left_out(self, check: Check, only: Sequence[str]) -> Finding | None:
+        """Return why a check is not run, if it is not; `only` are the patterns of those that are."""
+        if not chosen(check, only, self.options.skip):
             return Finding(check=check, result=Result.DISABLED, got="left out by the caller")
         if check.changes and self.options.read_only:
             return Finding(check=check, result=Result.DISABLED, got="--read-only")
@@ -306,7 +306,7 @@ class _Runner:
         if self.harm is not None:
             got = f"{BYSTANDER} failed: nothing more is changed"
             return Finding(check=check, result=Result.NOT_REACHED, got=got)
-        missing = self._missing(check, have)
+        missing = self._missing(check)
         if missing:
             return Finding(check=check, result=Result.SKIP, got=missing)
         return None
@@ -378,8 +378,8 @@ class _Runner:
                 script=tuple(self.lab.steps),
             )
 
-    def _missing(self, check: Check, have: frozenset[str]) -> str:
-        lacking = sorted(check.capabilities - have)
+    def _missing(self, check: Check) -> str:
+        lacking = sorted(check.capabilities - self.have)
         claimed = self.lab.claimed
         if claimed is not None:
             lacking += [f"{o} (not claimed)" for o in check.operations if o not in claimed]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from attrs import evolve
 
 from lance_namespace_impls.conformance.checks import load_all
+from lance_namespace_impls.conformance.lab import Failed
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS, Result
-from lance_namespace_impls.conformance.runner import PREPARED, Finding, Options, run
+from lance_namespace_impls.conformance.runner import PREPARED, Finding, Options, _Runner, run
 from lance_namespace_impls.conformance.standing import CARRIES, stands_on
 
 from .targets import memory
@@ -52,3 +54,22 @@ def test_the_upper_check_alone_names_the_lower(tmp_path):
 def test_what_passes_is_not_asked_for_what_it_stands_on(tmp_path):
     found = findings(tmp_path, "LN-BRANCH-014")
     assert found["LN-BRANCH-014"].result is Result.PASS
+
+
+@pytest.mark.parametrize("left_out", [{"skip": ("LN-BRANCH-003",)}, {"read_only": True}])
+def test_what_the_caller_forbids_is_not_run_for_another(tmp_path, monkeypatch, left_out):
+    """The upper check fails as if nothing stood below it."""
+    ran = []
+
+    def fails(lab):
+        raise Failed("one", "another")
+
+    upper, lower = CHECKS["LN-BRANCH-017"], CHECKS["LN-BRANCH-003"]
+    monkeypatch.setitem(CHECKS, upper.id, evolve(upper, run=fails, changes=False))
+    monkeypatch.setitem(CHECKS, lower.id, evolve(lower, run=ran.append))
+    target = PythonTarget(memory(tmp_path, "mixed"), "right")
+    monkeypatch.setattr(_Runner, "_missing", lambda self, check: "")
+    options = Options(only=("LN-BRANCH-017",), **left_out)
+    (found,) = [f for f in run(target, options).findings if f.check.id == upper.id]
+    assert (found.result, found.expected, found.got) == (Result.FAIL, "one", "another")
+    assert ran == []
