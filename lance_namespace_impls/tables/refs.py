@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, unquote
@@ -323,7 +323,7 @@ def _in_use(name: str, holders: str) -> InvalidTableStateError:
     )
 
 
-def require_unreferenced(dataset: Any, versions: Sequence[int], branch: str | None) -> None:
+def require_unreferenced(dataset: Any, versions: Collection[int], branch: str | None) -> None:
     """Refuse versions that a tag names, or that a branch starts at: Lance keeps them.
 
     Raises:

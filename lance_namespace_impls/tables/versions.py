@@ -150,7 +150,7 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
     if latest in found:
         raise InvalidInputError(f"version {latest} is the latest and cannot be deleted")
     if found:
-        require_unreferenced(dataset, sorted(found), branch)
+        require_unreferenced(dataset, found, branch)
     return sorted(found)
 
 

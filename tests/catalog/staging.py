@@ -12,9 +12,18 @@ import pyarrow as pa
 
 from lance_namespace_impls.catalog.namespace import Namespace
 
-__all__ = ["ROWS", "stage"]
+__all__ = ["ROWS", "STORES", "stage"]
 
 ROWS = pa.table({"a": [1, 2, 3]})
+STORES = {
+    "memory": {"managed": "true"},
+    "dir": {
+        "manifest": "true",
+        "dir_listing_enabled": "false",
+        "table_version_tracking_enabled": "true",
+    },
+}
+"""Catalogs that keep the versions of their tables, by what connects to them."""
 
 
 def stage(namespace: Namespace, table: str, rows: pa.Table = ROWS) -> dict[str, Any]:

@@ -28,20 +28,10 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.tables import write
 
-from .staging import stage
+from .staging import STORES, stage
 
 ROWS = pa.table({"a": [1, 2, 3]})
 PAST = "committed past the catalog"
-
-
-STORES = {
-    "memory": {"managed": "true"},
-    "dir": {
-        "manifest": "true",
-        "dir_listing_enabled": "false",
-        "table_version_tracking_enabled": "true",
-    },
-}
 
 
 @pytest.fixture(params=STORES)

@@ -17,16 +17,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 
-from .staging import ROWS, stage
-
-STORES = {
-    "memory": {"managed": "true"},
-    "dir": {
-        "manifest": "true",
-        "dir_listing_enabled": "false",
-        "table_version_tracking_enabled": "true",
-    },
-}
+from .staging import ROWS, STORES, stage
 
 
 @pytest.fixture(params=STORES)

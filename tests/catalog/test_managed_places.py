@@ -13,24 +13,16 @@ from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 
-from .staging import ROWS, stage
+from .staging import ROWS, STORES, stage
 
-STORES = {
-    "memory": {"managed": "true"},
-    "dir": {
-        "manifest": "true",
-        "dir_listing_enabled": "false",
-        "table_version_tracking_enabled": "true",
-    },
-    "sql": {"managed": "true"},
-}
+WITH_SQL = {**STORES, "sql": {"managed": "true"}}
 BRANCHES = ("../../{other}", "..", ".", "a/../../../{other}", "/a", "a//b", "a/", "a\\b", "a\0b")
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=WITH_SQL)
 def managed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Namespace]:
     """A catalog that keeps the versions of its tables, with the tables ``t`` and ``other``."""
-    properties = {"root": str(tmp_path / "tables"), **STORES[request.param]}
+    properties = {"root": str(tmp_path / "tables"), **WITH_SQL[request.param]}
     if request.param == "sql":
         from lance_namespace_impls.sql import initialize
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -18,18 +18,6 @@ from tests.servers.web import Answer, Asked, WebServer
 
 BUSY = Answer(status=503, body={})
 CUT = Answer(body={"never": "whole"}, cut=True)
-
-
-@pytest.fixture
-def web() -> Iterator[tuple[WebServer, list[Answer]]]:
-    """A server and the answers that it gives first; then it is content."""
-    script: list[Answer] = []
-
-    def answer(asked: Asked) -> Answer:
-        return script.pop(0) if script else Answer(body={})
-
-    with WebServer(answer) as server:
-        yield server, script
 
 
 def test_every_wait_has_its_limit() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -17,19 +17,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.catalog.errors import table_not_found
 from lance_namespace_impls.core.http import HttpConfig
 from lance_namespace_impls.core.json_api import HttpFailure, JsonApi, Paging, raising
-from tests.servers.web import Answer, Asked, WebServer
-
-
-@pytest.fixture
-def web() -> Iterator[tuple[WebServer, list[Answer]]]:
-    """A server and the answers that it gives first; then it gives empty objects."""
-    script: list[Answer] = []
-
-    def answer(asked: Asked) -> Answer:
-        return script.pop(0) if script else Answer(body={})
-
-    with WebServer(answer) as server:
-        yield server, script
+from tests.servers.web import Answer, WebServer
 
 
 def api_of(server: WebServer, base: str = "", **more: Any) -> JsonApi:

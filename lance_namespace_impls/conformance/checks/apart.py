@@ -21,24 +21,24 @@ from .due import NO_COLUMN
 from .listings import place_for_tables
 from .orders import people_of
 from .races import at_once
-from .whole import _REFUSED, furnished, state, unchanged
+from .whole import _REFUSED, FULL, furnished, state, unchanged
 
 _WAYS = "rest.yaml, CreateTable, RegisterTable, DropTable, DeregisterTable and DropNamespace"
 _NAME = "general specification, Object Name and Object Identifier"
 _CODES = "rest.yaml, info: a call that is refused has changed nothing; the codes of the operations"
 _ORDER = "rest.yaml, the operations; protocol semantics, Modes and Errors, code 14"
 _TABLES, _BOTH = ["tables"], ["tables", "namespaces"]
-_SIDE, _FULL = {"branch": "side"}, {"load_detailed_metadata": True}
+_SIDE = {"branch": "side"}
 Read = tuple[str, dict[str, Any]]
 _ROWS: tuple[Read, ...] = (
-    ("DescribeTable", {}), ("DescribeTable", _FULL), ("QueryTable", {}),
+    ("DescribeTable", {}), ("DescribeTable", FULL), ("QueryTable", {}),
     ("QueryTable", {"filter": "id > 2"}), ("CountTableRows", {}),
     ("CountTableRows", {"predicate": "id > 2"}), ("ListTableIndices", {}), ("GetTableStats", {}),
 )  # fmt: skip
 """Reads of a table whose answers are the same at another place in its history."""
 _ALL: tuple[Read, ...] = (
-    *_ROWS, ("DescribeTable", {"tag": "t", **_FULL}), ("DescribeTable", {"version": 1, **_FULL}),
-    ("DescribeTable", {**_SIDE, **_FULL}), ("QueryTable", {"version": 1}), ("QueryTable", _SIDE),
+    *_ROWS, ("DescribeTable", {"tag": "t", **FULL}), ("DescribeTable", {"version": 1, **FULL}),
+    ("DescribeTable", {**_SIDE, **FULL}), ("QueryTable", {"version": 1}), ("QueryTable", _SIDE),
     ("CountTableRows", {"version": 1}), ("CountTableRows", _SIDE), ("TableExists", {"version": 4}),
     ("ListTableVersions", {}), ("DescribeTableVersion", {}), ("ListTableTags", {}),
     ("GetTableTagVersion", {"tag": "t"}), ("ListTableBranches", {}), ("GetTableStats", _SIDE),
@@ -176,7 +176,7 @@ def _newest(lab: Lab, table: list[str], before: int) -> int:
     """Return the newest version of the branch, after one before, as everything tells it."""
     rows = branch_rows(lab, table).rows
     reads: tuple[Read, ...] = (
-        ("DescribeTable", _FULL), ("ListTableVersions", {"descending": True, "limit": 1}),
+        ("DescribeTable", FULL), ("ListTableVersions", {"descending": True, "limit": 1}),
         ("DescribeTableVersion", {}), ("GetTableStats", {}), ("CountTableRows", {}),
     )  # fmt: skip
     steps = [Step(name, {"id": table, **_SIDE, **more}) for name, more in reads]
@@ -358,7 +358,7 @@ def over_a_branch(lab: Lab) -> None:
     table = furnished(lab)
     lab.maybe("DeleteFromTable", id=table, predicate="id = 1", **_SIDE)
     whole = state(lab, table)
-    reads = [(name, {**_SIDE, **_FULL} if name == "DescribeTable" else _SIDE)
+    reads = [(name, {**_SIDE, **FULL} if name == "DescribeTable" else _SIDE)
              for name in ("QueryTable", "DescribeTable", "ListTableIndices")]  # fmt: skip
     went = _stays(lab, lambda: facts(lab, table, reads), table, [
         (name, data, {**more, **_SIDE}) for name, data, more in _REFUSED
@@ -398,7 +398,7 @@ def kinds(lab: Lab) -> None:
     for operation, request, codes in (
         ("GetTableTagVersion", {"tag": "side"}, [8]), ("GetTableTagVersion", {"tag": "main"}, [8]),
         ("UpdateTableTag", {"tag": "side", "version": 1}, [8]), ("DeleteTableTag", {"tag": "side"}, [8]),
-        ("DescribeTable", {"tag": "side", **_FULL}, [8, 11]), ("DescribeTable", {**of, **_FULL}, line),
+        ("DescribeTable", {"tag": "side", **FULL}, [8, 11]), ("DescribeTable", {**of, **FULL}, line),
         ("CountTableRows", of, line), ("DeleteFromTable", {**of, "predicate": "true"}, line),
         ("CreateTableBranch", {"name": "new", "from_branch": "first"}, line),
         ("DropTableIndex", {"index_name": "id"}, [6]), ("DropTableIndex", {"index_name": "first"}, [6]),

@@ -15,7 +15,7 @@ from ..rows import people, stream
 from .due import NO_VERSION
 from .operations import sensible_call
 from .stated import lists_none
-from .whole import furnished, rename, state, unchanged
+from .whole import FULL, furnished, rename, state, unchanged
 
 _CODES = 'protocol semantics, "Errors"; rest.yaml, the codes of the operations and fields'
 _TABLES = ["tables"]
@@ -138,11 +138,9 @@ for _number, (_kind, _missing, _needs) in enumerate(_KINDS, start=1):
     )(_refused_by_all(_missing))
 
 
-_FULL = {"load_detailed_metadata": True}
-"""With it DescribeTable opens the dataset; without, the catalog alone may answer."""
 _PLAIN: dict[str, Any] = {"vector": None, "k": 1}
 _OF_VERSION: tuple[tuple[str, str, tuple[int, ...], dict[str, Any]], ...] = (
-    ("DescribeTable", "version", (11,), _FULL),
+    ("DescribeTable", "version", (11,), FULL),
     ("TableExists", "version", (4,), {}),
     ("DescribeTableVersion", "version", (11,), {}),
     ("CountTableRows", "version", (11,), {}),
@@ -234,7 +232,7 @@ Asked = tuple[tuple[str, str, int, dict[str, Any]], ...]
 _SINGLE: tuple[tuple[str, str, str, dict[str, Any], Asked], ...] = (
     ("tag", "CreateTableTag", "tag", {"version": 1}, (
         ("GetTableTagVersion", "tag", 8, {}), ("UpdateTableTag", "tag", 8, {"version": 1}),
-        ("DeleteTableTag", "tag", 8, {}), ("DescribeTable", "tag", 11, _FULL))),
+        ("DeleteTableTag", "tag", 8, {}), ("DescribeTable", "tag", 11, FULL))),
     ("index", "CreateTableScalarIndex", "name", {"column": "id", "index_type": "BTREE"}, (
         ("DescribeTableIndexStats", "index_name", 6, {}), ("DropTableIndex", "index_name", 6, {}))),
     ("branch", "CreateTableBranch", "name", {}, (("DeleteTableBranch", "name", 22, {}),)),
@@ -310,7 +308,7 @@ def deleted_branch(lab: Lab) -> None:
         for operation in OPERATIONS.values():
             if not _takes_branch(operation):
                 continue
-            full = _FULL if operation.name == "DescribeTable" else {}
+            full = FULL if operation.name == "DescribeTable" else {}
             reply = sensible_call(lab, operation.name, table, branch=name, **full)
             # A table that storage manages takes no versions from anybody, and this is no manifest.
             if reply.code in (13, 19) and operation.name == "CreateTableVersion":

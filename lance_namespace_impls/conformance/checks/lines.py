@@ -11,11 +11,11 @@ from .branches import branch_ids, branch_rows
 from .due import NO_BRANCH
 from .history import version_numbers
 from .managed import managed_table, newest, right_version, staged
+from .whole import FULL
 
 _CREATE = "rest.yaml, tag Branch: Lines of versions of a table that are written independently"
 _TABLES = ["tables"]
 _SIDE = {"branch": "side"}
-_FULL = {"load_detailed_metadata": True}
 _TWICE = {"new_columns": [{"name": "twice", "expression": "id * 2"}]}
 _NAMES = ("", " ", "a b", "../x", "/a", "a/", "x" * 300, "a\nb", "sch\u00f6n", "1", "a.b")
 _BY_ID = {"column": "id", "index_type": "BTREE", "name": "by_id"}
@@ -241,8 +241,8 @@ def not_the_other(lab: Lab) -> None:
     lab.given("CreateTableBranch", id=table, name="side")
     branch, query = {"branch": "label"}, {"vector": lab.no_vector(), "k": 1}
     for operation, data, request, code in (
-        ("DescribeTable", None, {"tag": "side", **_FULL}, 11),
-        ("DescribeTable", None, {**branch, **_FULL}, 11),
+        ("DescribeTable", None, {"tag": "side", **FULL}, 11),
+        ("DescribeTable", None, {**branch, **FULL}, 11),
         ("GetTableTagVersion", None, {"tag": "side"}, 8), ("DeleteTableTag", None, {"tag": "side"}, 8),
         ("UpdateTableTag", None, {"tag": "side", "version": 1}, 8),
         ("QueryTable", None, {**query, **branch}, 11), ("CountTableRows", None, branch, 11),

@@ -11,14 +11,13 @@ from ..requirement import check
 from ..rows import people, stream
 from .due import NO_BRANCH, NO_COLUMN, NO_NEW_COLUMN, NO_VERSION
 from .references import ON_BRANCH
-from .whole import furnished
+from .whole import FULL, furnished
 
 _VECTOR = {"single_vector": [1.0, 0.0]}
 _ROWS = stream(people(9))
-_FULL = {"load_detailed_metadata": True}
 
 STATED: dict[str, tuple[tuple[int | tuple[int, ...], dict[str, Any]], ...]] = {
-    "DescribeTable": ((11, {"version": 99, **_FULL}), (11, {"tag": "nothing", **_FULL})),
+    "DescribeTable": ((11, {"version": 99, **FULL}), (11, {"tag": "nothing", **FULL})),
     "TableExists": ((4, {"version": 99}),),
     "CountTableRows": (
         (11, {"version": 99}), (13, {"predicate": "id > > 1"}), (NO_COLUMN, {"predicate": "nothing = 1"})),

@@ -14,6 +14,8 @@ from .history import version_numbers
 
 _SOURCE = "rest.yaml, the operation's description and the codes of its fields"
 _TABLES = ["tables"]
+FULL = {"load_detailed_metadata": True}
+"""With it DescribeTable opens the dataset; without, the catalog alone may answer."""
 _TAGGED = {"first": 1, "last": 2}
 
 
