@@ -111,7 +111,7 @@ Reports = Annotated[
 ]
 Baseline = Annotated[
     Path | None,
-    _option(RESULT, "--baseline", metavar="FILE", help="Fail only on what failed not there."),
+    _option(RESULT, "--baseline", metavar="FILE", help="Fail only on what got worse since."),
 ]
 
 
@@ -262,7 +262,11 @@ def _run(
         counts = ", ".join(f"{count} {name}" for name, count in found["summary"].items())
         output.line(f"{found['target']}: {counts} in {found['seconds']:.1f} s")
         if before is not None:
-            output.line(f"{len(counted)} of {len(failed)} failures are not in the baseline")
+            new = [id for id in counted if id in failed]
+            output.line(f"{len(new)} of {len(failed)} failures are not in the baseline")
+            if lost := [id for id in counted if id not in failed]:
+                more = f" and {len(lost) - 5} more" if len(lost) > 5 else ""
+                output.line(f"passed there, and not reached now: {', '.join(lost[:5])}{more}")
     for kind, *names in found["leftovers"]:
         _say(f"could not be removed: {kind} {'$'.join(names)}")
     if counted:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .redact import Redactor
-from .requirement import Result
+from .requirement import TIME_UP, Result
 from .runner import Finding, Outcome
 from .scripts import as_curl, as_json, as_python, exchange_text
 
@@ -176,10 +176,15 @@ def read_report(path: Path) -> dict[str, Any]:
 
 
 def worse(report: Mapping[str, Any], baseline: Mapping[str, Any]) -> list[str]:
-    """Return the ids of checks that fail now and did not fail in the baseline."""
+    """Return the ids of checks that fail now and did not fail in the baseline, or passed and are lost.
+
+    A check is lost where what it stands on fails now; where time was up a longer run tells.
+    """
     before = {entry["id"]: entry["result"] for entry in baseline["checks"]}
-    return [
-        entry["id"]
-        for entry in report["checks"]
-        if entry["result"] == "fail" and before.get(entry["id"]) != "fail"
-    ]
+
+    def is_worse(entry: Mapping[str, Any]) -> bool:
+        was = before.get(entry["id"])
+        lost = entry["result"] == "not reached" and entry["got"] != TIME_UP
+        return was == "pass" if lost else entry["result"] == "fail" and was != "fail"
+
+    return [entry["id"] for entry in report["checks"] if is_worse(entry)]

@@ -12,9 +12,11 @@ from attrs import frozen
 if TYPE_CHECKING:
     from .lab import Lab
 
-__all__ = ["CHECKS", "Check", "Level", "Result", "Run", "check", "chosen", "observed"]
+__all__ = ["CHECKS", "Check", "Level", "Result", "Run", "TIME_UP", "check", "chosen", "observed"]
 
 Run: TypeAlias = "Callable[[Lab], None]"
+TIME_UP = "time was up"
+"""Why a check is not reached that a longer run reaches."""
 
 
 class Level(Enum):

@@ -15,7 +15,7 @@ from .exchange import Reply, Step
 from .lab import Failed, Lab, NotReached, Skipped, Target
 from .ledger import Entry, Ledger
 from .observe import Violation
-from .requirement import CHECKS, Check, Result, chosen
+from .requirement import CHECKS, TIME_UP, Check, Result, chosen
 from .shape import Shape, find_shape
 from .standing import stands_on
 
@@ -302,7 +302,7 @@ class _Runner:
         if check.changes and self.options.read_only:
             return Finding(check=check, result=Result.DISABLED, got="--read-only")
         if time.monotonic() > self.deadline:
-            return Finding(check=check, result=Result.NOT_REACHED, got="time was up")
+            return Finding(check=check, result=Result.NOT_REACHED, got=TIME_UP)
         if self.harm is not None:
             got = f"{BYSTANDER} failed: nothing more is changed"
             return Finding(check=check, result=Result.NOT_REACHED, got=got)

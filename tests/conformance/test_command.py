@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lance_namespace_impls.cli.app import app
-from lance_namespace_impls.conformance.report import schema
-from lance_namespace_impls.conformance.requirement import Result
+from lance_namespace_impls.conformance.report import schema, worse
+from lance_namespace_impls.conformance.requirement import TIME_UP, Result
 from lance_namespace_impls.server import serving
 
 from .targets import memory
@@ -52,6 +52,27 @@ def test_a_failed_check_is_status_1(tmp_path, pylance_class):
     assert found.exit_code == 0, found.output
     failed = json.loads((tmp_path / "r.json").read_text())["summary"]["fail"]
     assert found.output.endswith(f"0 of {failed} failures are not in the baseline\n")
+
+
+def test_what_passed_in_the_baseline_and_is_not_reached_now_is_worse():
+    """A fault may hide behind another that was known."""
+    checks = {
+        "LN-A": ("pass", ""),
+        "LN-B": ("fail", ""),
+        "LN-C": ("skip", ""),
+        "LN-D": ("pass", ""),
+    }
+
+    def report(found):
+        return {"checks": [{"id": k, "result": r, "got": got} for k, (r, got) in found.items()]}
+
+    before = report(checks)
+    now = {"LN-A": ("not reached", "LN-B failed"), "LN-C": ("not reached", "LN-B failed"),
+           "LN-D": ("not reached", TIME_UP)}  # fmt: skip
+    assert worse(report(checks | now), before) == ["LN-A"]
+    assert worse(report(checks | {"LN-C": ("fail", ""), "LN-E": ("fail", "")}), before) == [
+        "LN-C", "LN-E",
+    ]  # fmt: skip
 
 
 def test_a_target_that_cannot_be_reached_is_status_2():
