@@ -58,6 +58,7 @@ MODULES = (
     "objects",
     "contents",
     "lines",
+    "answering",
     "schemas",
     "apart",
     "afterwards",

@@ -363,7 +363,7 @@ def indexed_search(lab: Lab) -> None:
     every = {"nprobes": 2}
     for more, due in (
         ({"k": 4, "offset": 1}, [8, 6, 9, 5]), ({"filter": "id > 30", "prefilter": True, "k": 2}, [31, 32]),
-        ({"upper_bound": 1.0, "k": 9}, [7, 8]), ({"lower_bound": 1.0, "k": 2}, [6, 9]),
+        ({"upper_bound": 1.0, "k": 9}, [7, 8]), ({"lower_bound": 0.5, "k": 2}, [8, 6]),
         ({"filter": "id <> 8", "prefilter": False}, [7, 6]), ({"refine_factor": 1}, [7, 8, 6]),
         ({"distance_type": "l2", "k": 2}, [7, 8]), ({"bypass_vector_index": True, "k": 2}, [7, 8]),
     ):  # fmt: skip

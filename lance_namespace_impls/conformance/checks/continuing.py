@@ -138,7 +138,7 @@ def hints(lab: Lab) -> None:
 def without_search(lab: Lab) -> None:
     table = lab.shared_table()
     for more in (
-        {"upper_bound": 0.5}, {"lower_bound": 5.0}, {"distance_type": "cosine"}, {"nprobes": 1},
+        {"upper_bound": 0.5}, {"lower_bound": 0.5}, {"distance_type": "cosine"}, {"nprobes": 1},
         {"refine_factor": 2}, {"ef": 1}, {"prefilter": True}, {"prefilter": False},
         {"bypass_vector_index": True}, {"fast_search": False},
     ):  # fmt: skip

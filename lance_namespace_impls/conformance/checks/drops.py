@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..lab import Failed, Lab
 from ..requirement import check
 from .namespaces import PROPERTIES, with_properties
@@ -226,3 +228,28 @@ def at_any_level(lab: Lab) -> None:
         lab.that(not lab.exists("TableExists", table), f"{table} to be gone", "it is there again")
     for level in (top, *made):
         lab.same(lab.walk("ListTables", "tables", id=level), [], f"the tables of {level}")
+
+
+@check("LN-WHOLE-066", "A refused call makes no object of another kind, and changes none of its name.",
+       "rest.yaml, info: a call that is refused has changed nothing",
+       "CreateNamespace", capabilities=["namespaces"])  # fmt: skip
+def no_other_kind(lab: Lab) -> None:
+    parent = list(lab.shape.namespace_parent or ())
+    setting = {"setPropertyAction": {"key": "a", "value": "b"}}
+    calls: tuple[tuple[str, list[str], dict[str, Any]], ...] = (
+        ("AlterNamespace", parent, {"set_properties": {"a": "b"}}), ("DropNamespace", parent, {}),
+        ("DescribeNamespace", parent, {}), ("CreateNamespace", parent, {"mode": "sometimes"}),
+        ("AlterTransaction", [], {"actions": [setting]}),
+    )  # fmt: skip
+    for operation, above, request in calls:
+        name = [*above, lab.ledger.fresh()]
+        if lab.call(operation, id=name, **request).succeeded:
+            continue  # which code is due is for the operation's own checks
+        for exists in ("TableExists", "NamespaceExists"):
+            reply = lab.call(exists, id=name)
+            lab.that(not reply.succeeded, f"{exists} to find nothing after {operation}", name[-1])
+    there = with_properties(lab)
+    before = lab.ok("DescribeNamespace", id=there).get("properties")
+    if not lab.call("DeclareTable", id=there, properties={"owner": "eve"}).succeeded:
+        after = lab.ok("DescribeNamespace", id=there).get("properties")
+        lab.same(after, before, "properties of the namespace whose name a table was to have")

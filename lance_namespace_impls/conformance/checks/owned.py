@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..lab import Lab
 from ..requirement import check
 from ..rows import people, stream
-from .managed import managed_table, setting, staged, transaction
+from .branches import branch_ids
+from .managed import managed_table, newest, setting, staged, transaction
 
 _TABLES = ["tables"]
 
@@ -120,3 +123,31 @@ def transaction_each(lab: Lab) -> None:
         held = (told.answer or {}).get("properties")
         if told.succeeded and held is not None:
             lab.same(held.get("a"), value, "the property of the transaction that is described")
+
+
+@check("LN-MANAGED-062", "A version is committed to the branch that the request names, by each operation.",
+       "rest.yaml, CreateTableVersionRequest and CreateTableVersionEntry: branch", "CreateTableVersion",
+       "CreateTable", "CreateTableBranch", "ListTableVersions", "QueryTable",
+       capabilities=_TABLES)  # fmt: skip
+def on_a_branch(lab: Lab) -> None:
+    table, branch = managed_table(lab), "Side"
+    lab.maybe("CreateTableBranch", id=table, name=branch)
+    before, ids = newest(lab, table), lab.ids(table)
+    due = list(ids)
+    for number, operation in enumerate(
+        ("CreateTableVersion", "BatchCreateTableVersions", "BatchCommitTables"), 20
+    ):
+        commit = staged(lab, table, number, branch=branch)
+        whole: dict[str, dict[str, Any]] = {
+            "CreateTableVersion": commit,
+            "BatchCreateTableVersions": {"entries": [commit]},
+            "BatchCommitTables": {"operations": [{"create_table_version": commit}]},
+        }
+        reply = lab.call(operation, **whole[operation])
+        if reply.code == 0 and operation not in (lab.claimed or ()):
+            continue
+        lab.must_succeed(reply)
+        due.append(number)
+        lab.same(branch_ids(lab, table, branch), due, f"the ids of the branch after {operation}")
+    lab.same(newest(lab, table), before, "the latest version of the main line")
+    lab.same(lab.ids(table), ids, "the ids of the main line")

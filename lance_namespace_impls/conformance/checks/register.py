@@ -204,7 +204,9 @@ def existence(lab: Lab) -> None:
             continue
         lab.that(not lab.exists("TableExists", table), f"no table after {operation}", "it is there")
         lab.refused("DescribeTable", [4], id=table)
-        lab.given("DeclareTable", id=table)
+        told = lab.given("DeclareTable", id=table).get("location")
+        due = lab.ok("DescribeTable", id=table).get("location")
+        lab.same(told or due, due, "the location of the table that was declared again")
 
 
 @check("LN-TABLE-DEREGISTER-010", "A table made under a deregistered name leaves the old data alone.",

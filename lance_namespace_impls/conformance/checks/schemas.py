@@ -179,13 +179,19 @@ def best_first(lab: Lab) -> None:
 @check("LN-INDEX-060", "language and base_tokenizer say what a word of a full-text index is.", _INDEX,
        "CreateTableIndex", "QueryTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def languages(lab: Lab) -> None:
-    texts = {"id": pa.array([1, 2, 3], pa.int64()), "text": ["viele Katzen", "Red fox", "der the"]}
+    texts = {"id": pa.array([1, 2, 3, 4, 5], pa.int64()),
+             "text": ["viele Katzen", "Red fox", "der the", "wild dogs", "d\u00e9j\u00e0 vu"]}  # fmt: skip
     plain = {"base_tokenizer": "simple", "lower_case": True, "stem": True,
              "remove_stop_words": True}  # fmt: skip
     raw = {**plain, "base_tokenizer": "raw", "stem": False, "remove_stop_words": False}
     for settings, due in (
         ({**plain, "language": "German"}, {"katze": [1], "der": []}),
-        ({**plain, "language": "English"}, {"katze": [], "der": [3]}),
+        ({**plain, "language": "English"}, {"katze": [], "der": [3], "dog": [4]}),
+        ({**plain, "language": "English", "stem": False}, {"dog": [], "dogs": [4]}),
+        ({**plain, "language": "English", "remove_stop_words": False}, {"the": [3]}),
+        ({**plain, "stem": False, "max_token_length": 5}, {"katzen": [], "fox": [2]}),
+        ({**plain, "stem": False, "ascii_folding": True}, {"deja": [5]}),
+        ({**plain, "stem": False, "ascii_folding": False}, {"deja": [], "d\u00e9j\u00e0": [5]}),
         (raw, {"red": [], "red fox": [2]}),
         ({**raw, "lower_case": False}, {"red fox": [], "Red fox": [2]}),
     ):  # fmt: skip

@@ -267,7 +267,7 @@ def delete_filter(lab: Lab) -> None:
     table = lab.new_table()
     lab.maybe("MergeInsertIntoTable", stream(people(1, 2)), id=table, on="id",
               when_matched_update_all=True, when_not_matched_by_source_delete=True,
-              when_not_matched_by_source_delete_filt="id > 8")  # fmt: skip
+              when_not_matched_by_source_delete_filt="id > 8 AND id < 99")  # fmt: skip
     lab.same(lab.ids(table), ALL[:8], "the ids")
 
 
