@@ -485,6 +485,8 @@ def in_order(lab: Lab) -> None:
     table, new = managed_table(lab), lab.table_id()
     for at, names in ((table, ("deregister_table", "declare_table")),
                       (new, ("declare_table", "deregister_table"))):  # fmt: skip
-        lab.maybe("BatchCommitTables", operations=[{name: {"id": at}} for name in names])
+        answer = lab.maybe("BatchCommitTables", operations=[{name: {"id": at}} for name in names])
+        told = [k for r in answer.get("results") or () for k, v in r.items() if v is not None]
+        lab.same(told, list(names), "the results")
     found = [lab.exists("TableExists", at) for at in (table, new)]
     lab.same(found, [True, False], "whether what was declared last, and first, is there")
