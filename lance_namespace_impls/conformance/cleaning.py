@@ -35,6 +35,8 @@ def clean_up(lab: Lab, *, everything: bool, deadline: float | None) -> list[Entr
                 lab.ledger.gone(*entry)
             else:
                 left.append(entry)
+                if not _late(deadline):
+                    lab.ledger.keep(*entry)  # it is tried again when the run ends
     return left
 
 
