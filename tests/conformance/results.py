@@ -44,6 +44,8 @@ KEPT = ROOT / "build" / "conformance"
 MAX_SECONDS = 1800
 """For one target; the doubles of Glue and S3 look at all objects that they have, every time."""
 OFFICIAL = "LANCE_NS_TEST_OFFICIAL_PYTHON"
+_CANNOT_RUN = "cannot run"
+"""In place of a report, why there is none: the pages are then of the others."""
 Make = Callable[[Path], AbstractContextManager[Target]]
 
 
@@ -258,6 +260,7 @@ def main(names: list[str]) -> int:
         except CannotRunError as error:
             print(f"{name}: {error}", flush=True)
             wrong += not subject.title
+            _report_of(name).write_text(json.dumps({_CANNOT_RUN: str(error)}), encoding="utf-8")
             continue
         _report_of(name).write_text(json.dumps(report), encoding="utf-8")
         counts = ", ".join(f"{count} {result}" for result, count in report["summary"].items())
@@ -271,7 +274,8 @@ def main(names: list[str]) -> int:
     if missing := [name for name, path in found.items() if not path.exists()]:
         print(f"the pages stay as they are: nothing found on {', '.join(missing)}", flush=True)
     else:
-        write_pages({name: json.loads(path.read_text("utf-8")) for name, path in found.items()})
+        reports = {name: json.loads(path.read_text("utf-8")) for name, path in found.items()}
+        write_pages({name: r for name, r in reports.items() if _CANNOT_RUN not in r})
     return 1 if wrong else 0
 
 
