@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 __all__ = ["badge", "page"]
 
 _MARKS = {"pass": "✓", "fail": "✗", "skip": "-", "disabled": "○", "not reached": "…"}
+_WORD = 4000
 _STYLE = """
 :root{color-scheme:light dark;--fg:#1b1f24;--bg:#fff;--soft:#f3f4f6;--line:#d0d7de;--pass:#1a7f37;
 --fail:#b3261e;--skip:#6e7781}
@@ -142,11 +144,20 @@ def _failures(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> lis
                 ("Python", script.get("python")),
             ):
                 if text:
-                    parts.append(f"<p>{heading}</p><pre>{escape(text)}</pre>")
+                    parts.append(f"<p>{heading}</p><pre>{escape(_shown(text))}</pre>")
             parts.append("</details>")
     if len(parts) == 1:
         parts.append("<p>None.</p>")
     return parts
+
+
+def _shown(text: str) -> str:
+    """Return a text with its longest words shortened: a body of megabytes is one word of a script."""
+    return re.sub(
+        rf"(\S{{{_WORD}}})(\S+)",
+        lambda found: f"{found[1]} [and {len(found[2]):,} characters, in the JSON report] ",
+        text,
+    )
 
 
 def badge(report: Mapping[str, Any]) -> str:
