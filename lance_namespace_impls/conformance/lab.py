@@ -243,11 +243,14 @@ class Lab:
         self.must_fail(reply, codes)
         return reply
 
+    def supports(self, operation: str) -> bool:
+        """Return whether the target has carried an operation out in this run, or claims it."""
+        return operation in self.worked or operation in (self.claimed or ())
+
     def must_fail(self, reply: Reply, codes: Sequence[int]) -> None:
         """Judge a call that must fail with one of some codes, as `refused` does."""
         operation = reply.step.operation
-        supported = operation in self.worked or operation in (self.claimed or ())
-        if reply.code == 0 and 0 not in codes and not supported:
+        if reply.code == 0 and 0 not in codes and not self.supports(operation):
             self._unsupported(operation, reply)
         if reply.code not in codes or reply.broken is not None:
             due = " or ".join(map(str, codes))

@@ -8,7 +8,7 @@ from ..lab import Lab
 from ..requirement import check
 from ..rows import people, plain, stream
 from .branches import branch_ids
-from .tables import _place
+from .tables import place_of
 
 _TABLES = ["tables"]
 _INDEX = {"column": "id", "index_type": "BTREE", "name": "by_id"}
@@ -34,7 +34,7 @@ def of_this_table(lab: Lab) -> None:
             continue
         told = ended.answer or {}
         if told.get("location") is not None:
-            lab.same(_place(told["location"]), _place(where), f"the location as {end} tells it")
+            lab.same(place_of(told["location"]), place_of(where), f"the location as {end} tells it")
         of = (told.get("properties") or {}).get("owner", owner)
         lab.same(of, owner, f"the owner as {end} tells it")
     declared = lab.table_id()
@@ -44,7 +44,7 @@ def of_this_table(lab: Lab) -> None:
             break
         due = lab.ok("DescribeTable", id=declared).get("location")
         where = (reply.answer or {}).get("location") or due
-        lab.same(_place(where), _place(due), "the location as DeclareTable tells it")
+        lab.same(place_of(where), place_of(due), "the location as DeclareTable tells it")
         if not lab.call(end, id=declared).succeeded:
             break
 
@@ -72,7 +72,7 @@ def of_this_write(lab: Lab) -> None:
                 continue  # there is no column to drop
             data = None if rows is None else stream(rows)
             reply = lab.call(operation, data, id=table, **request)
-            if reply.code == 0 and operation not in (lab.claimed or ()):
+            if reply.code == 0 and not lab.supports(operation):
                 continue
             lab.must_succeed(reply)
             went.add(operation)

@@ -144,8 +144,8 @@ def on_a_branch(lab: Lab) -> None:
             "BatchCommitTables": {"operations": [{"create_table_version": commit}]},
         }
         reply = lab.call(operation, **whole[operation])
-        if reply.code == 0 and operation not in (lab.claimed or ()):
-            continue
+        if reply.code == 0:
+            continue  # it keeps the versions of the main line alone
         lab.must_succeed(reply)
         due.append(number)
         lab.same(branch_ids(lab, table, branch), due, f"the ids of the branch after {operation}")

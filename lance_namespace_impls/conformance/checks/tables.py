@@ -306,7 +306,7 @@ def alter_rows(lab: Lab) -> None:
     lab.same(lab.count(table), len(PEOPLE), "the number of rows")
 
 
-def _place(text: object) -> str:
+def place_of(text: object) -> str:
     """Return a location or URI as a path: the two name one place in two forms."""
     return unquote(str(text)).partition("://")[2].rstrip("/") or str(text).rstrip("/")
 
@@ -334,7 +334,9 @@ def each_its_own(lab: Lab) -> None:
             if found.get(key) is not None:
                 lab.same(found[key], value, key)
         if found.get("table_uri"):
-            lab.same(_place(found["table_uri"]), _place(found.get("location")), "the table's URI")
+            lab.same(
+                place_of(found["table_uri"]), place_of(found.get("location")), "the table's URI"
+            )
         if (found.get("stats") or {}).get("num_fragments") is not None:
             lab.same(found["stats"]["num_fragments"], number + 1, "num_fragments")
         for kind, told, key, value in (
@@ -377,7 +379,7 @@ def follows(lab: Lab) -> None:
     found = lab.maybe("DescribeTable", id=table, check_declared=True, with_table_uri=True)
     lab.that(found.get("is_only_declared") in (None, True), "a table declared only", found)
     if found.get("table_uri"):
-        lab.same(_place(found["table_uri"]), _place(found.get("location")), "the table's URI")
+        lab.same(place_of(found["table_uri"]), place_of(found.get("location")), "the table's URI")
 
 
 @check("LN-TABLE-DESCRIBE-019", "What is answered on making or removing is of the object named.",
@@ -420,6 +422,6 @@ def registered_two(lab: Lab) -> None:
         owner = {"owner": f"p{number}"}
         answer = lab.maybe("RegisterTable", id=table, location=place, properties=owner)
         if answer.get("location") is not None:
-            lab.same(_place(answer["location"]), _place(place), "the location")
+            lab.same(place_of(answer["location"]), place_of(place), "the location")
         if answer.get("properties"):
             lab.has(answer["properties"], owner, "the properties")
