@@ -60,6 +60,7 @@ MODULES = (
     "lines",
     "answering",
     "schemas",
+    "indices",
     "apart",
     "afterwards",
     "races",
