@@ -17,7 +17,15 @@ from .observe import Violation, says_unsupported, violations
 from .rows import PEOPLE, people, stream
 from .shape import Shape
 
-__all__ = ["Failed", "Identifier", "Lab", "NotReached", "Skipped", "Target"]
+__all__ = [
+    "Failed",
+    "Identifier",
+    "Lab",
+    "NotReached",
+    "Skipped",
+    "Target",
+    "forbids_location",
+]
 
 Identifier = tuple[str, ...]
 AT_ONCE = 4
@@ -221,11 +229,13 @@ class Lab:
     def may_refuse(self, reply: Reply) -> None:
         """Judge a call that must succeed, unless its setting is refused (0 or 13).
 
+        A catalog may forbid (15) what names a location: some keep each table where its namespace is.
+
         Raises:
             Skipped: it was refused; where the operation is claimed and no other call of it
                 succeeds, `LN-OPERATIONS-004` fails.
         """
-        if reply.code in (0, 13):
+        if reply.code in (0, 13) or forbids_location(reply):
             self.turned_down.setdefault(reply.step.operation, reply)
             raise Skipped(f"{reply.step.operation}: {reply.outcome()}")
         self.must_succeed(reply)
@@ -403,15 +413,35 @@ class Lab:
         return {} if self.shape.empty_vector else None
 
     def exists(self, operation: str, identifier: Sequence[str]) -> bool:
-        """Return whether TableExists or NamespaceExists, or else Describe, finds an object."""
+        """Return whether TableExists or NamespaceExists, or else Describe, finds an object.
+
+        Raises:
+            Failed: the code says neither.
+            NotReached: it answers what cannot be read; `LN-ERROR-005` fails.
+        """
         reply = self.call(operation, id=list(identifier))
         if reply.code == 0 and operation not in (self.claimed or ()):
             instead = "DescribeTable" if operation == "TableExists" else "DescribeNamespace"
             reply = self.call(instead, id=list(identifier))
         if reply.succeeded:
             return True
+        if reply.broken is not None:
+            raise NotReached(f"{reply.step.operation} tells nothing: {reply.broken}")
         self.must_fail(reply, (1, 4) if "Table" in reply.step.operation else (1,))
         return False
+
+    def not_found(self, operation: str, identifier: Sequence[str], due: str) -> None:
+        """Judge whether nothing is found by a name, which may be refused as a name, too.
+
+        Raises:
+            Failed: `due` is not so.
+            NotReached: the answer cannot be read; `LN-ERROR-005` fails.
+        """
+        reply = self.call(operation, id=list(identifier))
+        if reply.broken is not None:
+            raise NotReached(f"{operation} tells nothing: {reply.broken}")
+        if reply.succeeded or reply.code not in (4, 13):
+            raise Failed(due, reply.outcome(), reply)
 
     def walk(self, operation: str, key: str, /, **request: Any) -> list[str]:
         """Return all names of a listing, page by page."""
@@ -427,6 +457,11 @@ class Lab:
             if not token:
                 return found
         raise Failed("the listing to end", "1000 pages", self.last)
+
+
+def forbids_location(reply: Reply) -> bool:
+    """Return whether the catalog lets no table be at the location that a call names (code 15)."""
+    return reply.code == 15 and reply.step.request.get("location") is not None
 
 
 def _plain(request: Mapping[str, Any]) -> dict[str, Any]:

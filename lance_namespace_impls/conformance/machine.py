@@ -105,6 +105,8 @@ def settle(outcome: Outcome, reply: Reply) -> None:
     """
     operation = OPERATIONS[reply.step.operation]
     if isinstance(outcome, Refused) or not reply.succeeded:
+        if reply.broken is not None and isinstance(outcome, Refused):
+            raise NotReached(f"{operation.name} fails without a code: {reply.broken}")
         due = sorted(outcome.codes if isinstance(outcome, Refused) else outcome.or_codes)
         if reply.succeeded or reply.broken is not None or reply.code not in due:
             codes = " or ".join(map(str, due))

@@ -358,9 +358,7 @@ def case_of_names(lab: Lab) -> None:
     upper = [*lower[:-1], f"{lower[-1]}_A"]
     small = [*lower[:-1], f"{lower[-1]}_a"]
     lab.given("DeclareTable", id=small)
-    reply = lab.call("DescribeTable", id=upper)
-    if reply.succeeded or reply.code not in (4, 13):
-        raise Failed(f"{upper[-1]} to be missing beside {small[-1]}", reply.outcome(), reply)
+    lab.not_found("DescribeTable", upper, f"{upper[-1]} to be missing beside {small[-1]}")
 
 
 @check("LN-NAME-007", "A name with a space at its end is another name, or is refused.",
@@ -368,9 +366,8 @@ def case_of_names(lab: Lab) -> None:
        capabilities=_TABLES)  # fmt: skip
 def space_in_names(lab: Lab) -> None:
     table = lab.new_declared()
-    reply = lab.call("DescribeTable", id=[*table[:-1], f"{table[-1]} "])
-    if reply.succeeded or reply.code not in (4, 13):
-        raise Failed("the name with a space to be missing", reply.outcome(), reply)
+    another = [*table[:-1], f"{table[-1]} "]
+    lab.not_found("DescribeTable", another, "the name with a space to be missing")
 
 
 GIVEN = {"camelCase": "x", "spaces": "  a b  ", "long": "x" * 1000, "empty": ""}

@@ -1,0 +1,61 @@
+"""A server that does all things right, but whose errors carry no code, is blamed for that alone."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from lance_namespace_impls.conformance.checks import load_all
+from lance_namespace_impls.conformance.checks.tables import local
+from lance_namespace_impls.conformance.exchange import Reply, Step
+from lance_namespace_impls.conformance.lab import forbids_location
+from lance_namespace_impls.conformance.python_target import PythonTarget
+from lance_namespace_impls.conformance.requirement import Result
+from lance_namespace_impls.conformance.runner import Options, run
+
+from .targets import memory
+
+load_all()
+AREAS = ("LN-NAMESPACE-*", "LN-TABLE-D*", "LN-FRESH-*", "LN-NAME-*", "LN-ALIKE-6*", "LN-LIST-*")
+
+
+class Uncoded(PythonTarget):
+    """Answers as its namespace does, with errors as a bare ``ValueError`` is told."""
+
+    def call(self, step: Step) -> Reply:
+        reply = super().call(step)
+        if reply.code in (None, 0):
+            return reply
+        return evolve(reply, code=None, broken=f"ValueError without a code: {reply.message}")
+
+
+def test_errors_without_a_code_are_blamed_where_a_code_is_due_and_nowhere_else(tmp_path):
+    options = Options(only=(*AREAS, "LN-ERROR-005"))
+    found = run(Uncoded(memory(tmp_path, "mixed"), "uncoded"), options).findings
+    failed = {f.check.id: f.expected for f in found if f.result is Result.FAIL}
+    assert {"LN-ERROR-005", "LN-TABLE-DESCRIBE-003", "LN-NAMESPACE-DROP-005"} <= set(failed)
+    assert {id: due for id, due in failed.items() if "code" not in due} == {
+        "LN-ERROR-005": "an answer that can be read"
+    }
+    passed = {f.check.id for f in found if f.result is Result.PASS}
+    assert {"LN-TABLE-DECLARE-003", "LN-NAMESPACE-CREATE-005", "LN-LIST-TABLES-001"} <= passed
+
+
+@pytest.mark.parametrize("location", ["/a/b", "file:/a/b", "file:///a/b", "file://localhost/a/b"])
+def test_a_location_is_one_in_each_of_its_forms(location):
+    assert local(location) == "/a/b"
+
+
+@pytest.mark.parametrize("location", ["s3://b/a", "file://elsewhere/a", "a/b", "files:/a"])
+def test_another_location_stays_as_it_is(location):
+    assert local(location) == location
+
+
+@pytest.mark.parametrize(
+    ("code", "request_", "forbidden"),
+    [(15, {"location": "/a"}, True), (15, {"location": None}, False), (15, {}, False),
+     (13, {"location": "/a"}, False)],
+)  # fmt: skip
+def test_a_catalog_forbids_a_location_with_code_15_alone(code, request_, forbidden):
+    reply = Reply(step=Step("RegisterTable", {"id": ["t"], **request_}, None), code=code)
+    assert forbids_location(reply) is forbidden
