@@ -163,6 +163,26 @@ def _official_on_hive(cls: str, release: str) -> Subject:
     return Subject(make=target, title=title, there=_has_official)
 
 
+@contextmanager
+def _polaris(folder: Path) -> Iterator[Target]:
+    server = real.running("polaris")
+    given = {key: server.settings[key] for key in ("credential", "scope", "warehouse")}
+    properties = {"endpoint": server.uri, **given, "root": server.settings["root"]}
+    with connect("iceberg", properties) as namespace:
+        yield PythonTarget(namespace, "iceberg-polaris")
+
+
+@contextmanager
+def _official_on_polaris(folder: Path) -> Iterator[Target]:
+    """The fixture has no routes with a prefix, and the package asks for no others."""
+    server = real.running("polaris")
+    token = Path(server.settings["token_file"]).read_text().strip()
+    properties = {"endpoint": server.uri, "auth_token": token, "root": server.settings["root"]}
+    yield ProcessTarget(
+        "lance_namespace_impls.iceberg:IcebergNamespace", properties, os.environ[OFFICIAL]
+    )
+
+
 def _has_official() -> bool:
     return bool(os.environ.get(OFFICIAL))
 
@@ -185,6 +205,9 @@ SUBJECTS: dict[str, Subject] = {
     "glue": Subject(make=_backend("glue")),
     "unity": Subject(make=_real_unity, under=("main",), there=lambda: real.is_there("unity")),
     "iceberg": Subject(make=_backend("iceberg"), under=("wh",)),
+    "iceberg-polaris": Subject(
+        make=_polaris, under=("lake",), there=lambda: real.is_there("polaris")
+    ),
     "pylance-rest": Subject(make=_pylance(), title="pylance's RestAdapter, with a manifest"),
     "pylance-rest-flat": Subject(
         make=_pylance(manifest_enabled="false"), title="pylance's RestAdapter, without a manifest"
@@ -211,7 +234,12 @@ SUBJECTS: dict[str, Subject] = {
         {key: f"unity.{key}" for key in ("endpoint", "catalog", "root")},
         "main",
     ),
-    "official-iceberg": _official_subject("iceberg", "IcebergNamespace", {"prefix": ""}, "wh"),
+    "official-iceberg": Subject(
+        make=_official_on_polaris,
+        under=("lake",),
+        title="The package lance-namespace-impls of the index: IcebergNamespace",
+        there=lambda: _has_official() and real.is_there("polaris"),
+    ),
 }
 
 
