@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from lance_namespace_impls.conformance.checks import load_all
-from lance_namespace_impls.conformance.checks.tables import local
+from lance_namespace_impls.conformance.checks.tables import local, place_of
 from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.lab import forbids_location
 from lance_namespace_impls.conformance.python_target import PythonTarget
@@ -44,6 +44,14 @@ def test_errors_without_a_code_are_blamed_where_a_code_is_due_and_nowhere_else(t
 @pytest.mark.parametrize("location", ["/a/b", "file:/a/b", "file:///a/b", "file://localhost/a/b"])
 def test_a_location_is_one_in_each_of_its_forms(location):
     assert local(location) == "/a/b"
+
+
+@pytest.mark.parametrize(
+    ("location", "uri"),
+    [("/a$b%25/", "file:///a%24b%2525"), ("s3://b/a", "s3://b/a/"), ("file:/a", "file:///a")],
+)
+def test_a_uri_names_the_place_of_its_location(location, uri):
+    assert place_of(location) == place_of(uri)
 
 
 @pytest.mark.parametrize("location", ["s3://b/a", "file://elsewhere/a", "a/b", "files:/a"])

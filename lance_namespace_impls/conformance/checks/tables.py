@@ -307,8 +307,8 @@ def alter_rows(lab: Lab) -> None:
 
 def place_of(text: object) -> str:
     """Return a location or URI as a path: the two name one place in two forms."""
-    path = local(text)
-    return unquote(path).partition("://")[2].rstrip("/") or path.rstrip("/")
+    path = unquote(str(text)).partition("://")[2] or local(text)
+    return path.rstrip("/")
 
 
 def local(location: object) -> str:
