@@ -26,7 +26,7 @@ font-size:.85rem;white-space:pre-wrap;overflow-wrap:anywhere}details{border:1px 
 border-radius:6px;margin:.5rem 0;padding:.4rem .7rem}summary{cursor:pointer;overflow-wrap:anywhere}
 label{margin-right:1rem;white-space:nowrap}#c-pass:not(:checked)~main .r-pass,#c-fail:not(:checked)~main
 .r-fail,#c-skip:not(:checked)~main .r-skip{display:none}.id{white-space:nowrap;font-family:monospace}
-p{overflow-wrap:anywhere}.show{display:inline-block;margin:1rem 1rem 0 0}
+p{overflow-wrap:anywhere}#operations span{white-space:nowrap}.show{display:inline-block;margin:1rem 1rem 0 0}
 th small{display:block;font-weight:400;color:var(--skip);overflow-wrap:anywhere}
 @media(max-width:30rem){body{padding:.5rem}h1{font-size:1.25rem}.id{white-space:normal;
 font-size:.75rem}th,td{padding:.2rem .25rem;font-size:.85rem}
