@@ -57,7 +57,7 @@ def alarms(name: str, seeds: int, whole: int) -> int:
     with tempfile.TemporaryDirectory(prefix="lns-") as folder, subject.make(Path(folder)) as target:
         for seed in range(seeds):
             only = () if seed < whole else DRAWN
-            options = Options(under=subject.under, seed=seed, max_seconds=600, only=only)
+            options = Options(under=subject.under, seed=seed, max_seconds=3600, only=only)
             outcome = run(target, options)
             wrong = [f for f in outcome.findings if f.result in (Result.FAIL, Result.NOT_REACHED)]
             failed += len(wrong)

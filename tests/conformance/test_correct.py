@@ -37,7 +37,7 @@ def test_a_correct_target_fails_nothing_on_wide_courses(name, tmp_path):
 
 
 def check_correct(name, tmp_path, skip=(), only=()):
-    options = Options(under=UNDER.get(name, ()), skip=skip, only=only, max_seconds=600)
+    options = Options(under=UNDER.get(name, ()), skip=skip, only=only, max_seconds=3600)
     with correct(name, tmp_path) as target:
         outcome = run(target, options)
     assert [(f.check.id, f.expected, f.got) for f in outcome.failed()] == []

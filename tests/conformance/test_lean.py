@@ -120,7 +120,7 @@ def test_what_leaves_something_out_fails_nothing_on_any_course(what, tmp_path):
 
 def check_lean(what, tmp_path, skip=()):
     target = WrongTarget(PythonTarget(memory(tmp_path, "mixed")), LEAN[what])
-    outcome = run(target, Options(skip=skip, seed=1, max_seconds=600))
+    outcome = run(target, Options(skip=skip, seed=1, max_seconds=3600))
     assert [(f.check.id, f.expected, f.got) for f in outcome.failed()] == []
     assert [f for f in outcome.findings if f.result is Result.NOT_REACHED] == []
     assert outcome.leftovers == [] or what == "dropping namespaces"
