@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from lance_namespace_client.errors import ConcurrentModificationError
 from lance_namespace_impls import connect
 from lance_namespace_impls.unity import UnityNamespace
+from lance_namespace_impls.unity.namespace import MIN_PAUSE, PAUSE_FACTOR
 from tests.servers.web import Answer, Asked, WebServer
 from tests.writers import CHANGES, Work, change_from_everywhere, processes
 
@@ -80,6 +82,30 @@ def test_a_change_that_is_undone_every_time() -> None:
         pytest.raises(ConcurrentModificationError, match=r"main\$s: others changed it"),
     ):
         namespace.alter_namespace({"id": S, "set_properties": {"b": "1"}})
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.05])
+def test_the_second_look_leaves_another_writer_the_time_that_the_change_took(
+    seconds: float,
+) -> None:
+    class Slow(_Overtaken):
+        looked: float = 0.0
+        changed: float = 0.0
+
+        def respond(self, asked: Asked) -> Answer:
+            self.looked = time.monotonic()
+            answer = super().respond(asked)
+            if asked.method == "PATCH":
+                time.sleep(seconds)
+                self.changed = time.monotonic()
+            return answer
+
+    with (
+        Slow(0) as server,
+        connect("unity", {"endpoint": server.uri, "catalog": "main"}) as namespace,
+    ):
+        namespace.alter_namespace({"id": S, "set_properties": {"b": "1"}})
+        assert server.looked - server.changed >= max(MIN_PAUSE, PAUSE_FACTOR * seconds)
 
 
 def test_what_another_sets_is_left_alone() -> None:

@@ -108,6 +108,17 @@ def test_describe_of_what_is_missing(main: UnityNamespace, identifier: list[str]
         main.describe_namespace({"id": identifier})
 
 
+@pytest.mark.parametrize("limit", [None, 1])
+def test_tables_of_another_catalog_are_not_listed(
+    unity: Unity, main: UnityNamespace, connected: Connect, limit: int | None
+) -> None:
+    unity.add_catalog("other")
+    unity.add_schema(("other", "s"))
+    connected(catalog="other").declare_table({"id": ["other", "s", "t"]})
+    with pytest.raises(NamespaceNotFoundError, match=r"other\$s"):
+        main.list_tables({"id": ["other", "s"], "limit": limit})
+
+
 @pytest.mark.parametrize("identifier", [["main", "missing"], ["other", "s"]])
 def test_drop_of_what_is_missing(unity: Unity, main: UnityNamespace, identifier: list[str]) -> None:
     unity.add_catalog("other")
