@@ -223,6 +223,7 @@ def test_many_threads_renew_a_token_once_before_it_expires(
         (Answer(status=400, body={"error": "invalid_scope"}), UnauthenticatedError),
         (Answer(status=200, body={"token_type": "bearer"}), UnauthenticatedError),
         (Answer(status=200, body=b"<html>"), UnauthenticatedError),
+        (Answer(status=500, body={}), ServiceUnavailableError),
         (Answer(status=503, body={}), ServiceUnavailableError),
         (Answer(cut=True, body=b"{" * 100), ServiceUnavailableError),
     ],
