@@ -113,6 +113,7 @@ class VersionStore(ABC):
     """The versions of a catalog's managed tables.
 
     A store finds a table by identifier and location: a later table of the same name is another.
+    Of a table that has gone it finds no version, or says that it is missing (code 4).
     Its failures are those of the backend, which `recognize_failure` knows.
     """
 
@@ -136,10 +137,11 @@ class VersionStore(ABC):
 
         Raises:
             ConcurrentModificationError: code 14, a version is not onto the latest; the message is
-                that of `version_taken`. The table has gone, or is another one.
+                that of `version_taken`. Or the table of an `AddVersion` has gone, or is another one.
             NamespaceNotFoundError: code 1, of an `AddTable`.
             TableAlreadyExistsError: code 5, of an `AddTable`.
-            TableNotFoundError: code 4, of a `RemoveTable`.
+            TableNotFoundError: code 4, of a `RemoveTable` or `RemoveVersions`; of an `AddVersion` in
+                place of code 14.
         """
 
     @abstractmethod

@@ -9,25 +9,13 @@ from typing import Any
 
 import pytest
 
-from lance_namespace_client.errors import (
-    ConcurrentModificationError,
-    LanceNamespaceError,
-    TransactionNotFoundError,
-)
+from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.catalog.versions import (
-    AddTable,
-    AddVersion,
-    KeptVersion,
-    RemoveTable,
-    RemoveVersions,
-)
 from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
 from lance_namespace_impls.memory.namespace import catalog
 
 T = ("ns", "t")
-MANAGED = {"managed_versioning": "true"}
 
 
 @pytest.fixture
@@ -44,24 +32,6 @@ def code_of(call: Callable[[], Any]) -> int:
     with pytest.raises(LanceNamespaceError) as caught:
         call()
     return int(caught.value.code)
-
-
-def version(number: int) -> KeptVersion:
-    return KeptVersion(version=number, manifest_path=f"t/{number}", timestamp_millis=number)
-
-
-def numbers(namespace: MemoryNamespace, table: TableEntry, branch: str | None = None) -> list[int]:
-    found = namespace.version_store.versions(table, branch, None, False)
-    return [each.version for each in found]
-
-
-def add(
-    namespace: MemoryNamespace, table: TableEntry, count: int, branch: str | None = None
-) -> None:
-    for number in range(1, count + 1):
-        onto = number - 1 or None
-        added = AddVersion(table=table, branch=branch, version=version(number), onto=onto)
-        namespace.version_store.commit([added])
 
 
 Call = Callable[[MemoryNamespace], Any]
@@ -152,134 +122,6 @@ def test_what_is_changed_and_what_is_removed(namespace: MemoryNamespace) -> None
     assert list(namespace.child_namespaces(("ns",), None)) == []
     assert list(namespace.table_names(("ns",), None)) == []
     assert namespace.namespace_properties(()) == {}
-
-
-def test_a_table_that_moves_keeps_its_place_and_its_versions(namespace: MemoryNamespace) -> None:
-    before = namespace.add_table(("ns", "m"), "/somewhere/m/", MANAGED)
-    assert (before.location, before.managed, before.properties) == ("/somewhere/m", True, {})
-    add(namespace, before, 2)
-    namespace.move_table(before, ("ns", "inner", "m"))
-    moved = namespace.load_table(("ns", "inner", "m"))
-    assert (moved.id, moved.location) == (("ns", "inner", "m"), "/somewhere/m")
-    assert numbers(namespace, moved) == [1, 2]
-    assert numbers(namespace, before) == []
-    assert code_of(lambda: namespace.load_table(("ns", "m"))) == 4
-
-
-@pytest.mark.parametrize("way", ["remove_table", "commit", "remove_namespace"])
-def test_a_table_that_goes_leaves_no_versions_to_the_next(
-    namespace: MemoryNamespace, way: str
-) -> None:
-    first = namespace.add_table(("ns", "m"), "/somewhere/m", MANAGED)
-    add(namespace, first, 2)
-    if way == "remove_table":
-        namespace.remove_table(first)
-    elif way == "commit":
-        namespace.version_store.commit([RemoveTable(table=first)])
-    else:
-        namespace.remove_namespace(("ns",), True)
-        namespace.add_namespace(("ns",), {})
-    assert namespace.version_store.latest(first, None) is None
-    again = namespace.add_table(("ns", "m"), "/somewhere/m", MANAGED)
-    assert numbers(namespace, again) == []
-    add(namespace, again, 1)
-    assert numbers(namespace, again) == [1]
-
-
-@pytest.mark.parametrize(
-    ("after", "descending", "found"),
-    [
-        (None, False, [1, 2, 3, 4]),
-        (None, True, [4, 3, 2, 1]),
-        (2, False, [3, 4]),
-        (2, True, [1]),
-        (4, False, []),
-        (1, True, []),
-    ],
-)
-def test_versions_go_on_after_one(
-    namespace: MemoryNamespace, after: int | None, descending: bool, found: list[int]
-) -> None:
-    table = namespace.load_table(T)
-    add(namespace, table, 4)
-    listed = namespace.version_store.versions(table, None, after, descending)
-    assert [each.version for each in listed] == found
-
-
-def test_versions_of_each_branch_are_its_own(namespace: MemoryNamespace) -> None:
-    store, table = namespace.version_store, namespace.load_table(T)
-    add(namespace, table, 3)
-    add(namespace, table, 2, "b")
-    assert store.latest(table, None) == version(3)
-    assert store.latest(table, "b") == version(2)
-    assert store.latest(table, "c") is None
-    assert store.version(table, None, 1) == version(1)
-    assert store.version(table, "b", 3) is None
-    store.commit([RemoveVersions(table=table, branch=None, versions=[1, 9])])
-    assert (numbers(namespace, table), numbers(namespace, table, "b")) == ([2, 3], [1, 2])
-    store.commit([RemoveVersions(table=table, branch="b", versions=None)])
-    assert (numbers(namespace, table), numbers(namespace, table, "b")) == ([2, 3], [])
-
-
-@pytest.mark.parametrize("onto", [None, 1, 3])
-def test_a_version_that_is_onto_another_than_the_latest_is_refused_with_all_beside_it(
-    namespace: MemoryNamespace, onto: int | None
-) -> None:
-    table = namespace.load_table(T)
-    add(namespace, table, 2)
-    added = AddVersion(table=table, branch=None, version=version(3), onto=onto)
-    beside = [
-        AddTable(id=("ns", "u"), location="/u", properties={}),
-        AddVersion(table=table, branch="b", version=version(1), onto=None),
-        RemoveVersions(table=table, branch=None, versions=[1]),
-    ]
-    with pytest.raises(ConcurrentModificationError, match="version 2 is the latest"):
-        namespace.version_store.commit([*beside, added])
-    assert (numbers(namespace, table), numbers(namespace, table, "b")) == ([1, 2], [])
-    assert list(namespace.table_names(("ns",), None)) == ["t"]
-
-
-def test_a_version_that_is_published_says_where_and_none_is_made_of_it(
-    namespace: MemoryNamespace,
-) -> None:
-    store, table = namespace.version_store, namespace.load_table(T)
-    add(namespace, table, 1)
-    final = KeptVersion(version=1, manifest_path="t/final", timestamp_millis=1)
-    store.published(table, None, final)
-    store.published(table, None, version(2))
-    assert store.version(table, None, 1) == final
-    assert numbers(namespace, table) == [1]
-
-
-def test_a_later_table_of_the_name_is_another_to_the_versions(namespace: MemoryNamespace) -> None:
-    store, first = namespace.version_store, namespace.load_table(T)
-    add(namespace, first, 1)
-    namespace.remove_table(first)
-    later = namespace.add_table(T, "/elsewhere", {})
-    add(namespace, later, 2)
-    assert (store.latest(first, None), numbers(namespace, first)) == (None, [])
-    for change in (
-        AddVersion(table=first, branch=None, version=version(3), onto=2),
-        RemoveVersions(table=first, branch=None, versions=None),
-        RemoveTable(table=first),
-    ):
-        assert code_of(lambda change=change: store.commit([change])) == 4  # type: ignore[misc]
-    assert numbers(namespace, later) == [1, 2]
-
-
-def test_a_transaction_is_known_by_its_identifier(namespace: MemoryNamespace) -> None:
-    store, table = namespace.version_store, namespace.load_table(T)
-    added = AddVersion(table=table, branch=None, version=version(1), onto=None)
-    name, other = store.commit([added]), store.commit([])
-    assert name != other
-    found = store.transaction(name)
-    assert (found.id, found.status, found.properties) == (name, "Succeeded", {})
-    changed = store.change_transaction(name, lambda old: {**old, "k": "v"})
-    assert store.transaction(name) == changed
-    assert (changed.id, changed.properties) == (name, {"k": "v"})
-    assert store.transaction(other).properties == {}
-    with pytest.raises(TransactionNotFoundError, match="transaction no does not exist"):
-        store.change_transaction("no", dict)
 
 
 def test_a_namespace_is_dropped_with_all_that_is_in_it_where_asked(

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
+from sqlalchemy.exc import OperationalError
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -209,6 +211,24 @@ def test_a_server_that_comes_back_is_found_again(own_server: PostgreSQL) -> None
         own_server.start()
         assert catalog.list_namespaces({}).namespaces == ["ns"]
         catalog.create_namespace({"id": ["other"]})
+
+
+def test_a_read_whose_connection_is_lost_again_fails_as_the_second_did(
+    properties: dict[str, str],
+) -> None:
+    lost = [
+        OperationalError("select 1", {}, Exception(text), connection_invalidated=True)
+        for text in ("first", "second")
+    ]
+    left = list(lost)
+
+    def work(connection: Connection) -> None:
+        raise left.pop(0)
+
+    with SqlNamespace.from_properties(properties) as catalog:
+        with pytest.raises(OperationalError) as caught:
+            catalog._database.read(work)
+        assert caught.value is lost[1] and not left
 
 
 # --- migrations
