@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Protocol
@@ -13,22 +15,16 @@ from lance_namespace_client.operations import OPERATIONS
 
 from .exchange import Reply, Step
 from .ledger import Ledger
-from .observe import Violation, says_unsupported, violations
+from .observe import Violation, forbids_location, says_unsupported, violations
+from .requirement import TIME_UP
 from .rows import PEOPLE, people, stream
 from .shape import Shape
 
-__all__ = [
-    "Failed",
-    "Identifier",
-    "Lab",
-    "NotReached",
-    "Skipped",
-    "Target",
-    "forbids_location",
-]
+__all__ = ["MOST_PAGES", "Failed", "Identifier", "Lab", "NotReached", "Skipped", "Target", "TimeUp"]
 
 Identifier = tuple[str, ...]
 AT_ONCE = 4
+MOST_PAGES = 1000
 """How many calls go to a target at a time where their order says nothing."""
 _MAKES = (
     "CreateNamespace", "DeclareTable", "RegisterTable", "CreateTable", "CreateMaterializedView",
@@ -73,6 +69,10 @@ class NotReached(Exception):
     """What the check stands on failed, and other checks say so."""
 
 
+class TimeUp(Exception):
+    """The run's time ended within a check."""
+
+
 @define(kw_only=True)
 class Lab:
     """The bench of one run; each check starts with `begin`."""
@@ -85,6 +85,8 @@ class Lab:
     seed: int = 0
     steps: list[Step] = field(factory=list)
     """The calls of the check that runs."""
+    until: float = math.inf
+    """When the check that runs has to end, in monotonic time, whatever the target leads it to."""
     last: Reply | None = None
     seen: list[tuple[Violation, Reply]] = field(factory=list)
     """What answers did wrong by themselves."""
@@ -128,7 +130,13 @@ class Lab:
         return [self.judge(reply) for reply in replies]
 
     def prepare(self, step: Step) -> None:
-        """Take note of a call before it is sent; only what the kit made may be changed."""
+        """Take note of a call before it is sent; only what the kit made may be changed.
+
+        Raises:
+            TimeUp: it is too late for it.
+        """
+        if time.monotonic() > self.until:
+            raise TimeUp(TIME_UP)
         self._guard(step)
         self._note(step)
 
@@ -443,25 +451,29 @@ class Lab:
         if reply.succeeded or reply.code not in (4, 13):
             raise Failed(due, reply.outcome(), reply)
 
+    def pages(self, operation: str, /, **request: Any) -> Iterator[Mapping[str, Any]]:
+        """Return the answers to a listing, page by page, each when it is asked for.
+
+        Raises:
+            Failed: a page is not given, or they do not end.
+        """
+        more: dict[str, Any] = {}
+        for _ in range(MOST_PAGES):
+            answer = self.ok(operation, **request, **more)
+            yield answer
+            if not answer.get("page_token"):
+                return
+            more = {"page_token": answer["page_token"]}
+        raise Failed("the listing to end", f"{MOST_PAGES} pages", self.last)
+
     def walk(self, operation: str, key: str, /, **request: Any) -> list[str]:
         """Return all names of a listing, page by page."""
         found: list[str] = []
-        token: str | None = None
-        for _ in range(1000):
-            more = {"page_token": token} if token is not None else {}
-            answer = self.ok(operation, **request, **more)
+        for answer in self.pages(operation, **request):
             names = answer.get(key)
             self.that(isinstance(names, list), f"a list of {key}", names)
             found += list(names or ())
-            token = answer.get("page_token")
-            if not token:
-                return found
-        raise Failed("the listing to end", "1000 pages", self.last)
-
-
-def forbids_location(reply: Reply) -> bool:
-    """Return whether the catalog lets no table be at the location that a call names (code 15)."""
-    return reply.code == 15 and reply.step.request.get("location") is not None
+        return found
 
 
 def _plain(request: Mapping[str, Any]) -> dict[str, Any]:

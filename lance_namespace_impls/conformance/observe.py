@@ -109,6 +109,11 @@ def says_unsupported(reply: Reply) -> bool:
     return reply.code == 18 and _UNSUPPORTED.search(reply.message) is not None
 
 
+def forbids_location(reply: Reply) -> bool:
+    """Return whether the catalog lets no table be at the location that a call names (code 15)."""
+    return reply.code == 15 and reply.step.request.get("location") is not None
+
+
 _TRACE = re.compile(r"Traceback \(most recent call last\)|^\s+at [\w.$]+\(.*\)$", re.MULTILINE)
 """A stack trace of Python, or of a JVM."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from attrs import define, evolve, field, frozen
 from .checks import load_all
 from .cleaning import CLEANING_SECONDS, clean_up
 from .exchange import Reply, Step
-from .lab import Failed, Lab, NotReached, Skipped, Target
+from .lab import Failed, Lab, NotReached, Skipped, Target, TimeUp
 from .ledger import Entry, Ledger
 from .observe import Violation
 from .requirement import CHECKS, TIME_UP, Check, Result, chosen
@@ -316,10 +317,13 @@ class _Runner:
         seen = len(self.lab.seen)
         started = time.monotonic()
         finding = Finding(check=check, result=Result.PASS)
+        self.lab.until = self.deadline
         try:
             run(self.lab)
         except Skipped as error:
             finding = Finding(check=check, result=Result.SKIP, got=str(error))
+        except TimeUp as error:
+            finding = Finding(check=check, result=Result.NOT_REACHED, got=str(error))
         except NotReached as error:
             finding = Finding(
                 check=check, result=Result.NOT_REACHED, got=str(error), reply=self.lab.last
@@ -336,6 +340,8 @@ class _Runner:
             )
         except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             finding = self._odd(check, error, self.lab.seen[seen:])
+        finally:
+            self.lab.until = math.inf
         script = tuple(self.lab.steps)
         seconds = time.monotonic() - started
         if check.changes:

@@ -8,7 +8,7 @@ from attrs import evolve
 from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.checks.tables import local, place_of
 from lance_namespace_impls.conformance.exchange import Reply, Step
-from lance_namespace_impls.conformance.lab import forbids_location
+from lance_namespace_impls.conformance.observe import forbids_location
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import Result
 from lance_namespace_impls.conformance.runner import Options, run

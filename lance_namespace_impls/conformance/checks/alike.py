@@ -11,7 +11,8 @@ from attrs import fields as attributes
 from lance_namespace_client.operations import OPERATIONS, Body
 
 from ..exchange import Reply
-from ..lab import Failed, Lab, NotReached, Skipped, forbids_location
+from ..lab import Failed, Lab, NotReached, Skipped
+from ..observe import forbids_location
 from ..requirement import check
 from ..rows import people, plain, stream
 from .courses import COURSES, GIVEN, ON_A_BRANCH, STARTED, Call, Course, Place, shifted, told

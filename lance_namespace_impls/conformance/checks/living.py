@@ -81,14 +81,12 @@ def all_levels(lab: Lab) -> None:
 def namespaces_meanwhile(lab: Lab) -> None:
     made = [lab.new_namespace() for _ in range(6)]
     parent, names = made[0][:-1], sorted(ns[-1] for ns in made)
-    answer = lab.ok("ListNamespaces", id=parent, limit=2)
-    found = list(answer.get("namespaces") or ())
+    pages = lab.pages("ListNamespaces", id=parent, limit=2)
+    found = list(next(pages).get("namespaces") or ())
     for name in [name for name in names if name in found][:1]:
         lab.given("DropNamespace", id=[*parent, name])
     lab.new_namespace()
-    while answer.get("page_token"):
-        token = answer["page_token"]
-        answer = lab.ok("ListNamespaces", id=parent, limit=2, page_token=token)
+    for answer in pages:
         found += answer.get("namespaces") or ()
     lab.same([name for name in found if name in names], names, "the names of those that were there")
 

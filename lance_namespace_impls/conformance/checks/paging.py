@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..lab import Failed, Lab
+from ..lab import Lab
 from ..requirement import Level, check
 from .listings import make_tables, ours, place_for_tables
 
@@ -63,15 +63,8 @@ def namespaces_ordered(lab: Lab) -> None:
 def last_page(lab: Lab) -> None:
     parent = place_for_tables(lab)
     make_tables(lab, parent, 3)
-    token: str | None = None
-    for _ in range(1000):
-        more = {"page_token": token} if token is not None else {}
-        answer = lab.ok("ListTables", id=parent, limit=2, **more)
-        token = answer.get("page_token")
-        lab.that(token != "", "a page token or none", answer)
-        if token is None:
-            return
-    raise Failed("the listing to end", "1000 pages", lab.last)
+    for answer in lab.pages("ListTables", id=parent, limit=2):
+        lab.that(answer.get("page_token") != "", "a page token or none", answer)
 
 
 @check("LN-PAGE-006", "A page is shorter than its limit only at the end.", _PAGING, "ListTables",
@@ -79,10 +72,9 @@ def last_page(lab: Lab) -> None:
 def full_pages(lab: Lab) -> None:
     parent = place_for_tables(lab)
     make_tables(lab, parent, 5)
-    answer = lab.ok("ListTables", id=parent, limit=2)
-    while answer.get("page_token"):
-        lab.same(len(answer.get("tables") or ()), 2, "the names on a page that is not the last")
-        answer = lab.ok("ListTables", id=parent, limit=2, page_token=answer["page_token"])
+    for answer in lab.pages("ListTables", id=parent, limit=2):
+        if answer.get("page_token"):
+            lab.same(len(answer.get("tables") or ()), 2, "the names on a page that is not the last")
 
 
 @check("LN-PAGE-007", "A table that is removed between pages makes no other one be left out.",
@@ -90,15 +82,14 @@ def full_pages(lab: Lab) -> None:
 def removed_meanwhile(lab: Lab) -> None:
     parent = place_for_tables(lab)
     names = make_tables(lab, parent, 6)
-    answer = lab.ok("ListTables", id=parent, limit=2)
-    first = [name for name in answer.get("tables") or () if name in names]
+    pages = lab.pages("ListTables", id=parent, limit=2)
+    first = [name for name in next(pages).get("tables") or () if name in names]
     found = list(first)
     for name in first:
         reply = lab.call("DropTable", id=[*parent, name])
         if reply.code == 0:
             lab.given("DeregisterTable", id=[*parent, name])
-    while answer.get("page_token"):
-        answer = lab.ok("ListTables", id=parent, limit=2, page_token=answer["page_token"])
+    for answer in pages:
         found += answer.get("tables") or ()
     lab.same([name for name in names if name not in found], [], "names that are left out")
 
@@ -109,12 +100,11 @@ def added_meanwhile(lab: Lab) -> None:
     parent = place_for_tables(lab)
     names = make_tables(lab, parent, 4)
     early = f"{lab.ledger.prefix}_"  # before all others
-    answer = lab.ok("ListTables", id=parent, limit=2)
-    found = list(answer.get("tables") or ())
+    pages = lab.pages("ListTables", id=parent, limit=2)
+    found = list(next(pages).get("tables") or ())
     if not lab.call("DeclareTable", id=[*parent, early]).succeeded:
         make_tables(lab, parent, 1)
-    while answer.get("page_token"):
-        answer = lab.ok("ListTables", id=parent, limit=2, page_token=answer["page_token"])
+    for answer in pages:
         found += answer.get("tables") or ()
     met = [name for name in found if name in names]
     lab.same(sorted(met), names, "the names that were there all the time")

@@ -276,13 +276,8 @@ def many_versions(lab: Lab) -> None:
     due = list(range(11, 0, -1))
     for request in ({}, {"limit": 4}):
         found: list[int] = []
-        token: dict[str, Any] = {}
-        while len(found) < 20:
-            answer = lab.ok("ListTableVersions", id=table, descending=True, **request, **token)
+        for answer in lab.pages("ListTableVersions", id=table, descending=True, **request):
             found += [entry["version"] for entry in answer.get("versions") or ()]
-            if not answer.get("page_token"):
-                break
-            token = {"page_token": answer["page_token"]}
         lab.same(found, due, "the versions")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lab import Lab, Skipped, forbids_location
+from ..lab import Lab, Skipped
+from ..observe import forbids_location
 from ..requirement import check
 from ..rows import people, plain, stream
 from .continuing import crowded

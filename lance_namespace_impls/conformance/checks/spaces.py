@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..exchange import Reply
-from ..lab import Lab, Skipped, forbids_location
+from ..lab import Lab, Skipped
+from ..observe import forbids_location
 from ..requirement import check
 from ..rows import plain
 from .alike import Between, Told, changed, compare, gone_through, nothing

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lance_namespace_client.operations import OPERATIONS, Body
 
 from ..http_target import ARROW_STREAM, HttpTarget, route
-from ..lab import Failed, Lab, Skipped
+from ..lab import MOST_PAGES, Failed, Lab, Skipped
 from ..requirement import Level, check
 from ..rows import people, plain, stream
 from .references import NO_BRANCH
@@ -253,7 +253,7 @@ def flags(lab: Lab) -> None:
     for value, there in (("false", False), ("true", True)):
         found: list[str] = []
         token: str | None = None
-        while True:
+        for _ in range(MOST_PAGES):
             query = {"include_declared": value} | ({"page_token": token} if token else {})
             reply = raw(lab, "ListTables", path, query=query)
             lab.must_succeed(reply)
@@ -261,6 +261,8 @@ def flags(lab: Lab) -> None:
             token = (reply.answer or {}).get("page_token")
             if not token:
                 break
+        else:
+            raise Failed("the listing to end", f"{MOST_PAGES} pages", lab.last)
         lab.same(
             (held[-1] in found, declared[-1] in found),
             (True, there),
