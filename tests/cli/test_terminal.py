@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -15,11 +16,13 @@ import sys
 import termios
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 
 from lance_namespace_impls import connect
+from lance_namespace_impls.cli import output
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-ln-z]")
@@ -109,3 +112,22 @@ def test_a_session(lake: Path, columns: int, colour: bool) -> None:
         if arguments[0] in ("operations", "backends", "schema"):
             assert "…" not in shown, "no word is cut"
     assert coloured is colour
+
+
+class Screen(io.StringIO):
+    """Stands for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_block_breaks_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(output, "sys", SimpleNamespace(stdout=screen))
+    monkeypatch.setenv("COLUMNS", "40")
+    place = f"s3://bucket/{'one-two-' * 12}three"
+    row = ["t", f"the table is at {place} since then", "x"]
+    output.Output(as_json=False).table(["table", "where it is", "more"], [row])
+    lines = COLOUR.sub("", screen.getvalue()).splitlines()
+    gap = " " * len("where it is  ")
+    assert lines[1:4] == ["where it is  the table is at", f"{gap}{place}", f"{gap}since then"]

@@ -1,0 +1,54 @@
+"""A body that is read while it comes in: the client waits for the reader, and goes on with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from lance_namespace_impls.server.bodies import HELD_BYTES, READY_BYTES, Incoming, Rows
+from lance_namespace_impls.server.limits import Limits
+
+SECONDS = 60
+
+
+async def read_all(parts: Sequence[bytes], at_once: int) -> tuple[bytes, list[int]]:
+    """Return what a reader gets of some parts, and how many had come in at each of its reads."""
+    left, asked = list(parts), 0
+    seen: list[int] = []
+
+    async def receive() -> dict[str, object]:
+        nonlocal asked
+        asked += 1
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    rows = Rows(Incoming(receive), Limits())
+    filling = asyncio.create_task(rows.fill())
+    await rows.begun()
+    whole = bytearray()
+    buffer = bytearray(at_once)
+    while True:
+        await asyncio.sleep(0)
+        seen.append(asked)
+        count = await asyncio.to_thread(rows.readinto, buffer)
+        if not count:
+            break
+        whole += buffer[:count]
+    await filling
+    return bytes(whole), seen
+
+
+@pytest.mark.parametrize("at_once", [HELD_BYTES // 3, HELD_BYTES + 7, 2 * HELD_BYTES])
+@pytest.mark.parametrize("size", [READY_BYTES + 1, HELD_BYTES + 1])
+def test_parts_larger_than_what_is_held_come_through(size: int, at_once: int) -> None:
+    parts = [bytes([number]) * size for number in range(3)]
+    found = asyncio.run(asyncio.wait_for(read_all(parts, at_once), SECONDS))
+    assert found[0] == b"".join(parts)
+
+
+def test_no_more_is_taken_than_may_be_held() -> None:
+    parts = [b"x" * HELD_BYTES] * 6
+    _, seen = asyncio.run(asyncio.wait_for(read_all(parts, HELD_BYTES), SECONDS))
+    assert seen[0] <= 2, "held: one part, and the one that is too much"
+    assert seen[-1] == 6
