@@ -93,7 +93,7 @@ Skip = Annotated[
 ]
 Seed = Annotated[int, _option(RUN, "--seed", metavar="N", help="Seed of what is random.")]
 Seconds = Annotated[
-    float, _option(RUN, "--max-seconds", metavar="N", help="Start no check after so long.")
+    float, _option(RUN, "--max-seconds", metavar="N", help="End the run after so long.")
 ]
 Clean = Annotated[
     bool,

@@ -24,8 +24,9 @@ __all__ = ["MOST_PAGES", "Failed", "Identifier", "Lab", "NotReached", "Skipped",
 
 Identifier = tuple[str, ...]
 AT_ONCE = 4
-MOST_PAGES = 1000
 """How many calls go to a target at a time where their order says nothing."""
+MOST_PAGES = 1000
+"""How many pages of a listing are read before it is said not to end."""
 _MAKES = (
     "CreateNamespace", "DeclareTable", "RegisterTable", "CreateTable", "CreateMaterializedView",
 )  # fmt: skip

@@ -57,6 +57,7 @@ class Options:
     skip: tuple[str, ...] = ()
     seed: int = 0
     max_seconds: float = 120.0
+    """After how long no check starts, and none sends another call; seconds."""
     folder: Path | None = None
     """Where ledgers of unfinished runs are kept; nowhere if None."""
     claimed: frozenset[str] | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lab import Failed, Lab
+from ..lab import MOST_PAGES, Failed, Lab
 from ..requirement import check
 from ..rows import PEOPLE, people, stream
 
@@ -32,14 +32,14 @@ def version_numbers(lab: Lab, table: list[str], **more: Any) -> list[int]:
     found: list[int] = []
     token: str | None = None
     ask = lab.ok if more.get("branch") is None else lab.maybe
-    for _ in range(1000):
+    for _ in range(MOST_PAGES):
         next_page = {} if token is None else {"page_token": token}
         answer = ask("ListTableVersions", id=table, **more, **next_page)
         found += [entry["version"] for entry in answer.get("versions") or ()]
         token = answer.get("page_token")
         if not token or "limit" in more:
             return found
-    raise Failed("the versions to end", "1000 pages", lab.last)
+    raise Failed("the versions to end", f"{MOST_PAGES} pages", lab.last)
 
 
 @check("LN-VERSION-001", "ListTableVersions gives every version once.", _VERSIONS,
