@@ -116,7 +116,6 @@ def _int96_unit(source: Any, metadata: parquet.FileMetaData) -> str | None:
 
 def _moments(source: Any, path: str, unit: str) -> Iterator[pa.Array]:
     """Read a column of timestamps, nested or not, as integers."""
-    source.seek(0)
     content = parquet.ParquetFile(source, coerce_int96_timestamp_unit=unit)
     for batch in content.iter_batches(BATCH_ROWS, columns=[path]):
         for array in batch.columns:
