@@ -20,6 +20,7 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.core.storage import TableStorage
 from lance_namespace_impls.spark import writing
 from lance_namespace_impls.spark.attempts import Attempts
 from lance_namespace_impls.spark.writing import Mode, Target, WritePlan
@@ -46,6 +47,19 @@ def used(lake: Lake) -> set[str]:
 
 def notes(lake: Lake) -> list[Path]:
     return [path for path in Path(lake.path("t"), "_transactions").glob("*") if path.is_dir()]
+
+
+@pytest.mark.parametrize("options", [{"region": "eu-west-1", "access_key_id": "a"}, {}])
+def test_notes_are_kept_where_the_table_is(
+    options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+    monkeypatch.setattr(
+        "lance.file.LanceFileSession", lambda path, storage_options: opened.append(storage_options)
+    )
+    notes = Attempts(storage=TableStorage(location="s3://bucket/t.lance", options=options), job="j")
+    assert notes._files is None
+    assert opened == [options or None]
 
 
 @pytest.mark.parametrize("mode", [Mode.APPEND, Mode.OVERWRITE])

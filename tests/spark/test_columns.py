@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql.types import (
     ArrayType,
     DataType,
+    DecimalType,
     FloatType,
     LongType,
     StructType,
@@ -28,6 +29,7 @@ from lance_namespace_impls.spark import casts, columns
     "kind",
     [
         pa.decimal256(50, 2),
+        pa.decimal256(39, 2),
         pa.month_day_nano_interval(),
         pa.struct([("inner", pa.decimal256(50, 2))]),
         pa.list_(pa.decimal256(50, 2)),
@@ -37,6 +39,11 @@ from lance_namespace_impls.spark import casts, columns
 def test_a_type_that_spark_lacks_is_refused_with_its_column(kind: pa.DataType) -> None:
     with pytest.raises(UnsupportedError, match=r"column price.*'columns'"):
         columns.to_spark_schema(pa.schema([("price", kind)]))
+
+
+def test_a_wide_decimal_whose_digits_spark_has_is_read() -> None:
+    found = columns.to_spark_schema(pa.schema([("price", pa.decimal256(38, 2))]))
+    assert found["price"].dataType == DecimalType(38, 2)
 
 
 def test_nulls_where_the_table_takes_none() -> None:

@@ -462,3 +462,9 @@ def test_sources_must_be_a_list() -> None:
             find_files(nothing, None)
     with pytest.raises(InvalidInputError, match="cannot be opened"):
         find_files(["nosuch://bucket/a.csv"], None)
+
+
+@pytest.mark.parametrize("source", ["https://host.invalid/a.csv", "hf://datasets/owner/name/a.csv"])
+def test_what_is_on_the_web_is_refused_where_nothing_downloads_it(source: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"{source}: download it first"):
+        find_files([source], None)

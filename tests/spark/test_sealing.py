@@ -6,17 +6,25 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
+from pyspark import TaskContext
 from pyspark.cloudpickle import dumps, loads
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
 from lance_namespace_impls.spark.java import use_java
-from lance_namespace_impls.spark.sealing import ENVIRONMENT, Sealed, make_key, require_key
+from lance_namespace_impls.spark.sealing import (
+    ENVIRONMENT,
+    Sealed,
+    make_key,
+    require_key,
+    share_in_thread,
+)
 from lance_namespace_impls.spark.target import Target
 
 SECRET = "hidden-6f1d2a"
@@ -101,6 +109,34 @@ def test_what_a_task_sends_back_opens_where_it_came_from(
     sent_back = dumps(loads(pickled))
     monkeypatch.delenv(ENVIRONMENT)
     assert loads(sent_back).namespace.properties == target().namespace.properties
+
+
+class Context:
+    """What is set on a session's context: settings, which event logs show, and properties of the thread."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, str] = {}
+        self.local: dict[str, str] = {}
+        context = SimpleNamespace(conf=lambda: SimpleNamespace(set=self.settings.__setitem__))
+        self._jsc = SimpleNamespace(sc=lambda: context)
+        self.setLocalProperty = self.local.__setitem__
+        self.getLocalProperty = self.local.get
+
+
+def test_the_tasks_of_a_thread_have_the_key_and_the_settings_do_not_show_it(
+    key: str, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = Context()
+    monkeypatch.setenv(ENVIRONMENT, key)
+    share_in_thread(context)  # type: ignore[arg-type]
+    pickled = dumps(target())
+    assert key not in repr(context.settings)
+    assert list(context.settings) == list(context.local)
+    # A worker of another machine has neither the environment nor the folder of this one.
+    monkeypatch.delenv(ENVIRONMENT)
+    shutil.rmtree(cache, ignore_errors=True)
+    monkeypatch.setattr(TaskContext, "get", lambda: context)
+    assert loads(pickled).namespace.properties == target().namespace.properties
 
 
 def test_a_key_that_others_can_read_is_not_used(cache: Path) -> None:

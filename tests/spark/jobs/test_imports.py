@@ -172,6 +172,28 @@ def test_a_run_that_was_cut_short_is_resumed(
     assert not state.exists()
 
 
+def test_a_run_that_was_cut_short_after_it_made_a_table_tells_its_rows(
+    lake: Lake, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state, namespace = tmp_path / "state", connect("dir", lake.properties)
+
+    real = JobState.add
+
+    def cut(self: JobState, key: str, value: Any) -> None:
+        if key == "table\0orders":
+            raise KeyboardInterrupt
+        real(self, key, value)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobState, "add", cut)
+        with pytest.raises(KeyboardInterrupt):
+            import_tables(namespace, {"table": simple(data)["table"][:1]}, state=state)
+    assert lake.dataset("orders").count_rows() == 3
+    rows = import_tables(namespace, {"table": simple(data)["table"][:1]}, state=state)
+    assert results(rows) == WHOLE[:1]
+    assert lake.dataset("orders").version == 1
+
+
 def test_rows_that_are_not_there_at_the_end_are_told(
     lake: Lake, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -228,6 +228,17 @@ def test_data_is_copied_with_its_indices_and_stays_apart(source: Namespace, tmp_
     assert flat.open_table(["plain"]).count_rows() == 10
 
 
+def test_a_copy_fills_a_table_that_is_only_declared(
+    source: Namespace, target: Namespace, tmp_path: Path
+) -> None:
+    target.declare_table({"id": ["plain"]})
+    mirror = Mirror(selection=Selection(patterns=["plain"]), copy_data=True)
+    rows = sync(source, target, mirror)
+    assert (steps(rows), problems(rows)) == ({"plain": "copy"}, [])
+    assert target.open_table(["plain"]).to_table() == TEN
+    assert str(tmp_path / "target") in target.open_table(["plain"]).uri
+
+
 def test_a_copy_that_fails_leaves_no_table(
     source: Namespace, target: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
