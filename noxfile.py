@@ -44,9 +44,9 @@ def run_pytest(session: nox.Session, *arguments: str) -> None:
     session.run("pytest", *arguments, env={"LANCE_NS_REQUIRE_SERVERS": "1"})
 
 
-# Half as many processes again as there are cores: with what tests start, that keeps all cores busy.
+# Two processes more than there are cores: with what tests start and wait for, that keeps all cores busy.
 # tests/schedule.py says which tests stay together.
-PROCESSES = min(8, (os.cpu_count() or 2) * 3 // 2)
+PROCESSES = min(8, (os.cpu_count() or 2) + 2)
 PARALLEL = ("-n", str(PROCESSES), "--dist", "loadscope")
 
 

@@ -56,6 +56,8 @@ IN_SPARK = {
     for name in names
 }
 """Which of two sessions the tests of a file in tests/spark run in, where they need one."""
+RECORDED = ("tests/conformance/test_mechanical.py", "tests/conformance/test_refused_answers.py")
+"""Files whose tests go by one recording of all that the conformance kit asks, which takes half a minute."""
 SPREAD = (
     "tests/behaviour/", "tests/cli/test_terminal.py", "tests/conformance/test_correct.py",
     "tests/docs/test_python_snippets.py", "tests/hive/test_restarts.py",
@@ -66,7 +68,7 @@ LONGEST = (
     "tests/docs/test_python_snippets.py::test_the_snippets_of_a_page_run[docs/spark.md]",
     "tests/clients/test_lancedb_remote.py", "tests/polaris/test_extension.py",
     "tests/hive/test_concurrent_changes.py", "tests/server/test_workers.py",
-    "tests/glue/test_behaviour.py", "tests/conformance/", "tests/docs/test_",
+    "conformance recording", "tests/glue/test_behaviour.py", "tests/conformance/", "tests/docs/test_",
     "tests/directory/test_store_failures.py",
     "tests/spark/test_", "tests/directory/test_s3.py", "tests/tables/test_readme.py",
     "tests/tables/test_killed.py", "tests/behaviour/test_behaviour.py",
@@ -96,6 +98,8 @@ def scope_of(node: str) -> str:
     if folder == "spark":
         of_file = name.rpartition("/")[2].removesuffix(".py").removeprefix("test_")
         return IN_SPARK.get(of_file, file)
+    if file in RECORDED:
+        return "conformance recording"
     return node if file.startswith(SPREAD) else file
 
 

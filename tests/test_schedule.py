@@ -33,6 +33,7 @@ from tests.schedule import LONGEST, in_order, scope_of
         ("tests/spark/jobs/test_maintain.py::test_l", "spark two"),
         ("tests/spark/test_numbers.py::test_m", "tests/spark/test_numbers.py"),
         ("tests/test_requirements.py::test_j", "tests/test_requirements.py"),
+        ("tests/conformance/test_mechanical.py::test_p[x]", "conformance recording"),
     ],
 )
 def test_what_stays_together(node: str, scope: str | None) -> None:

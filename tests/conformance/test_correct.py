@@ -9,14 +9,12 @@ from lance_namespace_impls.conformance.runner import Options, run
 from tests.conformance.targets import CORRECT, UNDER, WIDE, correct
 
 SLOW = (
-    *("one-catalog", "two-levels", "three-levels", "any-depth"),
+    *("mixed", "one-catalog", "two-levels", "three-levels", "any-depth"),
     *("rest-mixed", "rest-three-levels", "sql-postgresql", "sql-managed", "dir-manifest"),
 )
-"""Those that show little which the others do not: other levels, the same behind a server, and where the
-behaviour suite runs each time, databases and directories with a manifest.
+"""Those that show little which the others do not: what is recorded for other tests, other levels, the same
+behind a server, and where the behaviour suite runs each time, databases and directories with a manifest.
 """
-WHOLE = ("rest",)
-"""A server in front of a directory, for both."""
 
 
 # A check commits past the catalog, which says so where it keeps the versions.
@@ -26,12 +24,12 @@ WHOLE = ("rest",)
     [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in CORRECT],
 )
 def test_a_correct_target_fails_nothing(name, tmp_path):
-    check_correct(name, tmp_path, () if name in WHOLE else WIDE)
+    check_correct(name, tmp_path, skip=WIDE)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*committed past the catalog")
-@pytest.mark.parametrize("name", sorted({*CORRECT} - {*WHOLE}))
+@pytest.mark.parametrize("name", CORRECT)
 def test_a_correct_target_fails_nothing_on_wide_courses(name, tmp_path):
     check_correct(name, tmp_path, only=WIDE)
 

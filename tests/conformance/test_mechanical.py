@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from .targets import WIDE
 from .trace import Trace, record, touched, verdict
 from .wrong.sets import FAULTS, OPEN, left_open
 
@@ -16,18 +15,13 @@ SAMPLE = [name for name in RUN if " answer " in name or " request " in name][::7
 
 
 @pytest.fixture(scope="module")
-def mixed() -> dict[str, Trace]:
-    return {"mixed": record("mixed", WIDE)}
-
-
-@pytest.fixture(scope="module")
-def traces() -> dict[str, Trace]:
-    return {kind: record(kind) for kind in ("mixed", "managed")}
+def traces(recording) -> dict[str, Trace]:
+    return {"mixed": recording, "managed": record("managed")}
 
 
 @pytest.mark.parametrize("name", SAMPLE)
-def test_a_fault_of_a_sample_is_caught(name, mixed):
-    assert verdict(FAULTS[name], touched(FAULTS[name], mixed))[0] != "missed"
+def test_a_fault_of_a_sample_is_caught(name, recording):
+    assert verdict(FAULTS[name], touched(FAULTS[name], {"mixed": recording}))[0] != "missed"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ prints those that no check finds.
 from __future__ import annotations
 
 import argparse
+import copy
 import multiprocessing
 import pickle
 import random
@@ -15,14 +16,17 @@ import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from attrs import define, field, frozen
 
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
+from lance_namespace_impls.conformance import lab as lab_module
 from lance_namespace_impls.conformance.checks import load_all
 from lance_namespace_impls.conformance.exchange import Reply, Step
-from lance_namespace_impls.conformance.lab import Target
+from lance_namespace_impls.conformance.lab import Lab, Target
+from lance_namespace_impls.conformance.ledger import MARK
 from lance_namespace_impls.conformance.python_target import PythonTarget
 from lance_namespace_impls.conformance.requirement import CHECKS, Result
 from lance_namespace_impls.conformance.runner import (
@@ -36,7 +40,7 @@ from .targets import memory
 from .wrong.mechanical import Fault
 from .wrong.python import WrongTarget
 
-__all__ = ["Trace", "caught", "record", "target_of"]
+__all__ = ["Trace", "caught", "copied", "record", "target_of"]
 
 SEED = 3
 
@@ -80,6 +84,10 @@ class Trace:
     seconds: dict[str, float]
     operations: dict[str, set[str]]
     """The operations that each check calls."""
+    benches: dict[str, dict[str, Any]] = field(factory=dict)
+    """What the bench held before each check that passed."""
+    left: list[Any] = field(factory=list)
+    """What was still there in the end."""
 
     def touched(self, fault: Fault) -> list[str]:
         """Return the checks with a call that a fault changes, the quickest first."""
@@ -96,24 +104,57 @@ class Trace:
 
 
 def record(kind: str, skip: Iterable[str] = ()) -> Trace:
-    """Return what every check asks of a correct target, but for patterns that are left out."""
+    """Return what every check asks of a correct target, but for patterns that are left out.
+
+    Calls in whose order nothing lies are made one by one, so that their order is the same each time.
+    """
     load_all()
     calls: dict[str, list[tuple[Step, Reply]]] = {}
     seconds: dict[str, float] = {}
-    with tempfile.TemporaryDirectory(prefix="lns-") as folder:
-        recorder = Recorder(target_of(kind, Path(folder)))
-        session = Session(recorder, Options(skip=tuple(skip), seed=SEED, max_seconds=1200))
-        session.start()
-        calls["start"], seconds["start"] = recorder.calls, 0.0
-        for check in CHECKS.values():
-            if check.run is not None:
-                recorder.calls = []
-                finding = session.run_one(check)
-                assert finding.result is not Result.FAIL, (check.id, finding.expected, finding.got)
-                calls[check.id], seconds[check.id] = recorder.calls, finding.seconds
-        session.finish()
+    benches: dict[str, dict[str, Any]] = {}
+    at_once, lab_module.AT_ONCE = lab_module.AT_ONCE, 1
+    try:
+        with tempfile.TemporaryDirectory(prefix="lns-") as folder:
+            recorder = Recorder(target_of(kind, Path(folder)))
+            session = Session(recorder, Options(skip=tuple(skip), seed=SEED, max_seconds=1200))
+            lab = session._runner.lab
+            lab.ledger.prefix = f"{MARK}00000000"
+            session.start()
+            calls["start"], seconds["start"] = recorder.calls, 0.0
+            for check in CHECKS.values():
+                if check.run is not None:
+                    recorder.calls = []
+                    before = bench_of(lab)
+                    finding = session.run_one(check)
+                    told = check.id, finding.expected, finding.got
+                    assert finding.result is not Result.FAIL, told
+                    calls[check.id], seconds[check.id] = recorder.calls, finding.seconds
+                    if finding.result is Result.PASS:
+                        benches[check.id] = before
+            session.finish()
+    finally:
+        lab_module.AT_ONCE = at_once
     called = {id: {step.operation for step, _ in made} for id, made in calls.items()}
-    return Trace(calls, seconds, called)
+    return Trace(calls, seconds, called, benches, session.outcome.leftovers)
+
+
+def bench_of(lab: Lab) -> dict[str, Any]:
+    """Return what a bench holds, but for its target and the calls of the last check."""
+    held = {
+        "shape": lab.shape, "ledger": lab.ledger, "claimed": lab.claimed, "seed": lab.seed,
+        "answered": lab.answered, "worked": lab.worked, "takes_null": lab.takes_null,
+        "told": lab.told, "shared": lab._shared, "transactions": lab._transactions,
+    }  # fmt: skip
+    return copied(held)
+
+
+def copied(bench: dict[str, Any]) -> dict[str, Any]:
+    """Return a bench of its own for a check: what one writes, no other finds."""
+    found = {key: copy.copy(value) for key, value in bench.items()}
+    found["told"] = copy.deepcopy(bench["told"])
+    ledger = found["ledger"]
+    ledger.entries, ledger.kept = dict(ledger.entries), set(ledger.kept)
+    return found
 
 
 class Caught(Exception):

@@ -1,0 +1,43 @@
+"""Each check refuses the answers that it is there to refuse: of those recorded, with one of them altered."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .replay import CANNOT, REFUSED, Recorded, alterations, refusal
+
+TABLE = json.loads(REFUSED.read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def recorded(recording) -> dict[str, Recorded]:
+    return Recorded.all(recording)
+
+
+@pytest.mark.parametrize("id", TABLE)
+def test_a_check_refuses_each_altered_answer(id, recorded):
+    """After a check was changed for good, ``python -m tests.conformance.replay`` finds others."""
+    one = recorded[id]
+    assert not one.run().seen
+    altered = {number: dict(alterations(one.calls[number][1])) for number, _ in TABLE[id]}
+    taken = [row for row in TABLE[id] if refusal(one, row[0], altered[row[0]][row[1]]) is None]
+    assert not taken
+
+
+def test_every_check_that_can_be_run_on_its_answers_refuses_some(recorded):
+    refuses_nothing = recorded.keys() - TABLE.keys()
+    assert [id for id in refuses_nothing if asks(recorded[id])] == []
+
+
+def asks(one: Recorded) -> bool:
+    """Return whether a check makes a call, and can be run on its answers alone."""
+    try:
+        return bool(one.run().steps)
+    except CANNOT:
+        return False
+
+
+def test_nothing_stays_behind(recording):
+    assert recording.left == []
