@@ -2,7 +2,8 @@
 
 Each check is run on a correct target once, and what it was answered is kept. It can then be run on these
 answers alone, in a millisecond, with any one of them altered. ``refused.json`` has, for each place of
-each check at which it can fail, alterations with which it fails there.
+each check at which it can fail, alterations with which it fails there; and the other codes that a failure
+may have, with which it passes as well.
 
 ``python -m tests.conformance.replay [--only LN-TABLE]`` finds them anew, which takes minutes: for a check
 that is new or was changed.
@@ -35,7 +36,7 @@ from lance_namespace_impls.conformance.requirement import CHECKS, Check
 
 from .trace import Trace, copied, record
 
-__all__ = ["CANNOT", "REFUSED", "Recorded", "alterations", "refusal"]
+__all__ = ["CANNOT", "REFUSED", "Recorded", "TAKEN", "alterations", "verdict"]
 
 REFUSED = Path(__file__).with_name("refused.json")
 MOST_CALLS = 150
@@ -50,6 +51,10 @@ SECONDS = 2.0
 """About how long alterations of the answers to one check are tried."""
 ODD = (NotReached, Skipped, AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What a run takes for a check that cannot go on with what was answered, which is no refusal."""
+
+
+Table = dict[str, list[tuple[int, str]]]
+"""Alterations of the answers to a check, each the number of the call and the name: refused, and taken."""
 
 
 class Astray(Exception):
@@ -72,6 +77,11 @@ class Replay:
         if self._given[key] > len(answers):
             raise Astray(f"{step.operation} {dict(step.request)}")
         return evolve(answers[self._given[key] - 1], step=step)
+
+    @property
+    def asked(self) -> int:
+        """How many calls it was asked for."""
+        return self._given.total()
 
     def close(self) -> None:
         """Hold nothing."""
@@ -123,9 +133,11 @@ CANNOT = (Astray, Failed, *ODD)
 
 def alterations(reply: Reply) -> Iterator[tuple[str, Reply]]:
     """Return what an answer may be instead, each by its name."""
+    codes: tuple[int, ...] = (13, 18, 4, 1, 5, 2)
     if reply.code is not None:
         yield "success", evolve(reply, code=None, message="", answer={})
-    for code in (13, 18, 4, 1, 5, 2):
+        codes += (0, 3, 11, 12, 15, 19, 20)
+    for code in codes:
         if reply.code != code:
             yield f"code {code}", evolve(reply, code=code, message="no", answer=None, rows=None)
     if reply.rows is not None:
@@ -207,8 +219,12 @@ def _of_value(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 # --- what is refused
 
 
-def refusal(one: Recorded, number: int, reply: Reply) -> tuple[Any, ...] | str | None:
-    """Return where a check refuses an answer, None where it does not.
+TAKEN = "taken"
+"""What `verdict` says of an answer with which a check passes."""
+
+
+def verdict(one: Recorded, number: int, reply: Reply) -> tuple[Any, ...] | str | None:
+    """Return where a check refuses an answer, `TAKEN` where it passes, None where it cannot go on.
 
     A place is each line of the checks on the way to the failure, or the id of a requirement on every
     answer.
@@ -224,32 +240,36 @@ def refusal(one: Recorded, number: int, reply: Reply) -> tuple[Any, ...] | str |
         )
     except (Astray, *ODD):
         return None
-    return lab.seen[0][0].id if lab.seen else None
+    return lab.seen[0][0].id if lab.seen else TAKEN
 
 
-def found_for(one: Recorded) -> list[tuple[int, str]]:
-    """Return alterations that a check refuses, some for each place where it does.
+def found_for(one: Recorded) -> Table:
+    """Return alterations that a check refuses, some for each place where it does, and codes that it takes.
 
     Where it would take too long to try all of them, every second, third ... of them is tried.
     """
     started = time.monotonic()
-    one.run()
+    asked = one.run().target.asked
     alone = time.monotonic() - started
     most = AT_ONE_PLACE if alone < SLOW else 1
-    every = [(n, *each) for n, (_, reply) in enumerate(one.calls) for each in alterations(reply)]
-    found: list[tuple[int, str]] = []
+    # Those after the last that the check asks for clean up.
+    calls = one.calls[:asked]
+    every = [(n, *each) for n, (_, reply) in enumerate(calls) for each in alterations(reply)]
+    found: Table = {"refused": [], TAKEN: []}
     of_place: dict[Any, set[tuple[int, str]]] = defaultdict(set)
     for number, name, other in every[:: math.ceil(len(every) * alone / SECONDS)]:
-        kind = name
-        if one.calls[number][1].code is None:  # of a success each code says the same
+        place = verdict(one, number, other)
+        kind, few = name, 1 if isinstance(place, str) else most
+        if calls[number][1].code is None:  # of a success each code says the same
             kind = name.partition(" ")[0] + name.rpartition(":")[2]
-        place = refusal(one, number, other)
-        known = of_place[place]
-        few = 1 if isinstance(place, str) else most
-        if place is None or len(known) >= few or (number, kind) in known:
+        elif place == TAKEN and other.code is not None:
+            found[TAKEN].append((number, name))
+        if place in (None, TAKEN):
             continue
-        known.add((number, kind))
-        found.append((number, name))
+        known = of_place[place]
+        if len(known) < few and (number, kind) not in known:
+            known.add((number, kind))
+            found["refused"].append((number, name))
     return found
 
 
@@ -262,7 +282,7 @@ def _begin(path: str) -> None:
     _RECORDED.update(Recorded.all(pickle.loads(Path(path).read_bytes())))
 
 
-def _one(id: str) -> tuple[str, list[tuple[int, str]] | str]:
+def _one(id: str) -> tuple[str, Table | str]:
     try:
         return id, found_for(_RECORDED[id])
     except CANNOT as error:
@@ -274,7 +294,7 @@ def _main(arguments: list[str]) -> int:
     parser.add_argument("--only", default="LN-", help="what the ids of the checks begin with")
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args(arguments)
-    table: dict[str, list[tuple[int, str]]] = {}
+    table: dict[str, Table] = {}
     if REFUSED.exists():
         kept = json.loads(REFUSED.read_text("utf-8"))
         table = {id: rows for id, rows in kept.items() if not id.startswith(given.only)}
@@ -288,13 +308,14 @@ def _main(arguments: list[str]) -> int:
             for done, (id, found) in enumerate(pool.imap_unordered(_one, ids), 1):
                 if isinstance(found, str):
                     print(f"{id} is left out: {found}", flush=True)
-                elif found:
+                elif any(found.values()):
                     table[id] = found
                 if done % 100 == 0:
                     print(f"{done} of {len(ids)} checks", flush=True)
     lines = [f" {json.dumps(id)}: {json.dumps(rows)}" for id, rows in sorted(table.items())]
     REFUSED.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-    print(f"{len(table)} checks, {sum(map(len, table.values()))} alterations", flush=True)
+    for kind in ("refused", TAKEN):
+        print(f"{sum(len(each[kind]) for each in table.values())} {kind}", flush=True)
     return 0
 
 
