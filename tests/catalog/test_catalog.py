@@ -199,7 +199,7 @@ class Crowded(LEVELS["mixed"]):  # type: ignore[misc, valid-type]
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__(config)
-        self.together = threading.Barrier(AT_ONCE, timeout=20)
+        self.together = threading.Barrier(AT_ONCE, timeout=120)
         self.looked: list[str] = []
 
     def has_data(self, entry: TableEntry) -> bool:

@@ -18,7 +18,7 @@ from .lakes import ROWS, Peer, manifest_rows
 
 RACERS = 4
 ROUNDS = 3
-WAIT_SECONDS = 120
+WAIT_SECONDS = 300
 
 
 def race(properties: dict[str, str], start: Any, inbox: Any) -> None:

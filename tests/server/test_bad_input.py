@@ -118,7 +118,7 @@ def test_a_connection_that_ends_within_the_rows_changes_nothing(tmp_path):
     namespace = Watched.from_properties({"path": tmp_path})
     with serving(namespace) as uri, pytest.raises(ConnectionError):
         http_client(uri).post("/v1/table/new/create", content=broken())
-    assert ended.wait(10)
+    assert ended.wait(120)
     assert files(tmp_path) == {}
     assert list(namespace.iter_tables()) == []
 

@@ -100,7 +100,7 @@ def proxied(tmp_path):
                 yield client, namespace
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=120)
 
 
 @behind_nginx

@@ -22,7 +22,7 @@ def test_a_signal_ends_the_process_in_order(tmp_path, number):
         with httpx.Client() as kept_alive:
             assert kept_alive.get(f"{uri}/healthz").status_code == 200
             process.send_signal(number)
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=120) == 0
         assert process.stdout is not None
         assert process.stdout.read() == ""
     with pytest.raises(httpx.ConnectError):

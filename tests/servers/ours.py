@@ -48,7 +48,7 @@ def server_process(config: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen
     finally:
         if process.poll() is None:
             process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         process.stdout.close()
 
 

@@ -115,7 +115,7 @@ class PostgreSQL:
             return
         self._process.send_signal(3)  # SIGQUIT: it recovers at the next start
         try:
-            self._process.wait(30)
+            self._process.wait(120)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

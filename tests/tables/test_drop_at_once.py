@@ -42,7 +42,7 @@ def test_of_three_one_succeeds(tmp_path: Path, impl: str) -> None:
         start = threading.Barrier(3)
 
         def drop(namespace: Namespace, start: threading.Barrier = start) -> int:
-            start.wait(30)
+            start.wait(120)
             return outcome(namespace.drop_table, T)
 
         with ThreadPoolExecutor(3) as pool:
@@ -61,13 +61,13 @@ def test_who_comes_while_data_is_deleted_does_not_go_on_with_it(
 
     def slowly(folder: TableFolder) -> bool:
         is_out.set()
-        assert may_go_on.wait(30)
+        assert may_go_on.wait(120)
         return delete(folder)
 
     monkeypatch.setattr(TableFolder, "delete", slowly)
     with ThreadPoolExecutor(2) as pool:
         dropping = pool.submit(outcome, first.drop_table, T)
-        assert is_out.wait(30)
+        assert is_out.wait(120)
         late = pool.submit(outcome, second.drop_table, T)
         with pytest.raises(TimeoutError):
             late.result(0.3)

@@ -124,7 +124,7 @@ def test_writers_at_the_same_time_lose_nothing(table: Namespace) -> None:
     start = threading.Barrier(3)
 
     def swap(_: int) -> int:
-        start.wait(30)
+        start.wait(120)
         try:
             request = {**T, "updates": [["a", "b"], ["b", "a"]], "predicate": "given <= 3"}
             return table.update_table(request).updated_rows

@@ -27,7 +27,7 @@ def served(tmp_path):
 
 def ask(uri, path, headers, body=None, method="POST"):
     """Send exactly these headers, and ``Host`` where they do not say otherwise."""
-    connection = http.client.HTTPConnection(uri.removeprefix("http://"), timeout=30)
+    connection = http.client.HTTPConnection(uri.removeprefix("http://"), timeout=120)
     connection.putrequest(method, path, skip_host="Host" in headers, skip_accept_encoding=True)
     for name, value in headers.items():
         connection.putheader(name, value)
@@ -170,7 +170,7 @@ def test_what_names_its_type_goes_on_working(served):
 def ask_raw(uri, head):
     """Send a head as it is, and return all that comes back."""
     address, _, port = uri.removeprefix("http://").partition(":")
-    with socket.create_connection((address, int(port)), timeout=30) as connection:
+    with socket.create_connection((address, int(port)), timeout=120) as connection:
         connection.sendall(f"{head}\r\nConnection: close\r\n\r\n".encode())
         return b"".join(iter(lambda: connection.recv(1 << 16), b"")).decode()
 

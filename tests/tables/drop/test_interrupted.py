@@ -242,7 +242,7 @@ def test_who_has_the_data_by_now_is_asked_of_many_tables_at_once(
 
     def load(self: Mixed, identifier: tuple[str, ...]) -> TableEntry:
         if identifier[-1].startswith("other"):
-            together.wait(30)
+            together.wait(120)
         return load_table(self, identifier)
 
     monkeypatch.setattr(Mixed, "load_table", load)

@@ -25,7 +25,7 @@ from tests.servers.s3 import GuardedS3
 
 WRITERS = 6
 ROUNDS = 3
-WAIT_SECONDS = 30
+WAIT_SECONDS = 300
 SCHEMA = pa.schema([("writer", pa.int64())])
 
 

@@ -292,7 +292,7 @@ def shared_flight(target: WrongTarget, step: Step, kind: str, key: Any) -> Reply
         if leads:
             flight = flights[key] = {"done": threading.Event(), "reply": None}
     if not leads:
-        flight["done"].wait(30)
+        flight["done"].wait(120)
         found = flight["reply"]
         return None if found is None else evolve(found, step=step)
     try:
