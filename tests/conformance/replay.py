@@ -2,8 +2,8 @@
 
 Each check is run on a correct target once, and what it was answered is kept. It can then be run on these
 answers alone, in a millisecond, with any one of them altered. ``refused.json`` has, for each place of
-each check at which it can fail, alterations with which it fails there; and the other codes that a failure
-may have, with which it passes as well.
+each check at which it can fail, alterations with which it fails there; the other codes that a failure may
+have, with which it passes as well; and the operations that a target may leave out, for which it is skipped.
 
 ``python -m tests.conformance.replay [--only LN-TABLE]`` finds them anew, which takes minutes: for a check
 that is new or was changed.
@@ -36,7 +36,9 @@ from lance_namespace_impls.conformance.requirement import CHECKS, Check
 
 from .trace import Trace, copied, record
 
-__all__ = ["CANNOT", "REFUSED", "Recorded", "TAKEN", "alterations", "verdict"]
+__all__ = [
+    "CANNOT", "REFUSED", "SKIPPED", "TAKEN", "Recorded", "alterations", "is_skipped", "verdict",
+]  # fmt: skip
 
 REFUSED = Path(__file__).with_name("refused.json")
 MOST_CALLS = 150
@@ -53,8 +55,10 @@ ODD = (NotReached, Skipped, AttributeError, IndexError, KeyError, TypeError, Val
 """What a run takes for a check that cannot go on with what was answered, which is no refusal."""
 
 
-Table = dict[str, list[tuple[int, str]]]
-"""Alterations of the answers to a check, each the number of the call and the name: refused, and taken."""
+Table = dict[str, list[Any]]
+"""What is known of a check: alterations of its answers that are refused, and those that are taken, each the
+number of the call and the name; and the operations for which it is skipped where they are left out.
+"""
 
 
 class Astray(Exception):
@@ -118,7 +122,27 @@ class Recorded:
         for number, (step, each) in enumerate(self.calls):
             found = reply if number == altered and reply is not None else each
             answers[_key(step)].append(found)
-        lab = Lab(target=Replay(answers), **copied(self.bench))
+        return self._run(answers, copied(self.bench))
+
+    def run_without(self, operation: str) -> Lab:
+        """Return the bench after the check ran where an operation is not supported, and not listed.
+
+        Raises:
+            Failed: the check refuses that.
+            Skipped: it needs the operation.
+        """
+        answers: dict[str, list[Reply]] = defaultdict(list)
+        for step, reply in self.calls:
+            if step.operation == operation:
+                reply = evolve(reply, code=0, message="unsupported", answer=None, rows=None)
+            answers[_key(step)].append(reply)
+        bench = copied(self.bench)
+        bench["claimed"] = (bench["claimed"] or frozenset()) - {operation}
+        bench["worked"] = bench["worked"] - {operation}
+        return self._run(answers, bench)
+
+    def _run(self, answers: dict[str, list[Reply]], bench: dict[str, Any]) -> Lab:
+        lab = Lab(target=Replay(answers), **bench)
         assert self.check.run is not None
         self.check.run(lab)
         return lab
@@ -219,8 +243,8 @@ def _of_value(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 # --- what is refused
 
 
-TAKEN = "taken"
-"""What `verdict` says of an answer with which a check passes."""
+TAKEN, SKIPPED = "taken", "skipped without"
+"""What `verdict` says of an answer with which a check passes; and where the operations stand."""
 
 
 def verdict(one: Recorded, number: int, reply: Reply) -> tuple[Any, ...] | str | None:
@@ -243,8 +267,19 @@ def verdict(one: Recorded, number: int, reply: Reply) -> tuple[Any, ...] | str |
     return lab.seen[0][0].id if lab.seen else TAKEN
 
 
+def is_skipped(one: Recorded, operation: str) -> bool:
+    """Return whether a check is skipped where an operation is left out; False where it fails or goes on."""
+    try:
+        one.run_without(operation)
+    except Skipped:
+        return True
+    except CANNOT:
+        pass
+    return False
+
+
 def found_for(one: Recorded) -> Table:
-    """Return alterations that a check refuses, some for each place where it does, and codes that it takes.
+    """Return what is known of a check: of the alterations that it refuses some for each place.
 
     Where it would take too long to try all of them, every second, third ... of them is tried.
     """
@@ -255,7 +290,9 @@ def found_for(one: Recorded) -> Table:
     # Those after the last that the check asks for clean up.
     calls = one.calls[:asked]
     every = [(n, *each) for n, (_, reply) in enumerate(calls) for each in alterations(reply)]
+    called = sorted({step.operation for step, _ in calls})
     found: Table = {"refused": [], TAKEN: []}
+    found[SKIPPED] = [operation for operation in called if is_skipped(one, operation)]
     of_place: dict[Any, set[tuple[int, str]]] = defaultdict(set)
     for number, name, other in every[:: math.ceil(len(every) * alone / SECONDS)]:
         place = verdict(one, number, other)
@@ -314,7 +351,7 @@ def _main(arguments: list[str]) -> int:
                     print(f"{done} of {len(ids)} checks", flush=True)
     lines = [f" {json.dumps(id)}: {json.dumps(rows)}" for id, rows in sorted(table.items())]
     REFUSED.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-    for kind in ("refused", TAKEN):
+    for kind in ("refused", TAKEN, SKIPPED):
         print(f"{sum(len(each[kind]) for each in table.values())} {kind}", flush=True)
     return 0
 

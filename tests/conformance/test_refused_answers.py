@@ -6,7 +6,16 @@ import json
 
 import pytest
 
-from .replay import CANNOT, REFUSED, TAKEN, Recorded, alterations, verdict
+from .replay import (
+    CANNOT,
+    REFUSED,
+    SKIPPED,
+    TAKEN,
+    Recorded,
+    alterations,
+    is_skipped,
+    verdict,
+)
 
 TABLE = json.loads(REFUSED.read_text("utf-8"))
 
@@ -26,6 +35,11 @@ def test_a_check_refuses_each_altered_answer(id, recorded):
     found = {(n, name): verdict(one, n, altered[n][name]) for n, name in refused + taken}
     assert [row for row in refused if found[*row] in (None, TAKEN)] == []
     assert [row for row in taken if found[*row] != TAKEN] == []
+
+
+@pytest.mark.parametrize("id", [id for id in TABLE if TABLE[id][SKIPPED]])
+def test_a_check_is_skipped_where_what_it_needs_is_left_out(id, recorded):
+    assert [each for each in TABLE[id][SKIPPED] if not is_skipped(recorded[id], each)] == []
 
 
 def test_every_check_that_can_be_run_on_its_answers_refuses_some(recorded):
