@@ -24,18 +24,20 @@ from .wire import ipc
 def test_rows_are_not_awaited_where_the_call_is_refused(uri, echo):
     """The client learns of it while it still sends, and the next call goes through."""
 
+    sent = []
+
     def endless():
         yield ipc()[:64]
-        for _ in range(200):
+        for number in range(200):
+            sent.append(number)
             yield b"\0" * (1 << 20)
 
-    started = time.monotonic()
     with http_client(uri, timeout=120) as client:
         response = client.post("/v1/table/t/create?mode=refuse", content=endless())
         assert (response.status_code, response.json()["code"]) == (400, 13)
         assert response.headers["connection"] == "close"
         assert client.post("/v1/table/t/describe").status_code == 200
-    assert time.monotonic() - started < 100
+    assert len(sent) < 200
 
 
 def test_a_small_rest_of_rows_keeps_the_connection(http):
