@@ -1,4 +1,4 @@
-"""Each check refuses the answers that it is there to refuse: of those recorded, with one of them altered."""
+"""Each check asks what it asked, and refuses the answers that it is there to refuse."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from .asked import ASKED, digests
 from .replay import (
     CANNOT,
     REFUSED,
@@ -53,6 +54,19 @@ def asks(one: Recorded) -> bool:
         return bool(one.run().steps)
     except CANNOT:
         return False
+
+
+def test_every_check_asks_what_it_asked(recording):
+    """After a check was changed for good, ``python -m tests.conformance.asked`` keeps what it asks now."""
+    kept = {id: text.split() for id, text in json.loads(ASKED.read_text("utf-8")).items()}
+    found = digests(recording)
+    assert found.keys() == kept.keys()
+    others = {
+        id: [recording.asked[id][n].to_dict() for n, each in enumerate(found[id]) if each not in kept[id]]
+        for id in kept
+        if found[id] != kept[id]
+    }  # fmt: skip
+    assert others == {}, f"{len(others)} checks ask for something else than they did"
 
 
 def test_nothing_stays_behind(recording):
