@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import lance
 import pytest
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.loopback import find_loopback_server
 from lance_namespace_impls.spark import sql_catalog
@@ -166,3 +168,41 @@ def test_a_pyspark_without_lance_spark_is_told_so(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("pyspark.__version__", "4.3.0")
     with pytest.raises(InvalidInputError, match=r"no lance-spark for PySpark 4\.3\.0"):
         lance_spark_jars()
+
+
+def test_a_pyspark_without_ivy_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("pyspark.__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(InvalidInputError, match="no Ivy to fetch lance-spark with; give jars"):
+        lance_spark_jars("a:b:1")
+
+
+NO_ANSWER = subprocess.TimeoutExpired("java", 1)
+REFUSED = subprocess.CompletedProcess("java", 1, ":: UNRESOLVED DEPENDENCIES\nmore\n", ":: a#b;1")
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        (NO_ANSWER, "a:b:1 did not come in time"),
+        (REFUSED, "a:b:1 cannot be fetched: :: UNR.*a#b;1"),
+    ],
+    ids=["slow", "refused"],
+)
+def test_jars_that_do_not_come_are_code_17_and_leave_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: Any, told: str
+) -> None:
+    def fetch(*_: Any, **__: Any) -> Any:
+        if isinstance(end, Exception):
+            raise end
+        return end
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    own = "lance_namespace_impls.spark.jars"
+    monkeypatch.setattr(f"{own}.use_java", lambda: tmp_path)
+    monkeypatch.setattr(f"{own}.subprocess", SimpleNamespace(**vars(subprocess) | {"run": fetch}))
+    with pytest.raises(ServiceUnavailableError, match=told) as caught:
+        lance_spark_jars("a:b:1")
+    assert "more" not in caught.value.message
+    kept = tmp_path / "lance-namespace-kit" / "lance-spark"
+    assert [each.name for each in kept.iterdir()] == ["b-1.lock"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,16 @@ import httpx
 import pyarrow as pa
 import pytest
 
+from lance_namespace_impls.conformance.api import class_target, impl_target, url_target
 from lance_namespace_impls.conformance.exchange import Reply, Step
 from lance_namespace_impls.conformance.http_target import HttpTarget
+from lance_namespace_impls.conformance.lab import Target
 from lance_namespace_impls.conformance.ledger import Ledger
 from lance_namespace_impls.conformance.redact import Redactor, tells_secret
 from lance_namespace_impls.conformance.runner import CannotRunError, Options, run
 from tests.server.attacks.hostile_arrow import file_of
 
+MARK = "not-a-real-secret"
 ROWS = pa.record_batch({"a": [1, 2]})
 SUPPOSED = {  # operation, status and body: the fields of the reply that are not as usual
     ("ListTables", 200, b'{"tables": ["t"]}'): {"answer": {"tables": ["t"]}},
@@ -138,6 +141,26 @@ def test_a_run_that_keeps_no_ledger_writes_none(tmp_path: Path) -> None:
     ledger.made("table", (ledger.fresh(),))
     ledger.close()
     assert (ledger.path, len(ledger.entries)) == (None, 1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda known: url_target("http://127.0.0.1:1", {"Cookie": MARK}, None, known),
+        lambda known: url_target("http://127.0.0.1:1", {}, MARK, known),
+        lambda known: impl_target("rest", {"uri": "http://127.0.0.1:1", "auth_token": MARK}, known),
+        lambda known: class_target("types:SimpleNamespace", {"auth_token": MARK}, None, known),
+    ],
+    ids=["header", "token", "property", "property-of-a-class"],
+)
+def test_the_secrets_that_a_target_is_given_are_known(
+    make: Callable[[Redactor], tuple[Target, str]],
+) -> None:
+    redactor = Redactor()
+    target, connection = make(redactor)
+    target.close()
+    assert redactor.text(f"refused: {MARK}") == "refused: ***"
+    assert MARK not in connection
 
 
 def test_secrets_are_hidden_by_value_by_header_and_by_key() -> None:

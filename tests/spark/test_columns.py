@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -12,6 +13,8 @@ from pyspark.sql.types import (
     DecimalType,
     FloatType,
     LongType,
+    MapType,
+    StringType,
     StructType,
     VariantType,
     YearMonthIntervalType,
@@ -44,6 +47,28 @@ def test_a_type_that_spark_lacks_is_refused_with_its_column(kind: pa.DataType) -
 def test_a_wide_decimal_whose_digits_spark_has_is_read() -> None:
     found = columns.to_spark_schema(pa.schema([("price", pa.decimal256(38, 2))]))
     assert found["price"].dataType == DecimalType(38, 2)
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("of", [pa.list_, pa.large_list, lambda inner: pa.list_(inner, 2)])
+def test_spark_learns_where_a_list_takes_nulls(of: Any, nullable: bool) -> None:
+    inner = pa.field("item", pa.int64(), nullable=nullable)
+    found = columns.to_spark_schema(pa.schema([("a", of(inner))]))
+    assert found["a"].dataType == ArrayType(LongType(), nullable)
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+def test_spark_learns_where_a_field_takes_nulls(nullable: bool) -> None:
+    inner = pa.field("inner", pa.int64(), nullable=nullable)
+    value = pa.field("value", pa.int64(), nullable=nullable)
+    found = columns.to_spark_schema(
+        pa.schema(
+            [pa.field("s", pa.struct([inner]), nullable=nullable), ("m", pa.map_("string", value))]
+        )
+    )
+    assert found["s"].nullable is nullable
+    assert found["s"].dataType == StructType().add("inner", LongType(), nullable)
+    assert found["m"].dataType == MapType(StringType(), LongType(), nullable)
 
 
 def test_nulls_where_the_table_takes_none() -> None:

@@ -116,6 +116,15 @@ def simple(data: Path) -> dict[str, Any]:
     }
 
 
+def test_a_table_that_is_there_and_is_kept_is_no_failure(lake: Lake, data: Path) -> None:
+    """It is checked by its columns; its rows are not those of the source."""
+    only = {"table": [{**simple(data)["table"][1], "mode": "exist_ok"}]}
+    (row,) = import_tables(connect("dir", lake.properties), only)
+    assert (row.version, row.rows, row.problem, row.checked) == (1, 0, None, False)
+    assert row.columns == ("a: int64",)
+    assert lake.dataset("items").to_table()["a"].to_pylist() == [100]
+
+
 def test_a_dry_run_shows_separators_nulls_and_types_and_does_nothing(
     lake: Lake, data: Path, tmp_path: Path
 ) -> None:
