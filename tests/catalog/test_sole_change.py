@@ -94,7 +94,7 @@ def test_no_table_gets_the_place_of_one_that_came_and_went_meanwhile(make, tmp_p
     rows = [pa.table({"new": [1]})] if make == "create_table" else []
     with ThreadPoolExecutor(1) as threads:
         made = threads.submit(getattr(namespace, make), {"id": ["t"]}, *rows)
-        assert namespace.adds.wait(60)
+        assert namespace.adds.wait(300)
         try:
             namespace.create_table({"id": ["t"]}, pa.table({"old": [1]}))
         except TableAlreadyExistsError:

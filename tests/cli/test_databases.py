@@ -16,7 +16,7 @@ from lance_namespace_impls.cli.failures import Status
 from .lakes import run as in_process
 
 LANCE_NS = [sys.executable, "-c", "from lance_namespace_kit import main; main()"]
-SECONDS = 120
+SECONDS = 300
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

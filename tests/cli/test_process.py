@@ -22,7 +22,7 @@ from lance_namespace_impls.cli.failures import Status
 
 MAIN = "from lance_namespace_impls.cli import main; main()"
 SECRET = "s3cr3t-value"
-SECONDS = 60
+SECONDS = 300
 
 
 @pytest.fixture

@@ -278,7 +278,7 @@ def test_an_interruption_is_said_in_one_line(arguments: tuple[str, ...], tmp_pat
         connection, _ = silent.accept()
         with connection:
             process.send_signal(signal.SIGINT)
-            out, error = process.communicate(timeout=60)
+            out, error = process.communicate(timeout=300)
     assert process.returncode == Status.INTERRUPTED
     assert out == ""
     assert [line.count("interrupted") for line in error.splitlines()] == [1]

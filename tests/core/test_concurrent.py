@@ -67,7 +67,7 @@ def test_so_many_are_under_way_and_no_more() -> None:
             most = max(most, under_way)
             if under_way == 5:
                 reached.set()
-        assert reached.wait(60), "five are never under way"
+        assert reached.wait(300), "five are never under way"
         with lock:
             under_way -= 1
         return n
@@ -129,7 +129,7 @@ def test_walks_are_under_way_at_once() -> None:
     together = threading.Barrier(WALKS)
 
     def walk(n: int) -> list[int]:
-        together.wait(60)
+        together.wait(300)
         return [n]
 
     assert [list(found) for found in ahead(range(WALKS), walk)] == [[n] for n in range(WALKS)]
@@ -140,7 +140,7 @@ def test_others_are_walked_while_the_first_is_waited_for() -> None:
 
     def walk(n: int) -> list[int]:
         if n in (0, WALKS + 3):  # more than begin at once
-            others_began.wait(60)
+            others_began.wait(300)
         return [n]
 
     assert [list(found) for found in ahead(range(99), walk)] == [[n] for n in range(99)]
@@ -150,7 +150,7 @@ def test_an_only_item_takes_no_thread_from_the_walks_that_it_leads_to() -> None:
     together = threading.Barrier(WALKS)
 
     def walk(n: int) -> list[int]:
-        together.wait(60)
+        together.wait(300)
         return [n]
 
     def above(_: int) -> Iterator[int]:
@@ -185,7 +185,7 @@ def test_others_are_looked_up_while_the_first_is_waited_for() -> None:
     def look_up(n: int) -> bool:
         if n == 3:
             last_began.set()
-        return n > 0 or last_began.wait(60)
+        return n > 0 or last_began.wait(300)
 
     assert all(ordered_map(range(4), look_up, max_concurrency=2, wanted=None))
 
@@ -247,7 +247,7 @@ def test_who_takes_no_more_has_no_more_begun(kind: str) -> None:
         begun.append(n)
         if n:
             others.set()
-            assert over.wait(60)
+            assert over.wait(300)
         return [n]
 
     found: Any = (
@@ -256,7 +256,7 @@ def test_who_takes_no_more_has_no_more_begun(kind: str) -> None:
         else ahead(range(4), begin)
     )
     assert next(found) == [0]
-    assert others.wait(60)
+    assert others.wait(300)
     found.close()
     over.set()
     pools = concurrent._pools
@@ -294,7 +294,7 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     time.sleep(0.05)  # the threads wait for more now
     child = multiprocessing.get_context("fork").Process(target=look_up_all)
     child.start()
-    child.join(60)
+    child.join(300)
     ended = child.exitcode
     child.kill()
     assert ended == 0
@@ -306,10 +306,10 @@ def test_what_nobody_waits_for_is_done_by_another_thread_or_at_once() -> None:
 
     def hold() -> None:
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(300)
 
     later(hold)
-    assert begun.wait(60)
+    assert begun.wait(300)
     for _ in range(LATER):
         later(lambda: done.append(threading.get_ident()))
     assert done == [threading.get_ident()], "there is no room for the last"

@@ -32,7 +32,7 @@ def test_a_call_that_finds_no_free_connection_does_not_wait_for_ever() -> None:
     def answer(asked: Asked) -> Answer:
         if asked.path == "/slow":
             busy.set()
-            assert go.wait(60)
+            assert go.wait(300)
         return Answer(body={})
 
     config = HttpConfig(max_connections=1, connect_timeout=0.1, max_retries=0)
@@ -40,7 +40,7 @@ def test_a_call_that_finds_no_free_connection_does_not_wait_for_ever() -> None:
         first = threading.Thread(target=client.get, args=(f"{server.uri}/slow",))
         first.start()
         try:
-            assert busy.wait(60)
+            assert busy.wait(300)
             request = client.build_request("GET", f"{server.uri}/other")
             with pytest.raises(httpx.PoolTimeout):
                 send(client, request, Retries(config).repeatable)

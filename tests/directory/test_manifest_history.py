@@ -236,12 +236,12 @@ def test_one_order_fits_all(tmp_path: Path, beside: int) -> None:
         time.sleep(1)
         victim = random.randrange(PROCESSES)  # what pylance leaves when it is killed is its own
         os.kill(running[victim].pid, signal.SIGKILL)
-        running[victim].join(60)
+        running[victim].join(300)
         running[victim] = start(victim)
         kills += 1
     for process in running[:PROCESSES]:
         os.kill(process.pid, signal.SIGKILL)
-        process.join(60)
+        process.join(300)
     stop.touch()
     for process in running[PROCESSES:]:
         process.join(SECONDS_TO_END)

@@ -19,7 +19,7 @@ from lance_namespace_impls.catalog.namespace import Namespace
 
 from .lakes import ROWS, Peer, manifest_rows, ours
 
-SECONDS = 120
+SECONDS = 300
 
 
 class Step(NamedTuple):

@@ -23,7 +23,7 @@ from tests.servers.s3 import GuardedS3
 from .lakes import ROWS, Peer, manifest_rows
 
 TABLES = 1000
-SECONDS = 120
+SECONDS = 300
 
 
 def lake(root: Path, **properties: str) -> DirectoryNamespace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,11 @@ def parameters(forms: list[tuple[str, str]]) -> list[Any]:
         )
         for form in forms
     ]
+
+
+def unused(name: str) -> str:
+    """Return the name of a database that no test and no run of one has had, in this process or another."""
+    return f"{name}_{os.getpid()}_{next(_numbers)}"
 
 
 @frozen

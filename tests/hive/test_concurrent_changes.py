@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -39,7 +38,7 @@ from tests.servers.hive import RELEASES, Metastore
 from tests.servers.proxy import Proxy
 from tests.writers import CHANGES, Work, change_from_everywhere, processes
 
-from .conftest import FORMS, Form, parameters
+from .conftest import FORMS, Form, parameters, unused
 
 # One form is enough for a release: both send the same calls.
 RELEASE_FORMS = [form for form in FORMS if form[1] == "hive2"]
@@ -53,7 +52,7 @@ ROUNDS = 20
 HOLDER = """
 import os, signal, sys
 from lance_namespace_impls import connect
-with connect("hive2", {"uri": sys.argv[1], "read_timeout": "1", "connect_timeout": "1"}) as hive:
+with connect("hive2", {"uri": sys.argv[1], "read_timeout": "5", "connect_timeout": "0.5"}) as hive:
     with hive._changing("AlterTable", (sys.argv[2], "t"), (sys.argv[2], "t")):
         os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -208,7 +207,7 @@ def test_a_lock_of_someone_else_is_waited_for(form: Form) -> None:
     form.namespace.declare_table(table)
     change = {**table, "set_properties": {"k": "v"}}
     number = take_lock(form.metastore, database[-1], "t")
-    with form.connect(read_timeout="1") as hasty:
+    with form.connect(read_timeout="3") as hasty:
         with pytest.raises(ConcurrentModificationError, match=r"hive on elsewhere \(query 7\)"):
             hasty.alter_table(change)
         with pytest.raises(ConcurrentModificationError, match=f"its lock {number} in"):
@@ -280,10 +279,10 @@ def test_a_change_whose_answer_is_lost_keeps_others_out(way: Proxy, tmp_path: Pa
     root = {"root": str(tmp_path)}
     with (
         connect("hive2", {"uri": way.uri, **root}) as namespace,
-        connect("hive2", {"uri": f"thrift://127.0.0.1:{way.target}", **root, "read_timeout": "1"})
+        connect("hive2", {"uri": f"thrift://127.0.0.1:{way.target}", **root, "read_timeout": "3"})
         as other,
     ):  # fmt: skip
-        database = f"lost_{os.getpid()}"
+        database = unused("lost")
         table = {"id": [database, "t"]}
         namespace.create_namespace({"id": [database]})
         namespace.declare_table(table)
@@ -309,26 +308,27 @@ def test_a_change_whose_answer_is_lost_keeps_others_out(way: Proxy, tmp_path: Pa
 def forgetful(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Metastore]:
-    """A metastore that keeps locks for five seconds, and removes none by itself."""
+    """A metastore that keeps locks for twelve seconds, and removes none by itself."""
     folder = tmp_path_factory.mktemp("forgetful")
-    settings = {"hive.txn.timeout": "5s"}
+    settings = {"hive.txn.timeout": "12s"}
     with Metastore(RELEASES[request.param], folder, settings=settings) as metastore:
         yield metastore
 
 
 def hasty(metastore: Metastore, root: Path, **more: str) -> Namespace:
-    timeouts = {"read_timeout": "1", "connect_timeout": "1"}
+    timeouts = {"read_timeout": "5", "connect_timeout": "0.5"}
     return connect("hive2", {"uri": metastore.uri, "root": str(root), **timeouts, **more})
 
 
 def test_the_lock_of_a_killed_holder_expires(forgetful: Metastore, tmp_path: Path) -> None:
     plain = {"uri": forgetful.uri, "root": str(tmp_path)}
+    database = unused("killed")
     with connect("hive2", {**plain, "locks": "false"}) as namespace:
-        namespace.create_namespace({"id": ["killed"]})
-        namespace.declare_table({"id": ["killed", "t"]})
-    holder = [sys.executable, "-c", HOLDER, forgetful.uri, "killed"]
+        namespace.create_namespace({"id": [database]})
+        namespace.declare_table({"id": [database, "t"]})
+    holder = [sys.executable, "-c", HOLDER, forgetful.uri, database]
     assert subprocess.run(holder, check=False).returncode == -signal.SIGKILL
-    change = {"id": ["killed", "t"], "set_properties": {"k": "v"}}
+    change = {"id": [database, "t"], "set_properties": {"k": "v"}}
     with hasty(forgetful, tmp_path) as namespace:
         refused = 0
         deadline = time.monotonic() + 120
@@ -340,34 +340,36 @@ def test_the_lock_of_a_killed_holder_expires(forgetful: Metastore, tmp_path: Pat
                 assert time.monotonic() < deadline
             else:
                 break
-        assert (namespace.describe_table({"id": ["killed", "t"]}).properties or {})["k"] == "v"
+        assert (namespace.describe_table({"id": [database, "t"]}).properties or {})["k"] == "v"
     assert refused > 0
-    assert forgetful.connect().show_locks(ShowLocksRequest("killed")).locks == []
+    assert forgetful.connect().show_locks(ShowLocksRequest(database)).locks == []
 
 
 def test_a_lock_of_another_program_is_left_to_the_metastore(
     forgetful: Metastore, tmp_path: Path
 ) -> None:
+    database = unused("foreign")
     with hasty(forgetful, tmp_path) as namespace:
-        namespace.create_namespace({"id": ["foreign"]})
-        namespace.declare_table({"id": ["foreign", "t"]})
-        number = take_lock(forgetful, "foreign", "t")
-        time.sleep(6)
+        namespace.create_namespace({"id": [database]})
+        namespace.declare_table({"id": [database, "t"]})
+        number = take_lock(forgetful, database, "t")
+        time.sleep(13)
         with pytest.raises(ConcurrentModificationError, match="query 7"):
-            namespace.alter_table({"id": ["foreign", "t"], "set_properties": {"k": "v"}})
-        found = forgetful.connect().show_locks(ShowLocksRequest("foreign")).locks
+            namespace.alter_table({"id": [database, "t"], "set_properties": {"k": "v"}})
+        found = forgetful.connect().show_locks(ShowLocksRequest(database)).locks
         assert [each.lockid for each in found] == [number]
 
 
 def test_a_change_that_may_outlast_its_lock(forgetful: Metastore, tmp_path: Path) -> None:
-    said = r"keeps a lock for 5 s \(hive.txn.timeout"
+    database = unused("slow")
+    said = r"keeps a lock for 12 s \(hive.txn.timeout"
     with hasty(forgetful, tmp_path, read_timeout="60") as namespace:
-        namespace.create_namespace({"id": ["slow"]})
-        namespace.declare_table({"id": ["slow", "t"]})
+        namespace.create_namespace({"id": [database]})
+        namespace.declare_table({"id": [database, "t"]})
         with pytest.raises(InvalidInputError, match=said):
-            namespace.alter_table({"id": ["slow", "t"], "set_properties": {"k": "v"}})
+            namespace.alter_table({"id": [database, "t"], "set_properties": {"k": "v"}})
         with pytest.raises(InvalidInputError, match=said):
-            namespace.alter_namespace({"id": ["slow"], "set_properties": {"k": "v"}})
+            namespace.alter_namespace({"id": [database], "set_properties": {"k": "v"}})
 
 
 @pytest.mark.parametrize("release", ["2.3", pytest.param("4.2", marks=pytest.mark.slow)])

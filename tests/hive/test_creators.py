@@ -60,7 +60,7 @@ def at_once(make: Callable[[int], object]) -> tuple[list[int], list[LanceNamespa
     failures: list[LanceNamespaceError] = []
 
     def run(number: int) -> None:
-        together.wait(60)
+        together.wait(300)
         try:
             make(number)
         except LanceNamespaceError as error:

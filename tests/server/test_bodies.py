@@ -10,7 +10,7 @@ import pytest
 from lance_namespace_impls.server.bodies import HELD_BYTES, READY_BYTES, Incoming, Rows
 from lance_namespace_impls.server.limits import Limits
 
-SECONDS = 60
+SECONDS = 300
 
 
 async def read_all(parts: Sequence[bytes], at_once: int) -> tuple[bytes, list[int]]:

@@ -65,7 +65,7 @@ def served(tokens, tmp_path):
         namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))
         with (
             serving(namespace, ServerOptions(callers=[TokenFile(file)])) as uri,
-            http_client(uri, timeout=60) as client,
+            http_client(uri, timeout=300) as client,
         ):
             yield client, ana, old, file
 

@@ -70,7 +70,7 @@ def test_middleware_says_who_calls_and_the_policy_what_they_may():
 
 def test_middleware_runs_under_serve_too():
     options = ServerOptions(middleware=[Middleware(WhoCalls)], policy=OnlyAna())
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
         assert client.post("/v1/table/t/describe", json={}).status_code == 403
         cookie = {"cookie": "user=ana"}
         assert client.post("/v1/table/t/describe", json={}, headers=cookie).status_code == 200
@@ -89,7 +89,7 @@ def test_an_access_check_of_ones_own_decides():
                 raise PermissionDeniedError("only from inside")
 
     options = ServerOptions(access=Network())
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
         refused = client.post("/v1/table/t/describe", json={})
         assert (refused.status_code, refused.json()["error"]) == (403, "only from inside")
         inside = {"x-zone": "inside"}

@@ -432,7 +432,7 @@ class Broken(LanceNamespace):
 
 def test_a_failure_in_the_server_is_logged_and_has_an_id(caplog: pytest.LogCaptureFixture) -> None:
     headers = {DATABASE_HEADER: "db", "x-api-key": "s3cr3t-key", "x-request-id": "r-1"}
-    with serving(Broken()) as uri, http_client(uri, timeout=60) as client:
+    with serving(Broken()) as uri, http_client(uri, timeout=300) as client:
         answer = client.post("/v1/table/t/exists", headers=headers)
     assert (answer.status_code, answer.json()["code"], answer.json()["instance"]) == (
         500,

@@ -30,7 +30,7 @@ class Slow(MemoryNamespace):
 
     def list_tables(self, request: Any = None) -> Any:
         if request is not None and request.page_token is not None:
-            assert self.may_go_on.wait(60)
+            assert self.may_go_on.wait(300)
             if self.fails:
                 raise InternalError("the catalog is on fire")
         return super().list_tables(request)
@@ -45,7 +45,7 @@ def slow(tmp_path: Path) -> Iterator[Slow]:
 
 
 def test_the_first_page_is_sent_before_the_others_are_read(slow: Slow) -> None:
-    with serving(slow) as uri, http_client(uri, timeout=60) as client:
+    with serving(slow) as uri, http_client(uri, timeout=300) as client:
         with client.stream("GET", "/v1/namespace/$/table/list") as answer:
             assert answer.status_code == 200
             chunks = answer.iter_raw()
@@ -60,7 +60,7 @@ def test_a_listing_that_fails_on_its_way_is_no_listing(slow: Slow) -> None:
     slow.fails = True
     slow.may_go_on.set()
     with serving(slow) as uri:
-        with http_client(uri, timeout=60) as client, pytest.raises(httpx.RemoteProtocolError):
+        with http_client(uri, timeout=300) as client, pytest.raises(httpx.RemoteProtocolError):
             client.get("/v1/namespace/$/table/list")
         with (
             connect("rest", {"uri": uri, "max_retries": "0"}) as namespace,
@@ -71,7 +71,7 @@ def test_a_listing_that_fails_on_its_way_is_no_listing(slow: Slow) -> None:
 
 def test_a_page_and_a_short_listing_are_as_they_were(slow: Slow) -> None:
     slow.may_go_on.set()
-    with serving(slow) as uri, http_client(uri, timeout=60) as client:
+    with serving(slow) as uri, http_client(uri, timeout=300) as client:
         page = client.get("/v1/namespace/$/table/list", params={"limit": 2000})
         assert page.json()["tables"] == NAMES[:2000]
         assert page.json()["page_token"]

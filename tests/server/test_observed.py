@@ -50,7 +50,7 @@ def figures(client, **kwargs):
 
 
 def eventually(look, wanted):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while (found := look()) != wanted:
         assert time.monotonic() < deadline, found
         time.sleep(0.02)
@@ -75,7 +75,7 @@ def lines():
 
 
 def test_requests_are_counted_by_operation_and_code():
-    with serving(EchoNamespace()) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace()) as uri, http_client(uri, timeout=300) as client:
         for _ in range(3):
             client.post("/v1/table/t/describe", json={})
         client.post("/v1/table/gone/exists", json={})
@@ -105,7 +105,7 @@ def test_requests_are_counted_by_operation_and_code():
 def test_open_queries_and_pools_show_what_is_under_way():
     namespace = EchoNamespace()
     namespace.reader = large_rows(64)
-    with serving(namespace) as uri, http_client(uri, timeout=60) as client:
+    with serving(namespace) as uri, http_client(uri, timeout=300) as client:
         with client.stream("POST", "/v1/table/t/query", json={"k": 1, "vector": {}}) as answer:
             parts = answer.iter_raw(1000)
             next(parts)
@@ -122,7 +122,7 @@ def test_calls_of_the_catalog_are_counted_through_http():
         serving(EchoNamespace()) as behind,
         connect("rest", {"uri": behind}) as namespace,
         serving(namespace) as uri,
-        http_client(uri, timeout=60) as client,
+        http_client(uri, timeout=300) as client,
     ):
         client.post("/v1/table/t/describe", json={})
         client.post("/v1/table/gone/exists", json={})
@@ -138,7 +138,7 @@ def test_a_line_says_who_did_what_and_holds_no_secret(lines, tmp_path):
     file.write_text(made.entry)
     options = ServerOptions(callers=[TokenFile(file)])
     bearer = {"authorization": f"Bearer {made.token}", "x-request-id": "r-1"}
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
         client.post("/v1/table/a.b$t/describe?delimiter=.", json={}, headers=bearer)
         client.post("/DescribeTable", json={"id": ["x", "y"]}, headers=bearer)
         client.post("/v1/table/a$t/describe", json={}, headers={"x-api-key": SECRET})
@@ -175,12 +175,12 @@ def test_the_command_writes_the_lines_to_standard_error(tmp_path):
     )  # fmt: skip
     try:
         uri = re.search(r"http://\S+", process.stdout.readline())[0]
-        with http_client(uri, timeout=60) as client:
+        with http_client(uri, timeout=300) as client:
             client.post("/v1/table/t/describe", json={})
             client.post("/v1/table/no/describe", json={})
     finally:
         process.terminate()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
     rows = [json.loads(line) for line in errors.splitlines()]
     assert [(row["id"], row["status"]) for row in rows] == [(["t"], 200), (["no"], 404)]
 
@@ -198,7 +198,7 @@ class Down(EchoNamespace):
 
 def test_readiness_asks_the_catalog_and_tells_no_detail(monkeypatch):
     namespace = Down()
-    with serving(namespace) as uri, http_client(uri, timeout=60) as client:
+    with serving(namespace) as uri, http_client(uri, timeout=300) as client:
         assert client.get("/readyz").json() == {"status": "ready"}
         namespace.down = True
         asked = len(namespace.requests)
@@ -216,8 +216,8 @@ def test_readiness_asks_the_catalog_and_tells_no_detail(monkeypatch):
 def test_a_catalog_that_hangs_is_not_ready(monkeypatch):
     namespace = EchoNamespace()
     monkeypatch.setattr(readiness_module, "ANSWER_SECONDS", 0.2)
-    monkeypatch.setattr(namespace, "list_tables", lambda request: namespace.released.wait(60))
-    with serving(namespace) as uri, http_client(uri, timeout=60) as client:
+    monkeypatch.setattr(namespace, "list_tables", lambda request: namespace.released.wait(300))
+    with serving(namespace) as uri, http_client(uri, timeout=300) as client:
         assert client.get("/readyz").status_code == 503
         assert client.get("/readyz").status_code == 503
         namespace.released.set()
@@ -244,7 +244,7 @@ def test_a_catalog_that_answers_with_a_refusal_is_ready(error, status, monkeypat
     asked = []
     namespace = EchoNamespace()
     monkeypatch.setattr(namespace, "list_tables", fail)
-    with serving(namespace) as uri, http_client(uri, timeout=60) as client:
+    with serving(namespace) as uri, http_client(uri, timeout=300) as client:
         answer = client.get("/readyz")
     assert answer.status_code == status
     assert answer.headers.get("retry-after") == (None if status == 200 else "5")
@@ -260,7 +260,7 @@ def test_a_catalog_of_ours_is_ready(impl, tmp_path):
     with (
         connect(impl, properties) as namespace,
         serving(namespace) as uri,
-        http_client(uri, timeout=60) as client,
+        http_client(uri, timeout=300) as client,
     ):
         assert client.get("/readyz").status_code == 200
 
@@ -272,7 +272,7 @@ def test_figures_are_for_those_that_may_call(tmp_path):
     sources = [TokenFile(file)]
     with (
         serving(EchoNamespace(), ServerOptions(callers=sources)) as uri,
-        http_client(uri, timeout=60) as client,
+        http_client(uri, timeout=300) as client,
     ):
         refused = client.get("/metrics")
         assert (refused.status_code, refused.json()["code"]) == (401, 16)
@@ -280,7 +280,7 @@ def test_figures_are_for_those_that_may_call(tmp_path):
         assert figures(client, headers={"authorization": f"Bearer {made.token}"})
         assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200
     options = ServerOptions(callers=sources, open_metrics=True)
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
         assert figures(client)
         foreign = client.get("/metrics", headers={"origin": "https://evil.example"})
         assert foreign.status_code == 403
@@ -298,7 +298,7 @@ class Panicking(EchoNamespace):
 
 @pytest.mark.parametrize("name", ["panic", "exit"])
 def test_what_is_no_exception_is_code_18_and_ends_nothing(name, caplog):
-    with serving(Panicking()) as uri, http_client(uri, timeout=60) as client:
+    with serving(Panicking()) as uri, http_client(uri, timeout=300) as client:
         answer = client.post(f"/v1/table/{name}/describe", json={})
         assert (answer.status_code, answer.json()["code"]) == (500, 18)
         assert "deep inside" not in answer.text
@@ -314,7 +314,7 @@ def test_a_caller_source_that_fails_is_code_18():
             raise KeyError("deep inside")
 
     options = ServerOptions(callers=[Broken()])
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
         answer = client.post("/v1/table/t/describe", json={}, headers={"x-api-key": "k"})
         assert (answer.status_code, answer.json()["code"]) == (500, 18)
         assert client.get("/metrics", headers={"x-api-key": "k"}).status_code == 500
@@ -337,7 +337,7 @@ def test_traces_lead_to_the_call_of_the_catalog():
         serving(behind) as address,
         connect("rest", {"uri": address}) as namespace,
         serving(namespace) as uri,
-        http_client(uri, timeout=60) as client,
+        http_client(uri, timeout=300) as client,
     ):
         client.post("/v1/table/t/describe", json={}, headers={"traceparent": incoming})
         eventually(lambda: len(exporter.get_finished_spans()), 5)
@@ -364,7 +364,7 @@ def test_traces_lead_to_the_call_of_the_catalog():
     sent = behind.last().context["header.traceparent"]
     assert sent.split("-")[2] == f"{calls[0].context.span_id:016x}"
     exporter.clear()
-    with serving(EchoNamespace()) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace()) as uri, http_client(uri, timeout=300) as client:
         for name in ("gone", "broken"):
             client.post(f"/v1/table/{name}/exists", json={})
         eventually(lambda: len(exporter.get_finished_spans()), 4)

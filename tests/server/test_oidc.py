@@ -164,7 +164,7 @@ def test_bad_tokens(issuer):
 
 def test_a_key_that_is_rotated_while_calls_go_on(issuer, monkeypatch):
     options = ServerOptions(callers=[OidcIssuer(issuer.uri, "lance")])
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
 
         def status(token):
             sent = {"authorization": f"Bearer {token}"}
@@ -187,7 +187,7 @@ def test_a_key_that_is_rotated_while_calls_go_on(issuer, monkeypatch):
 def test_an_issuer_that_does_not_answer(issuer):
     issuer.down = True
     options = ServerOptions(callers=[OidcIssuer(issuer.uri, "lance")])
-    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=60) as client:
+    with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
         sent = {"authorization": f"Bearer {issuer.token()}"}
         answer = client.post("/v1/table/t/describe", headers=sent)
         assert (answer.status_code, answer.json()["code"]) == (503, 17)

@@ -76,7 +76,7 @@ def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Clien
     with (
         connect(CATALOG, {"root": str(root)}) as served,
         serving(served) as uri,
-        http_client(uri, timeout=60) as client,
+        http_client(uri, timeout=300) as client,
     ):
         yield client, root
 

@@ -77,7 +77,7 @@ class Names:
 @contextlib.contextmanager
 def client_of(namespace, policy, **options):
     made = ServerOptions(callers=[Names()], policy=policy, lancedb_databases={"all": ()}, **options)
-    with serving(namespace, made) as uri, http_client(uri, timeout=60) as client:
+    with serving(namespace, made) as uri, http_client(uri, timeout=300) as client:
         yield client
 
 

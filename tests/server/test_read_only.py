@@ -18,7 +18,7 @@ def served(tmp_path_factory):
         namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))
         with (
             serving(namespace, ServerOptions(read_only=True)) as uri,
-            http_client(uri, timeout=60) as client,
+            http_client(uri, timeout=300) as client,
         ):
             yield root, client
 

@@ -55,7 +55,7 @@ class Client:
     """A connection that sends each request in one piece."""
 
     def __init__(self, uri):
-        self.connection = http.client.HTTPConnection(urlsplit(uri).netloc, timeout=60)
+        self.connection = http.client.HTTPConnection(urlsplit(uri).netloc, timeout=300)
 
     def post(self, path, body=b"{}", **headers):
         given = {"content-type": "application/json", **headers}
@@ -310,7 +310,7 @@ class Raw:
 
     def __init__(self, client):
         host, port = client.connection.host, client.connection.port
-        self.socket = socket.create_connection((host, port), timeout=60)
+        self.socket = socket.create_connection((host, port), timeout=300)
         self.file = self.socket.makefile("rb")
 
     def send(self, data):

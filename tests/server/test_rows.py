@@ -158,11 +158,11 @@ def test_rows_that_take_too_long_are_cut(caplog):
 
     def batches():
         yield from rows.to_batches()
-        namespace.released.wait(60)
+        namespace.released.wait(300)
 
     namespace.reader = lambda: pa.RecordBatchReader.from_batches(rows.schema, batches())
     options = ServerOptions(limits=Limits(query_seconds=5))
-    with serving(namespace, options) as uri, http_client(uri, timeout=60) as client:
+    with serving(namespace, options) as uri, http_client(uri, timeout=300) as client:
         with pytest.raises(httpx.TransportError):
             client.post("/v1/table/t/query", json={"k": 1, "vector": None})
         namespace.released.set()

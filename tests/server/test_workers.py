@@ -52,7 +52,7 @@ def running(path, *more, workers=2):
     finally:
         if process.poll() is None:
             process.terminate()
-        process.wait(timeout=60)
+        process.wait(timeout=300)
         process.stdout.close()
 
 
@@ -203,7 +203,7 @@ def test_a_signal_ends_all_of_them_in_order(number, tmp_path):
         workers = children(process)
         assert httpx.get(f"{uri}/healthz").status_code == 200
         process.send_signal(number)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
     for pid in workers:
         wait_until(lambda pid=pid: not os.path.exists(f"/proc/{pid}"))
 

@@ -66,6 +66,6 @@ def first_line_of(command: str, folder: Path, environment: Mapping[str, str]) ->
     with process.stdout:
         line = process.stdout.readline()
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(timeout=60)
+        process.wait(timeout=300)
     assert line.startswith("Serving ")
     return line

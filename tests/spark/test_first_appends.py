@@ -119,7 +119,7 @@ def test_many_threads(quiet_lake: Lake) -> None:
 
     def append(_: int) -> int:
         plan = first_append(quiet_lake)
-        together.wait(60)
+        together.wait(300)
         fragments = written(plan)
         return writing.commit(plan, fragments)
 
@@ -137,7 +137,7 @@ def test_four_dataframes_at_once(lake: Lake, spark: Any) -> None:
         # Spark finds the data source by the session of the thread.
         spark._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)
         frame = spark.range(number * 10, number * 10 + 10)
-        together.wait(60)
+        together.wait(300)
         lake.save(frame, "t")
 
     from pyspark import InheritableThread

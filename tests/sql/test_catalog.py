@@ -337,7 +337,7 @@ def test_who_commits_to_a_table_has_it_alone_and_it_is_there(properties: dict[st
         with store.exclusively(entry):
             other.start()
             assert not entered.wait(0.3), "two had it at once"
-        other.join(60)
+        other.join(300)
         assert entered.is_set()
         catalog.drop_table({"id": ["t"]})
         with pytest.raises(TableNotFoundError), store.exclusively(entry):

@@ -15,7 +15,7 @@ from lance_namespace_impls.sql import SqlNamespace
 from ..catalog.staging import ROWS, stage
 from .conftest import KINDS
 
-SECONDS = 120
+SECONDS = 300
 TABLES = ("a", "b", "c")
 # Statements that read, write, lock and commit, and files that move: more than these there are not.
 MOST_STEPS = 200

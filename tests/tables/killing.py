@@ -16,7 +16,7 @@ from lance_namespace_impls.catalog.namespace import Namespace
 __all__ = ["ROWS", "Step", "run_and_die"]
 
 ROWS = pa.table({"id": list(range(10))})
-SECONDS = 60
+SECONDS = 300
 
 
 class Step(NamedTuple):

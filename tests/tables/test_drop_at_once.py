@@ -72,7 +72,7 @@ def test_who_comes_while_data_is_deleted_does_not_go_on_with_it(
         with pytest.raises(TimeoutError):
             late.result(0.3)
         may_go_on.set()
-        assert (dropping.result(30), late.result(30)) == (-1, 4)
+        assert (dropping.result(300), late.result(300)) == (-1, 4)
 
 
 def test_a_drop_that_another_process_ended_meanwhile_is_no_success(

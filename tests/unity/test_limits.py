@@ -164,7 +164,7 @@ def test_of_many_that_make_one_name_one_does(connected: Connect, unity: Unity) -
                 lambda: namespace.create_namespace({"id": schema}),
                 lambda: namespace.declare_table({"id": [*schema, "t"]}),
             ):
-                start.wait(60)
+                start.wait(300)
                 try:
                     call()
                     codes.append(-1)

@@ -27,7 +27,7 @@ def served(tmp_path_factory):
     with (
         connect("dir", {"path": str(tmp_path_factory.mktemp("tables"))}) as namespace,
         serving(namespace) as uri,
-        http_client(uri, timeout=60) as client,
+        http_client(uri, timeout=300) as client,
     ):
         yield namespace, client
 
@@ -56,7 +56,7 @@ def test_an_upload_that_lies_changes_no_table(tmp_path, write):
     with (
         connect("dir", {"path": str(tmp_path)}) as namespace,
         serving(namespace) as uri,
-        http_client(uri, timeout=60) as client,
+        http_client(uri, timeout=300) as client,
     ):
         namespace.create_table({"id": ["t"]}, pa.Table.from_batches([good()]))
         before = namespace.describe_table({"id": ["t"], "load_detailed_metadata": True}).version

@@ -31,7 +31,7 @@ def client(tmp_path):
     with connect("dir", {"path": str(tmp_path)}) as namespace:
         for name in ("t", "other"):
             namespace.create_table({"id": [name]}, pa.table({"id": [1, 2, 3]}))
-        with serving(namespace) as uri, http_client(uri, timeout=60) as made:
+        with serving(namespace) as uri, http_client(uri, timeout=300) as made:
             yield made
 
 
@@ -60,7 +60,7 @@ def test_who_waits_at_a_pipe_waits_alone(client, tmp_path, path, body):
         for _ in range(20):
             assert client.get("/healthz").status_code == 200
             assert client.post("/v1/table/other/describe", json={}).status_code == 200
-    waiting.join(60)
+    waiting.join(300)
     assert not waiting.is_alive()
 
 
@@ -74,5 +74,5 @@ def test_a_manifest_of_pipes_holds_up_nobody_else(client, tmp_path):
         waiting.start()
         for _ in range(20):
             assert client.get("/healthz").status_code == 200
-    waiting.join(60)
+    waiting.join(300)
     assert not waiting.is_alive()

@@ -61,7 +61,7 @@ class Caller:
     """Somebody who reaches the server."""
 
     def __init__(self, address: str) -> None:
-        self._client = http_client(address, timeout=60)
+        self._client = http_client(address, timeout=300)
 
     def json(self, path: str, body: dict[str, Any], **more: Any) -> httpx.Response:
         return self._client.post(path, json=body, **more)
