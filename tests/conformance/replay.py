@@ -37,7 +37,8 @@ from lance_namespace_impls.conformance.requirement import CHECKS, Check
 from .trace import Trace, copied, record
 
 __all__ = [
-    "CANNOT", "REFUSED", "SKIPPED", "TAKEN", "Recorded", "alterations", "is_skipped", "verdict",
+    "AT_ONCE", "CANNOT", "REFUSED", "SKIPPED", "TAKEN", "Recorded", "alterations", "is_skipped",
+    "verdict",
 ]  # fmt: skip
 
 REFUSED = Path(__file__).with_name("refused.json")

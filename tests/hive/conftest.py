@@ -16,7 +16,7 @@ from lance_namespace_impls.catalog.namespace import Namespace
 from tests.servers.hive import RELEASES, Metastore, shared
 from tests.servers.proxy import Proxy
 
-__all__ = ["FORMS", "Form", "parameters"]
+__all__ = ["FORMS", "Form", "parameters", "unused"]
 
 FORMS = [
     (release, impl)
