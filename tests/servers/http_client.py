@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+from http.client import HTTPResponse
 from typing import Any
 
 import httpx
 
 from lance_namespace_client.wire import STREAM_TYPE
 
-__all__ = ["http_client", "typed"]
+__all__ = ["answer_on", "http_client", "typed"]
 
 ROWS = ("/create", "/insert", "/merge_insert", "/CreateTable", "/InsertIntoTable")
 
@@ -25,3 +27,10 @@ def typed(request: httpx.Request) -> None:
 
 def http_client(uri: str, **options: Any) -> httpx.Client:
     return httpx.Client(base_url=uri, event_hooks={"request": [typed]}, **options)
+
+
+def answer_on(connection: socket.socket) -> HTTPResponse:
+    """The head of the answer that comes on a connection: its body may come in a later packet."""
+    answer = HTTPResponse(connection)
+    answer.begin()
+    return answer
