@@ -15,7 +15,7 @@ import pytest
 from lance_namespace_impls.server import accepting
 from lance_namespace_impls.server.accepting import COUNTS, Dispatcher, Lane
 
-PATIENCE = 300.0
+PATIENCE = 60.0
 
 
 class Worker:

@@ -15,7 +15,7 @@ from lance_namespace_impls.server import log_requests, observer
 from lance_namespace_impls.server.observer import REQUESTS, _Batches, _write
 
 LOGGER = logging.getLogger(REQUESTS)
-PATIENCE = 300.0
+PATIENCE = 60.0
 
 
 class Stream:

@@ -83,7 +83,7 @@ def _reads_rows(thread):
     return frame is not None and any("readinto" in f.name for f in traceback.extract_stack(frame))
 
 
-def wait_until(condition, seconds=300.0):
+def wait_until(condition, seconds=10.0):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -12,7 +12,7 @@ from lance_namespace_impls.server import Limits, ServerOptions, serving
 from tests.servers.http_client import answer_on
 
 HEAD = b"GET /v1/table HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-HANGS = 300
+HANGS = 60
 """Seconds after which it counts as never."""
 
 

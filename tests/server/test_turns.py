@@ -10,7 +10,7 @@ import pytest
 
 from lance_namespace_impls.server.turns import Turns
 
-HANGS = 300
+HANGS = 60
 
 
 def run(scenario, at_once, threads=8):

@@ -30,7 +30,10 @@ def http_client(uri: str, **options: Any) -> httpx.Client:
 
 
 def answer_on(connection: socket.socket) -> HTTPResponse:
-    """The head of the answer that comes on a connection: its body may come in a later packet."""
+    """Return the answer that comes on a connection, its head read.
+
+    Its body is read from it: it may come in a later packet than the head.
+    """
     answer = HTTPResponse(connection)
     answer.begin()
     return answer
