@@ -50,7 +50,7 @@ def figures(client, **kwargs):
 
 
 def eventually(look, wanted):
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 50  # less than `reader_seconds`, which ends a query anyway
     while (found := look()) != wanted:
         assert time.monotonic() < deadline, found
         time.sleep(0.02)
