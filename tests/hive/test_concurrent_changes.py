@@ -71,6 +71,12 @@ def held(form: Form, database: str) -> list[tuple[str, str]]:
     return [(each.dbname, each.tablename) for each in found if each.dbname == database]
 
 
+def hurried(namespace: Any) -> Any:
+    """Return a namespace that waits three seconds for a lock, and for answers as long as usual."""
+    namespace._locks._lock_timeout = 3.0
+    return namespace
+
+
 def take_lock(metastore: Metastore, database: str, table: str) -> int:
     """Take the lock that Hive takes where one alone may work on a table."""
     wanted = LockComponent(
@@ -207,7 +213,7 @@ def test_a_lock_of_someone_else_is_waited_for(form: Form) -> None:
     form.namespace.declare_table(table)
     change = {**table, "set_properties": {"k": "v"}}
     number = take_lock(form.metastore, database[-1], "t")
-    with form.connect(read_timeout="3") as hasty:
+    with hurried(form.connect()) as hasty:
         with pytest.raises(ConcurrentModificationError, match=r"hive on elsewhere \(query 7\)"):
             hasty.alter_table(change)
         with pytest.raises(ConcurrentModificationError, match=f"its lock {number} in"):
@@ -279,9 +285,8 @@ def test_a_change_whose_answer_is_lost_keeps_others_out(way: Proxy, tmp_path: Pa
     root = {"root": str(tmp_path)}
     with (
         connect("hive2", {"uri": way.uri, **root}) as namespace,
-        connect("hive2", {"uri": f"thrift://127.0.0.1:{way.target}", **root, "read_timeout": "3"})
-        as other,
-    ):  # fmt: skip
+        hurried(connect("hive2", {"uri": f"thrift://127.0.0.1:{way.target}", **root})) as other,
+    ):
         database = unused("lost")
         table = {"id": [database, "t"]}
         namespace.create_namespace({"id": [database]})
