@@ -18,6 +18,7 @@ from lance_namespace_client.errors import (
     InternalError,
     InvalidInputError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
     PermissionDeniedError,
     ServiceUnavailableError,
     TableNotFoundError,
@@ -182,6 +183,27 @@ def test_a_table_that_goes_before_it_is_changed_is_missing(told: Told) -> None:
     told.answer("alter_table", alter)
     with connect("hive2", {"locks": "false"}) as namespace, pytest.raises(TableNotFoundError):
         namespace.alter_table(CHANGE)
+
+
+@pytest.mark.parametrize("goes", [True, False])
+def test_a_database_that_goes_before_it_is_changed_is_missing(told: Told, goes: bool) -> None:
+    here = Database(name="d", locationUri="file:/lake/d", parameters={})
+    gone = settable(ttypes.NoSuchObjectException("d"))
+
+    def database(*_: Any) -> Database:
+        if goes and "alter_database" in told.asked:
+            raise gone
+        return here
+
+    def alter(*_: Any) -> None:
+        raise settable(meta("the warehouse is full"))
+
+    told.answer("database", database)
+    told.answer("alter_database", alter)
+    expected = NamespaceNotFoundError if goes else InternalError
+    said = "namespace d does not exist" if goes else "the warehouse is full"
+    with connect("hive2", {"locks": "false"}) as namespace, pytest.raises(expected, match=said):
+        namespace.alter_namespace({"id": ["d"], "set_properties": {"k": "v"}})
 
 
 CHANGES: dict[str, tuple[str, Callable[[Any], Any], str]] = {

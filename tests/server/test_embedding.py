@@ -107,6 +107,20 @@ def test_it_is_mounted_below_a_path_with_the_same_protections():
     assert foreign[0].status_code == 403
 
 
+def test_a_server_that_hands_on_no_path_as_it_was_sent_is_served():
+    """The ASGI specification leaves ``raw_path`` to the server."""
+    app = create_app(EchoNamespace())
+
+    async def without(scope, receive, send):
+        await app({key: scope[key] for key in scope if key != "raw_path"}, receive, send)
+
+    mounted = Starlette(routes=[Mount("/lance", without)])
+    path = "/v1/table/a%20%2541/describe"
+    for found in (*ask(without, path), *ask(mounted, f"/lance{path}")):
+        assert (found.status_code, found.json()["table"]) == (200, "a %41")
+    assert ask(without, "/v1/nowhere")[0].status_code == 404
+
+
 def test_bounds_on_headers_and_requests_hold_without_the_server_of_serve():
     namespace = EchoNamespace()
     options = ServerOptions(limits=Limits(header_bytes=2000, connections=2, json_seconds=0.2))
