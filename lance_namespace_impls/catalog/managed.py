@@ -48,8 +48,6 @@ class Staged:
     version: KeptVersion
     name: str
     """File name of the manifest in the table's folder of manifests."""
-    repeated: bool = False
-    """Whether it is a version already, by an earlier request whose answer was lost."""
 
 
 @define
@@ -177,8 +175,8 @@ class ManagedTables(TableStorages, abstract=True):
         wanted = branch is not None if onto is None else request.version == onto + 1
         if not (wanted or (onto is None and request.version == 1)):
             kept = store.version(entry, branch, request.version)
-            if kept is not None and kept.origin == name:
-                return evolve(staged, version=kept, repeated=True)
+            if kept is not None and kept.origin == name:  # by a request whose answer was lost
+                return evolve(staged, version=kept)
             self._drop_staged(staged)
             if request.version > (onto or 0) + 1:
                 self._set_aside(entry, branch)
