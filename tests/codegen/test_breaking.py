@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,7 @@ BY_NAME_LIMIT = """schema: {type: string}}
 """
 STREAM = "application/vnd.apache.arrow.stream: {schema: {type: string, format: binary}}"
 FILE = "application/vnd.apache.arrow.file: {schema: {type: string, format: binary}}"
+ARROW = "application/vnd.apache.arrow"
 TAGS = "      additionalProperties: {type: integer}\n    Limit:"
 FROM_NUMBER = "          x-field: from\n          schema: {type: integer}"
 
@@ -250,6 +252,55 @@ def test_refused(name: str, spec: Path, out: Path, released: Path, run: Run) -> 
     )
     assert [path.name for path in out.rglob("*") if path.is_file()] == ["openapi.json"]
     assert (out / PUBLISHED).read_bytes() == released.read_bytes()
+
+
+def content(*kinds: str) -> dict[str, Any]:
+    return {"content": {kind: {} for kind in kinds}}
+
+
+# name: route, what was published of it, and complaint
+CONTENTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "one body less": (
+        "POST /PourTable",
+        {"requestBody": content("application/json", f"{ARROW}.stream")},
+        f"body of POST /PourTable was application/json, {ARROW}.stream and is {ARROW}.stream",
+    ),
+    "a body where none was": (
+        "POST /PourTable",
+        {"requestBody": {}},
+        f"body of POST /PourTable was none and is {ARROW}.stream",
+    ),
+    "no body any longer": (
+        "GET /v1/colors",
+        {"requestBody": content("application/json")},
+        "body of GET /v1/colors was application/json and is none",
+    ),
+    "one answer less": (
+        "POST /PourTable",
+        {"responses": {"200": content(f"{ARROW}.file", "text/csv")}},
+        f"answer of POST /PourTable was {ARROW}.file, text/csv and is {ARROW}.file",
+    ),
+    "an answer where none was": (
+        "POST /PourTable",
+        {"responses": {"200": {}}},
+        f"answer of POST /PourTable was none and is {ARROW}.file",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_every_kind_of_content_that_was_published_counts(name: str, out: Path, run: Run) -> None:
+    route, published, cause = CONTENTS[name]
+    document = json.loads((out / PUBLISHED).read_text("utf-8"))
+    method, path = route.split()
+    document["paths"][path][method.lower()].update(published)
+    (out / PUBLISHED).write_text(json.dumps(document), "utf-8")
+
+    ran = run("--check")
+
+    assert ran.status == 1
+    line, _ = ran.err
+    assert line.endswith(f": the {cause}")
 
 
 def test_check_refuses_too(run: Run, change: Change) -> None:

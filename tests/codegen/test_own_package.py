@@ -109,6 +109,16 @@ def test_another_document_is_compared(run: Run, spec: Path, tmp_path: Path) -> N
     assert "no OpenAPI document" in run("--check-upstream", tmp_path / "bad.yaml").err[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "cause"), [("none.yaml", "No such file or directory"), ("", "Is a directory")]
+)
+def test_a_document_to_compare_with_that_cannot_be_read_is_named(
+    run: Run, tmp_path: Path, name: str, cause: str
+) -> None:
+    path = tmp_path / name
+    assert run("--check-upstream", path) == Ran(1, "", [f"{path}: cannot be read: {cause}"])
+
+
 def test_lance_ns_generates_too(spec: Path, out: Path) -> None:
     arguments = ["codegen", "--spec", str(spec), "--out", str(out), "--package", "paints"]
     refused = CliRunner().invoke(app, arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lance_namespace_impls.glue import GlueNamespace
 from lance_namespace_impls.tables.drop import TableFolder
 
 from ..servers.glue import GlueServer
+from ..servers.s3 import GuardedS3
 
 LANCE = {
     "TableType": "EXTERNAL_TABLE",
@@ -219,3 +221,22 @@ def test_what_the_listing_gave_is_not_asked_for_again(
     assert namespace.list_tables({"id": [database], "include_declared": False}).tables == []
     assert glue.count("GetTables") == 3
     assert glue.count("GetTable") == 0
+
+
+@pytest.mark.s3
+def test_what_is_listed_is_read_with_its_own_storage_options(
+    connected: Callable[..., GlueNamespace], database: str, glue: GlueServer
+) -> None:
+    with GuardedS3() as s3:
+        own, others = s3.options("of-the-table"), s3.options("of-the-namespace")
+        place = f"s3://{s3.bucket}/t"
+        lance.write_dataset(pa.table({"x": [1]}), place, storage_options=own)
+        s3.asked.clear()
+        s3.refuses = lambda asked: asked.access_key != "of-the-table"
+        parameters = {"table_type": "lance", "storage.aws_access_key_id": "of-the-table"}
+        entry = {"Parameters": parameters, "StorageDescriptor": {"Location": place}}
+        glue.add_tables(database, {"t": {**LANCE, **entry}})
+        namespace = connected(**{f"storage.{key}": value for key, value in others.items()})
+        answer = namespace.list_tables({"id": [database], "include_declared": False})
+        assert answer.tables == ["t"]
+        assert {asked.access_key for asked in s3.asked} == {"of-the-table"}

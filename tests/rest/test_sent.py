@@ -31,17 +31,20 @@ Handler = Callable[[httpx.Request], httpx.Response]
 Ask = Callable[..., Any]
 
 
-def ask(handler: Handler, method: str, *given: Any, uri: str = "http://server") -> Any:
-    with httpx.Client(transport=httpx.MockTransport(handler)) as client:
+def ask(
+    handler: Handler, method: str, *given: Any, uri: str = "http://server", **settings: Any
+) -> Any:
+    with httpx.Client(transport=httpx.MockTransport(handler), **settings) as client:
         answer = getattr(RestNamespace(client, uri), method)(*given)
         return answer.read_all() if isinstance(answer, pa.RecordBatchReader) else answer
 
 
 def ask_asynchronously(
-    handler: Handler, method: str, *given: Any, uri: str = "http://server"
+    handler: Handler, method: str, *given: Any, uri: str = "http://server", **settings: Any
 ) -> Any:
     async def main() -> Any:
-        async with httpx.AsyncClient(transport=httpx.MockTransport(handler)) as client:
+        transport = httpx.MockTransport(handler)
+        async with httpx.AsyncClient(transport=transport, **settings) as client:
             answer = await getattr(AsyncRestNamespace(client, uri), method)(*given)
             return await answer.read_all() if hasattr(answer, "read_all") else answer
 
@@ -125,6 +128,19 @@ def test_what_goes_with_rows_is_text_in_the_query() -> None:
     query = sent("merge_insert_into_table", given, ROWS).url.params
     assert query.get_list("on") == ["a", "b"]
     assert query["when_not_matched_insert_all"] == "true"
+
+
+@both
+def test_the_timeouts_of_the_client_go_with_a_request(asking: Ask) -> None:
+    timeout = httpx.Timeout(1, connect=2, read=None)
+    expected = {"connect": 2, "read": None, "write": 1, "pool": 1}
+    calls: list[tuple[str, list[Any], Any]] = [
+        ("list_tables", [{"id": ["n"]}], {"tables": []}),
+        ("create_table", [{"id": ["t"]}, ROWS], {"version": 1}),
+    ]
+    for method, given, answer in calls:
+        request = sent(method, *given, answer=answer, asking=asking, timeout=timeout)
+        assert request.extensions["timeout"] == expected
 
 
 def never(request: httpx.Request) -> httpx.Response:

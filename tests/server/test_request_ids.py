@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
 
+from lance_namespace_client.errors import InternalError
 from lance_namespace_impls.server import serving
 from lance_namespace_impls.server.call import MAX_REQUEST_ID_LENGTH
 from lance_namespace_impls.server.requests import Headers
@@ -51,6 +53,27 @@ def test_any_other_is_replaced(
 
 def test_two_requests_without_one_have_two(uri: str) -> None:
     assert fail(uri, {}) != fail(uri, {})
+
+
+class Explained(EchoNamespace):
+    """Says itself that it failed, and why."""
+
+    def table_exists(self, request: Any) -> Any:
+        raise InternalError("the catalog is out of order") from OSError("its disk is full")
+
+
+def test_the_cause_of_a_failure_that_a_namespace_tells_is_in_the_log_under_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with serving(Explained()) as uri:
+        sent = {"x-request-id": "r-1"}
+        answer = httpx.post(f"{uri}/v1/table/t/exists", headers=sent)
+    told = {"error": "the catalog is out of order", "code": 18, "instance": "r-1"}
+    assert (answer.status_code, answer.json()) == (500, told)
+    (record,) = (each for each in caplog.records if "request r-1" in each.getMessage())
+    assert record.levelno == logging.ERROR
+    assert "TableExists failed" in record.getMessage()
+    assert "its disk is full" in record.getMessage()
 
 
 @pytest.mark.parametrize("name", ["cookie", "set-cookie", "authorization", "proxy-authorization"])

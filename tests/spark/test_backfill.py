@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.spark import Added, add_columns, backfill
+from lance_namespace_impls.spark.runners import ThreadRunner
 from tests.spark.conftest import Lake
 
 
@@ -91,12 +93,14 @@ def test_a_frame_gives_values_by_key_and_null_to_the_others(table: Lake, spark: 
     assert notes(table) == []
 
 
-def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[int]:
-    """Act before the first commit; return the list that fills with the versions committed onto."""
+def meanwhile(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[], object], always: bool = False
+) -> list[int]:
+    """Act before the first commit, or each; return the list that fills with their versions."""
     real, versions = backfill.commit_onto, []
 
     def commit(storage: Any, change: Any) -> int:
-        if not versions:
+        if always or not versions:
             act()
         versions.append(change.read_version)
         return real(storage, change)
@@ -139,6 +143,26 @@ def test_other_columns_meanwhile_are_a_conflict_and_nothing_stays(
     held = {file.path for each in table.dataset("t").get_fragments() for file in each.data_files()}
     assert table.data_files("t") == held
     assert notes(table) == []
+
+
+def test_changes_before_every_commit_are_a_conflict_and_nothing_stays(
+    quiet_lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet_lake.put("t", pa.table({"a": range(100)}))
+    files, numbers = quiet_lake.data_files("t"), count()
+    versions = meanwhile(
+        monkeypatch, lambda: quiet_lake.dataset("t").delete(f"a = {next(numbers)}"), always=True
+    )
+    monkeypatch.setattr(backfill, "spark_runner", lambda spark: ThreadRunner(1))
+    namespace = connect("dir", {"path": str(quiet_lake.root)})
+    spark: Any = None
+    with pytest.raises(ConcurrentModificationError) as caught:
+        add_columns(spark, namespace, "t", {"b": "a + 1"})
+    assert int(caught.value.code) == 14
+    assert len(versions) > 1
+    assert quiet_lake.dataset("t").schema.names == ["a"]
+    assert quiet_lake.data_files("t") == files
+    assert notes(quiet_lake) == []
 
 
 def test_a_table_without_rows_gets_the_columns(lake: Lake, spark: Any) -> None:

@@ -129,3 +129,11 @@ def test_a_table_of_spark_s_own_catalog_says_what_to_write_instead(more: dict[st
     with pytest.raises(InvalidInputError, match=r"save\('name'\) instead of saveAsTable") as caught:
         split_options({"impl": "dir", "root": "/d", **more})
     assert "CREATE TEMPORARY VIEW name USING lance_namespace" in str(caught.value)
+
+
+def test_one_option_as_spark_s_catalog_names_them_is_refused() -> None:
+    """Spark gives the options of CREATE TABLE under both names."""
+    given = {"impl": "dir", "root": "/d", "table": "t", "option.root": "/d"}
+    with pytest.raises(InvalidInputError, match="Spark's catalog does not keep") as caught:
+        split_options(given)
+    assert int(caught.value.code) == 13

@@ -224,3 +224,15 @@ def test_words_are_found_in_the_columns_that_have_an_index(worded: Namespace, qu
     assert searched(worded, query) == [1]
     with pytest.raises(InvalidInputError, match="no column has a full-text index; create one"):
         searched(worded, query, "w")
+
+
+def test_a_phrase_without_a_column_is_found_in_each_of_two_that_have_an_index(
+    worded: Namespace,
+) -> None:
+    words = {"s": ["red cat runs", "cat red", "a dog"], "u": ["a bird", "no", "the red cat"]}
+    worded.create_table({"id": ["two"]}, pa.table({"x": [1, 2, 3], **words}))
+    for column in words:
+        index = {"column": column, "index_type": "FTS", "with_position": True}
+        worded.create_table_index({"id": ["two"], **index})
+    for terms, found in (("red cat", [1, 3]), ("cat runs", [1]), ("a bird", [1]), ("cat dog", [])):
+        assert searched(worded, {"phrase": {"terms": terms}}, "two") == found

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import InternalError
+from lance_namespace_client.models import ListTablesResponse
 from lance_namespace_impls.unity import UnityNamespace
 from tests.servers.unity import API, PAGE_SIZE
 from tests.servers.web import Answer, Asked, WebServer
@@ -127,6 +128,35 @@ def test_pages_read_each_page_of_the_server_once(
     first = main.list_tables({"id": ["main", "s"], "limit": 70, **more})
     assert first.page_token
     assert len(unity.asked) == 1
+
+
+@pytest.mark.parametrize("of", [["main", "s"], None], ids=["of a schema", "of all"])
+def test_pages_of_before_may_be_asked_for_again(
+    unity: Unity, main: UnityNamespace, of: list[str] | None
+) -> None:
+    main.create_namespace({"id": ["main", "t"]})
+    names = [f"t{n:03}" for n in range(130)]  # more than a page of the server
+    for schema in ("s", "t"):
+        for name in names:
+            unity.add_table(("main", schema, name), properties={"table_type": "lance"})
+
+    def ask(token: str | None) -> ListTablesResponse:
+        request = {"limit": 40, "page_token": token}
+        if of is None:
+            return main.list_all_tables(request)
+        return main.list_tables({"id": of, **request})
+
+    def pages_from(token: str | None) -> list[tuple[str | None, list[str]]]:
+        page = ask(token)
+        return [(token, page.tables), *(pages_from(page.page_token) if page.page_token else ())]
+
+    every = names if of else [f"main${schema}${name}" for schema in "st" for name in names]
+    walk = pages_from(None)
+    assert [name for _, page in walk for name in page] == every
+    for number, (token, page) in reversed([*enumerate(walk)]):
+        for _ in range(2):
+            assert ask(token).tables == page
+        assert [name for _, page in pages_from(token) for name in page] == every[number * 40 :]
 
 
 def test_another_process_goes_on_at_the_name(unity: Unity, main: UnityNamespace) -> None:
