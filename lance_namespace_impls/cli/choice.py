@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 from ..core.profiles import config_path, read_profile
 
-__all__ = ["NoNamespaceError", "UsageError", "choose", "key_values"]
+__all__ = ["NoNamespaceError", "UsageError", "choose", "find_modules_here", "key_values"]
 
 
 class UsageError(Exception):
@@ -65,6 +66,12 @@ def choose(impl: str | None, profile: str | None, config: Path | None) -> dict[s
             "no namespace is named: give --impl NAME or --profile NAME, or set LANCE_NS_IMPL"
         )
     return found
+
+
+def find_modules_here(impl: str) -> None:
+    """Let the current folder have the module of ``module:Class``: behind all else, for imports."""
+    if ":" in impl and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
 
 
 def _environment_properties() -> dict[str, str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..core.profiles import config_path, read_profiles
-from .choice import choose, key_values
+from .choice import choose, find_modules_here, key_values
 
 __all__ = ["cache_folder", "complete_id", "complete_impl", "complete_profile", "keep", "stamps"]
 
@@ -110,6 +110,7 @@ def _at_most(seconds: float) -> Iterator[None]:
 def _ask(chosen: dict[str, Any], parent: list[str]) -> dict[str, list[str]]:
     from ..registry import connect_config
 
+    find_modules_here(chosen["impl"])
     with connect_config(chosen) as namespace:
         return {
             "namespaces": list(islice(namespace.iter_namespaces(parent), MOST_NAMES)),

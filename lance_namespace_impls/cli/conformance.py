@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .choice import find_modules_here
 from .failures import UsageError, one_line
 from .output import Output, Styled
 from .session import key_values
@@ -97,7 +98,9 @@ Seconds = Annotated[
 ]
 Clean = Annotated[
     bool,
-    typer.Option("--clean", help="Remove what broken-off runs left, and end.", rich_help_panel=RUN),
+    typer.Option(
+        "--clean", help="Remove what interrupted runs left, and end.", rich_help_panel=RUN
+    ),
 ]
 Replay = Annotated[
     Path | None,
@@ -213,6 +216,7 @@ def _target(
     if uri is not None:
         return api.url_target(uri, headers, token, redactor)
     if impl is not None:
+        find_modules_here(impl)
         return api.impl_target(impl, properties, redactor)
     return api.class_target(class_ or "", properties, python, redactor)
 

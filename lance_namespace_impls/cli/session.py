@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +15,7 @@ import typer
 from lance_namespace_client.errors import NamespaceNotFoundError
 
 from ..core.profiles import config_path, read_profile
-from .choice import NoNamespaceError, choose, key_values
+from .choice import NoNamespaceError, choose, find_modules_here, key_values
 from .completion import complete_impl, complete_profile
 from .failures import Report, UsageError
 from .logs import GENERAL, start_log
@@ -135,9 +134,7 @@ class Session:
         """
         from lance_namespace_impls.registry import open_namespace, secrets_among
 
-        if ":" in self.impl and os.getcwd() not in sys.path:
-            # As with `python -m`, what lies in the current folder is found; behind all else.
-            sys.path.append(os.getcwd())
+        find_modules_here(self.impl)
         self.report.secrets |= secrets_among(self.impl, self.properties)
         namespace = open_namespace(self.impl, self.properties)
         self.report.secrets |= namespace.config.secrets()

@@ -14,6 +14,7 @@ import typer
 from lance_namespace_client.errors import LanceNamespaceError
 
 from ..core.profiles import config_path, expanded, read_profile, read_profiles
+from .choice import find_modules_here
 from .failures import Report, Status, UsageError, one_line
 from .output import Output, Styled
 from .session import ConfigFile, Impl, Properties, key_values
@@ -101,6 +102,7 @@ def _add(
     from ..registry import load
 
     # What cannot be meant is refused before it stands in the file.
+    find_modules_here(impl)
     load(impl).config_type.from_properties(expanded(given, f"profile {name!r}"))
     # A JSON string is one of TOML, too; all but a bare key is quoted.
     lines = [f"[{json.dumps(name)}]", f"impl = {json.dumps(impl)}"]

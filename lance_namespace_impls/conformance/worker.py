@@ -9,6 +9,7 @@ import base64
 import importlib
 import inspect
 import json
+import os
 import sys
 from typing import Any
 
@@ -19,6 +20,9 @@ def main() -> None:
     """Serve the namespace that the first line names until standard input ends."""
     out = sys.stdout
     sys.stdout = sys.stderr  # what the namespace prints must not get between the answers
+    # The class may lie in the current folder; the modules beside this file are none of its.
+    beside = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [*(path for path in sys.path if path != beside), os.getcwd()]
     first = json.loads(sys.stdin.readline())
     try:
         module, _, name = first["target"].partition(":")

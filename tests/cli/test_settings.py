@@ -163,6 +163,20 @@ def test_profiles_that_cannot_be_meant(
     assert config.read_text() == before
 
 
+def test_a_profile_may_name_a_class_in_the_current_folder(config: Path, tmp_path: Path) -> None:
+    (tmp_path / "of_mine.py").write_text(
+        "from lance_namespace_impls.directory import DirectoryNamespace as Mine\n"
+    )
+    script = Path(sys.executable).with_name("lance-ns")  # python -m has the folder anyway
+    given = ["--impl", "of_mine:Mine", "-p", f"path={tmp_path}", "--config", config]
+    added = subprocess.run(
+        [script, "profiles", "add", "mine", *given],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert added.returncode == 0, added.stderr
+    assert 'impl = "of_mine:Mine"' in config.read_text()
+
+
 def test_profiles_are_tried(profile: str) -> None:
     assert "answers" in run("profiles", "test").stdout
     dead = ("--impl", "rest", "-p", "uri=http://127.0.0.1:9", "-p", "max_retries=0")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -40,6 +43,21 @@ def test_nothing_failed_is_status_0(tmp_path):
     found = invoke(*impl(tmp_path), *ONLY)
     assert found.exit_code == 0, found.output
     assert " 0 fail" in found.output
+
+
+@pytest.mark.parametrize("option", ["--impl", "--class"])
+def test_a_class_in_the_current_folder_is_found(tmp_path, option):
+    """As `lance-ns ls` finds it, and whatever the modules there are called."""
+    (tmp_path / "model.py").write_text(
+        "from lance.namespace import DirectoryNamespace as Theirs\n"
+        "from lance_namespace_impls.directory import DirectoryNamespace as Ours\n"
+    )
+    name, key = ("model:Ours", "path") if option == "--impl" else ("model:Theirs", "root")
+    script = Path(sys.executable).with_name("lance-ns")  # python -m has the folder anyway
+    given = ["-p", f"{key}={tmp_path / 'tables'}", "--only", "LN-TABLE-CREATE-001"]
+    command = [script, "conformance", option, name, *given]
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (found.returncode, " 0 fail" in found.stdout) == (0, True), found.stderr
 
 
 def test_a_failed_check_is_status_1(tmp_path, pylance_class):
