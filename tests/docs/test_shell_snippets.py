@@ -123,6 +123,7 @@ def placed(text: str, folder: Path, uri: str) -> str:
         ("http://127.0.0.1:2333", uri),
         (" --port 2333", ""),
         ("lance-ns serve", "lance-ns serve --port 0"),
+        ("lance-ns conformance", "lance-ns conformance --only 'LN-TABLE-CREATE-*'"),
         ("'sales$orders'", "'sales$orders' --delimiter ."),
         ("PYTHONPATH=generated", "PYTHONPATH=generated:$PYTHONPATH"),
     ):
