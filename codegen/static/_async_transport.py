@@ -189,7 +189,7 @@ async def _upload_async(
             try:
                 batch = await anext(batches, None)
             except Exception as error:
-                raise rows.broken_off(error) from error
+                raise rows.interrupted_by(error) from error
         for rest in chunks:
             yield rest
 

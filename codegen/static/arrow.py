@@ -125,7 +125,7 @@ def _line(error: BaseException) -> str:
 
 
 class RowStream:
-    """Rows on their way to a writer, a batch at a time: counted, and blamed if they break off.
+    """Rows on their way to a writer, a batch at a time: counted, and blamed if interrupted.
 
     Libraries report rows that cannot be read to their end as failures of their own, say of storage.
     Within `guarded` the failure of the rows takes the place of such a one.
@@ -143,7 +143,7 @@ class RowStream:
         self.rows = 0
         """Rows that were handed on so far."""
         self.failure: Exception | None = None
-        """Why the rows broke off, as their maker raised it."""
+        """Why the rows were interrupted, as their maker raised it."""
         self._fault: LanceNamespaceError | None = None
         self._batches = iter(batches)
         self._first: pa.RecordBatch | None = None
@@ -198,7 +198,7 @@ class RowStream:
 
     @contextmanager
     def guarded(self, subject: str | None = None) -> Iterator[None]:
-        """Raise why the rows broke off, where they did, in place of what their consumer raises.
+        """Raise why the rows were interrupted, if so, not what their consumer raises.
 
         Args:
             subject: what the message is about.
@@ -225,13 +225,13 @@ class RowStream:
                 self.rows += batch.num_rows
                 yield batch if prepare is None else prepare(batch)
         except Exception as error:
-            fault = self.broken_off(error)
+            fault = self.interrupted_by(error)
             if fault is error:
                 raise
             raise fault from error
 
-    def broken_off(self, error: Exception) -> LanceNamespaceError:
-        """Note why the rows broke off; return what `guarded` raises of it.
+    def interrupted_by(self, error: Exception) -> LanceNamespaceError:
+        """Note why the rows were interrupted; return what `guarded` raises of it.
 
         Args:
             error: what their maker raised.

@@ -236,7 +236,7 @@ class HttpWire:
 
         Raises:
             InternalError: code 18, it is no Arrow IPC file; reading on may raise it, too.
-            ServiceUnavailableError: code 17, the server breaks off; reading on may raise it, too.
+            ServiceUnavailableError: code 17, the connection drops; reading on may raise it, too.
         """
         import pyarrow as pa
 

@@ -61,7 +61,7 @@ class NewPlace:
     location: str | None = None
     """None is its usual location."""
     has_remains: bool = False
-    """Whether a broken-off drop of the table left something there."""
+    """Whether an interrupted drop of the table left something there."""
 
 
 class TablePlaces(TableDrops, abstract=True):
@@ -74,8 +74,8 @@ class TablePlaces(TableDrops, abstract=True):
 
         Whatever is at its usual location is not this table's, which is not in the catalog: it was
         deregistered or renamed, or another tool dropped its entry. It stays, and the new table goes
-        beside it; so it does while rows are on their way to a table that has gone meanwhile. What a
-        broken-off drop of this very table left is no hindrance.
+        beside it; so it does while rows are on their way to a table that has gone meanwhile. What an
+        interrupted drop of this very table left is no hindrance.
         """
         if self.capabilities.storage_only:
             return NewPlace()
@@ -137,7 +137,7 @@ class TablePlaces(TableDrops, abstract=True):
         return entry
 
     def _clear_place(self, entry: TableEntry) -> None:
-        """Delete what a broken-off drop left at a new table's location, unless it was used since."""
+        """Delete what an interrupted drop left at a new table's location, unless it was used since."""
         folder = self._folder_of(entry)
         if folder.has_drop_marker(entry.id) and not self._is_used_by_other(entry):
             folder.delete()

@@ -188,7 +188,7 @@ class Rows(io.RawIOBase):
         """Wait for some of the body; 0 is its end.
 
         Raises:
-            ClientGoneError: the body broke off.
+            ClientGoneError: the body was cut short.
             TooSlowError: code 13, it did not come fast enough.
         """
         with self._changed:

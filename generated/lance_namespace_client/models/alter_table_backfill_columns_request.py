@@ -70,8 +70,8 @@ class AlterTableBackfillColumnsRequest(Model):
     """Largest number of fragments to fill; all if left out."""
 
     checkpoint_size: int | None = None
-    """Number of rows between two checkpoints, from which a job that broke off goes
-    on.
+    """Number of rows between two checkpoints, from which an interrupted job
+    resumes.
     """
 
     commit_granularity: int | None = None

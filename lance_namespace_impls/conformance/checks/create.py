@@ -104,7 +104,7 @@ def not_arrow(lab: Lab) -> None:
         lab.that(not lab.exists("TableExists", identifier), "no table after code 13", "it is there")
 
 
-@check("LN-TABLE-CREATE-011", "A stream that breaks off is refused and makes nothing.", _ARROW,
+@check("LN-TABLE-CREATE-011", "An interrupted stream is refused and makes nothing.", _ARROW,
        "CreateTable", capabilities=["tables"])  # fmt: skip
 def truncated(lab: Lab) -> None:
     whole = stream(people(*range(200)), batch_rows=50)

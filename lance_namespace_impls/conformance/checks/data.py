@@ -75,7 +75,7 @@ def insert_other_schema(lab: Lab) -> None:
         lab.same(lab.count(table), len(ALL), "the number of rows")
 
 
-@check("LN-ROWS-INSERT-007", "A stream that breaks off adds nothing.",
+@check("LN-ROWS-INSERT-007", "An interrupted stream adds nothing.",
        "rest.yaml, InsertIntoTable: a body that is no such stream, InvalidInput", "InsertIntoTable",
        "CountTableRows", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def insert_truncated(lab: Lab) -> None:

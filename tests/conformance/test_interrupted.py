@@ -1,4 +1,4 @@
-"""Runs on a Hive Metastore that are broken off or killed: others' objects stay, nothing is lost."""
+"""Runs on a Hive Metastore that are interrupted or killed: others' objects stay, nothing is lost."""
 
 from __future__ import annotations
 
