@@ -66,7 +66,7 @@ class TableListings(TableStorages, abstract=True):
     def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the Lance tables of the whole catalog as string identifiers.
 
-        A context entry ``delimiter`` says what joins the names, ``$`` unless given.
+        A context entry ``delimiter`` says what joins the levels, ``$`` unless given.
         """
         delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
         page, token = kept_page_of(

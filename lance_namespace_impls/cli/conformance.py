@@ -71,7 +71,7 @@ Under = Annotated[
     _option(RUN, "--under", metavar="ID", help="Namespace to work in; the root unless given."),
 ]
 Delimiter = Annotated[
-    str, _option(RUN, "--delimiter", metavar="TEXT", help="What joins the names of --under.")
+    str, _option(RUN, "--delimiter", metavar="TEXT", help="What joins the levels of --under.")
 ]
 ReadOnly = Annotated[
     bool, typer.Option("--read-only", help="Make and change nothing.", rich_help_panel=RUN)

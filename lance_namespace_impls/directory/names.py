@@ -45,7 +45,7 @@ VERSIONS = "_versions"
 WRITE_LOCK = ".filling-"
 MANIFEST = "__manifest"
 DELIMITER = "$"
-"""What joins the names of an identifier in the manifest."""
+"""What joins the levels of an identifier in the manifest."""
 MAX_FOLDER_BYTES = 255
 MAX_NAME_BYTES = MAX_FOLDER_BYTES - len(SUFFIX)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -87,7 +87,7 @@ def check_level(name: str) -> None:
     """Raise for a name that cannot be written in the manifest (code 13)."""
     if DELIMITER in name:
         raise InvalidInputError(
-            f"name {name!r} has a {DELIMITER!r}, which joins the names of an identifier in the "
+            f"name {name!r} has a {DELIMITER!r}, which joins the levels of an identifier in the "
             "manifest; choose a name without it"
         )
 

@@ -85,7 +85,7 @@ class HiveConfig(Config):
         name="client.pool-size",
         default=3,
         validator=_positive,
-        doc="most connections that are open to the metastore at a time",
+        doc="maximum open connections to the metastore",
     )
 
     connect_timeout: float = timeout_option(

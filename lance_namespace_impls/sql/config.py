@@ -48,9 +48,7 @@ class SqlConfig(Config):
         "lock_timeout", default=30.0, doc="how long to wait for what another transaction has locked"
     )
 
-    pool_size: int = option(
-        default=10, doc="most connections to the database that are open at the same time"
-    )
+    pool_size: int = option(default=10, doc="maximum open connections to the database")
 
     transaction_days: int = option(
         default=30, unit="days", doc="how long DescribeTransaction knows a transaction"

@@ -20,7 +20,7 @@ from lance_namespace_impls.directory.manifest import (
 )
 
 TYPES = (NAMESPACE, TABLE, TABLE_VERSION, "view")
-# Some sort before what joins the names, and some right after it.
+# Some sort before what joins the levels, and some right after it.
 NAMES = [f"{start}{n}" for start in ("a", "a!", "a#", "a%", "b", "ü") for n in ("", "1", "2", "10")]
 
 

@@ -95,7 +95,7 @@ def read_mapping(
 
     Args:
         mapping: a TOML file, or what is in one: ``[[table]]`` for each table, and ``[defaults]``.
-        delimiter: what joins the names of an ``id`` that is text.
+        delimiter: what joins the levels of an ``id`` that is text.
 
     Raises:
         InvalidInputError: code 13, the file cannot be read, a key is not known or has a wrong value,
