@@ -2,7 +2,7 @@
 
 Fresh processes take turns: the help of ``lance-ns`` and of a bare Typer application of three
 commands; completion of a table's name by ``lance-ns``, whose names are cached as after the first
-tabulator, and of a command's name by ``pyiceberg``, which completes no tables. The median of the
+press of the tab key, and of a command's name by ``pyiceberg``, which completes no tables. The median of the
 rounds counts. Exit status 1 where the help takes more than 1.5 times as long as the bare
 application's, or completion more than 150 ms or longer than pyiceberg's.
 """

@@ -315,7 +315,7 @@ def mixed(options: argparse.Namespace, home: str) -> bool:
 
 
 def is_flat(samples: list[tuple[float, int, int, int]], warm: float) -> bool:
-    """Say whether memory and descriptors of the last third are what they were after the start."""
+    """Return whether memory and descriptors of the last third are those after the start."""
     after = [row for row in samples if row[0] >= warm]
     third = max(1, len(after) // 3)
     flat = True

@@ -101,7 +101,7 @@ def run(folder: Path) -> None:
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Say what is done, and how long it took."""
+    """Print what is done, and how long it took."""
     console.rule(f"[bold]{title}", align="left", style="cyan")
     started = time.monotonic()
     yield

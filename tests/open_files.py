@@ -1,4 +1,4 @@
-"""Tells which files this process has open, on Linux."""
+"""The files that this process has open, on Linux."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["open_files"]
 
 
 def open_files(folder: Path) -> list[Path]:
-    """Give those of this process's open files that are a folder or below it."""
+    """Return those of this process's open files that are a folder or below it."""
     found = []
     for handle in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):  # closed meanwhile

@@ -49,7 +49,7 @@ def test_a_server_ends_with_a_process_that_is_killed() -> None:
 
 
 def _is_over(process: int) -> bool:
-    """Say whether a process has ended and is only waited for."""
+    """Return whether a process has ended and is only waited for."""
     try:
         return ") Z " in Path(f"/proc/{process}/stat").read_text()
     except FileNotFoundError:

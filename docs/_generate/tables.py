@@ -115,6 +115,6 @@ def error_table() -> str:
 def error_block(code: ErrorCode) -> str:
     """Return what the protocol says of a code."""
     kinds = _classes_of(code)
-    said = " ".join(" ".join((kind.__doc__ or "").split()) for kind in kinds[:1])
+    summary = " ".join(" ".join((kind.__doc__ or "").split()) for kind in kinds[:1])
     named = ", ".join(f"`{kind.__name__}` (HTTP {kind.http_status})" for kind in kinds)
-    return f"{named}; exit status {status_of(code).value}\n{{ .code-facts }}\n\n{said}\n"
+    return f"{named}; exit status {status_of(code).value}\n{{ .code-facts }}\n\n{summary}\n"

@@ -159,7 +159,7 @@ class LanceNamespace:
     ) -> models.NamespaceExistsResponse:
         """Check whether a namespace exists.
 
-        Tells by its status alone whether the namespace is in the catalog:
+        Reports by its status alone whether the namespace is in the catalog:
         success when it is, NamespaceNotFound when it is not. Nothing below the
         namespace is looked at and data is not touched.
 
@@ -310,7 +310,7 @@ class LanceNamespace:
     ) -> models.TableExistsResponse:
         """Check whether a table exists.
 
-        Tells by its status alone whether the catalog has the table: success
+        Reports by its status alone whether the catalog has the table: success
         when it has, TableNotFound when the table, its parent namespace or the
         version that the request names is missing. A declared table without a
         dataset exists too. Rows are not read.
@@ -426,7 +426,7 @@ class LanceNamespace:
     ) -> models.RenameTableResponse:
         """Rename a table or move it to another namespace.
 
-        Gives the table the name `new_table_name`, in the namespace
+        Renames the table to `new_table_name`, in the namespace
         `new_namespace_id` if that is given and in its own otherwise. A name
         that is taken answers TableAlreadyExists and changes nothing, a missing
         table TableNotFound, a missing target namespace NamespaceNotFound, and a
@@ -1501,10 +1501,10 @@ class LanceNamespace:
     ) -> models.CreateTableTagResponse:
         """Create a tag for a version of a table.
 
-        Gives a version of the table a name, which also keeps that version from
-        being cleaned up; the version is a whole number from 1 up, on the branch
-        given or the main one. A tag of that name answers TableTagAlreadyExists,
-        a version that is not there TableVersionNotFound, a missing table
+        Names a version of the table, which also keeps that version from being
+        cleaned up; the version is a whole number from 1 up, on the branch given
+        or the main one. A tag of that name answers TableTagAlreadyExists, a
+        version that is not there TableVersionNotFound, a missing table
         TableNotFound, and a change made by someone else meanwhile
         ConcurrentModification. A name that cannot be a tag answers
         InvalidInput. Rows and versions stay as they are.
@@ -1731,9 +1731,9 @@ class LanceNamespace:
     ) -> models.ListOperationsResponse:
         """List the operations this server supports.
 
-        Tells a client which operations it can call here before it tries;
-        whatever is not in the list answers Unsupported. It takes no identifier
-        and looks at neither catalog objects nor data.
+        Lists the operations that a client can call here, before it tries;
+        whatever is not in it answers Unsupported. It takes no identifier and
+        looks at neither catalog objects nor data.
 
         Args:
             request: a `ListOperationsRequest`, or what stands for one.

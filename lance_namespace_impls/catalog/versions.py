@@ -61,7 +61,7 @@ class KeptVersion:
 
 @frozen(kw_only=True)
 class AddVersion:
-    """Make a version the latest, if the latest is still the one that its writer built on."""
+    """A new version, the latest if the latest is still the one that its writer built on."""
 
     table: TableEntry
     branch: str | None

@@ -123,7 +123,7 @@ def _show_names(
 def _all_tables(namespace: Namespace, delimiter: str, include_declared: bool) -> Iterator[str]:
     from ..core.identifiers import join_identifier, split_identifier
 
-    # A server joins the names with the delimiter that its client is configured with.
+    # A server joins the levels with the delimiter that its client is configured with.
     used = getattr(namespace.config, "delimiter", delimiter)
     request = {"include_declared": include_declared, "context": {"delimiter": used}}
     token: str | None = None

@@ -56,7 +56,7 @@ def complete_profile(ctx: Given, incomplete: str) -> list[str]:
 
 
 def complete_id(ctx: Given, incomplete: str) -> list[str]:
-    """Return the namespaces and tables that begin so; a namespace goes on with the delimiter."""
+    """Return the namespaces and tables that begin so; a namespace ends in the delimiter."""
     delimiter = ctx.params.get("delimiter") or "$"
     parent, found, _ = incomplete.rpartition(delimiter)
     try:

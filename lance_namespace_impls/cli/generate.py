@@ -73,14 +73,14 @@ def codegen(
     ]
     arguments += [f"--allow-breaking={name}" for name in allow_breaking or ()]
     arguments += ["--check"] if check else []
-    said, problems = io.StringIO(), io.StringIO()
+    printed, problems = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as stack:
         if output.as_json:
-            stack.enter_context(contextlib.redirect_stdout(said))
+            stack.enter_context(contextlib.redirect_stdout(printed))
             stack.enter_context(contextlib.redirect_stderr(problems))
         status = _main()(arguments, "lance-ns codegen")
     if output.as_json:
-        lines = {"lines": said.getvalue().splitlines()}
+        lines = {"lines": printed.getvalue().splitlines()}
         output.document({"status": status, **lines, "problems": problems.getvalue().splitlines()})
     if status:
         raise typer.Exit(Status.NOT_DONE)

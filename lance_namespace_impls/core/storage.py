@@ -20,7 +20,7 @@ class TableStorage:
     """Root of the dataset: a path or URI, without a trailing slash."""
     options: Mapping[str, str]
     session: Callable[[], Any] = field(default=lambda: None, eq=False)
-    """Gives the ``lance.Session`` whose caches the datasets share; None opens without one."""
+    """Returns the ``lance.Session`` whose caches the datasets share; None opens without one."""
 
     renewed_by: tuple[Any, Sequence[str]] | None = field(default=None, eq=False)
     """A namespace and the table's identifier in it, to ask for new options when these expire."""

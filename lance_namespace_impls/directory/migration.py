@@ -1,4 +1,4 @@
-"""Giving a directory a manifest, and taking it away where nothing is lost."""
+"""A directory gets a manifest, or loses it where nothing is lost by that."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def to_manifest(flat: FlatTables, manifest: Manifest, *, dry_run: bool) -> Migra
         dry_run: whether to change nothing.
 
     Raises:
-        InvalidInputError: code 13, a name has a ``$``, which joins the names in a manifest.
+        InvalidInputError: code 13, a name has a ``$``, which joins the levels in a manifest.
         InvalidTableStateError: code 19, a table is in two directories.
     """
     if manifest.snapshot() is not None:

@@ -108,7 +108,7 @@ def _client_options(config: GlueConfig) -> BotoConfig:
 
 
 class _Role(CredentialProvider):  # type: ignore[misc]
-    """Gives credentials of an assumed role, and new ones before they run out."""
+    """Credentials of an assumed role, renewed before they expire."""
 
     METHOD = "sts-assume-role"
 

@@ -36,7 +36,7 @@ class _Held(NamedTuple):
 
 
 class ClientCredentials(httpx.Auth):
-    """Puts a token on every request; safe for threads.
+    """Adds a token to every request; safe for threads.
 
     A token is fetched when the first request needs it, again before it expires, and once more
     where the server refuses it all the same (HTTP 401 or 419).

@@ -144,10 +144,10 @@ class PolarisNamespace(IcebergRestCatalog):
         try:
             return self.has_data(entry)
         except (HttpFailure, LanceNamespaceError, OSError, RuntimeError, ValueError) as error:
-            said = self.translate(error, "storage").message
+            reason = self.translate(error, "storage").message
             warnings.warn(
                 f"{entry.location} cannot be looked at: rows that are there already will be those of "
-                f"{self.capabilities.shown_delimiter.join(entry.id)}: {said}",
+                f"{self.capabilities.shown_delimiter.join(entry.id)}: {reason}",
                 stacklevel=2,
             )
             return False

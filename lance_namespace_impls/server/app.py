@@ -107,7 +107,7 @@ async def _openapi(request: Request) -> Response:
 
 
 class _Health:
-    """Says how the server is, to those that look after it.
+    """The server's health, for those that look after it.
 
     Whether it runs and is ready anybody may ask: the answer is one word. The figures tell how much
     is done, and are for those that may call.

@@ -68,7 +68,7 @@ Keep = Callable[[Repeat], None]
 
 
 class Seen:
-    """Tells what comes again; what came long ago is forgotten."""
+    """Reports what comes again; what came long ago is forgotten."""
 
     def __init__(self) -> None:
         self._marks: dict[int, None] = {}

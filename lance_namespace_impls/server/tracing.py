@@ -44,7 +44,7 @@ class Span:
 
 
 class Tracing:
-    """Makes spans: one a request, one a call of the namespace, one a call of the catalog."""
+    """Creates spans: one a request, one a call of the namespace, one a call of the catalog."""
 
     def __init__(self) -> None:
         from opentelemetry import propagate, trace

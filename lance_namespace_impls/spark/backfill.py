@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["Added", "ColumnFunction", "add_columns"]
 
 ColumnFunction = Callable[[pa.RecordBatch], pa.RecordBatch]
-"""Makes the new columns of some rows, in their order."""
+"""Computes the new columns of some rows, in their order."""
 
 COMMIT_ATTEMPTS = 10
 _OFFSET_BITS = 32
@@ -186,7 +186,7 @@ def _paths(fragment: Mapping[str, Any]) -> list[str]:
 
 
 class _Maker(ABC):
-    """Makes the new columns of fragments.
+    """Computes the new columns of fragments.
 
     Args:
         spark: the session.
@@ -203,7 +203,7 @@ class _Maker(ABC):
 
 
 class _ByFragment(_Maker):
-    """Makes them of the columns of each fragment, a fragment a task.
+    """Computes them of the columns of each fragment, a fragment a task.
 
     Args:
         spark: the session.

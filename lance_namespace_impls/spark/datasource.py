@@ -139,7 +139,7 @@ def split_table_name(text: str, delimiter: str | None = None) -> Identifier:
     Args:
         text: with a delimiter: the names, joined by it. Without one: as in Spark SQL, names
             joined by dots, a name with a dot in backticks.
-        delimiter: what joins the names.
+        delimiter: what joins the levels of an identifier.
 
     Raises:
         InvalidInputError: code 13, a name is empty or a backtick has no partner.

@@ -61,9 +61,9 @@ class Mode(Enum):
     """What a write does about a table that is there, or is not."""
 
     CREATE = "Create"
-    """Make the table; code 5 where it is there."""
+    """Create the table; code 5 where it is there."""
     EXIST_OK = "ExistOk"
-    """Make the table; leave one that is there as it is."""
+    """Create the table; leave one that is there as it is."""
     APPEND = "Append"
     """Add rows; code 4 where there is no table."""
     OVERWRITE = "Overwrite"

@@ -88,14 +88,14 @@ def recognized(error: Exception, what: str, database: str) -> LanceNamespaceErro
         return None
     # SQLAlchemy's own text holds the statement with its values.
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
-    said = first_line(cause)
+    text = first_line(cause)
     state = getattr(cause, "sqlstate", None) or ""
     for start, kind, advice in _STATES:
         if state.startswith(start):
-            return kind(f"{what}: {database}: {said}: {advice}")
+            return kind(f"{what}: {database}: {text}: {advice}")
     for pattern, kind, advice in _TEXTS:
-        if re.search(pattern, said):
-            return kind(f"{what}: {database}: {said}: {advice}")
+        if re.search(pattern, text):
+            return kind(f"{what}: {database}: {text}: {advice}")
     if isinstance(error, DBAPIError) and error.connection_invalidated:
-        return ServiceUnavailableError(f"{what}: {database}: {said}: {_LOST}")
-    return InternalError(f"{what}: {database}: {said}")
+        return ServiceUnavailableError(f"{what}: {database}: {text}: {_LOST}")
+    return InternalError(f"{what}: {database}: {text}")

@@ -62,7 +62,7 @@ def weighted(**weights: int) -> SearchStrategy[str]:
 
 
 def _rarely(draw: Draw, times: int) -> bool:
-    """Say yes once in so many times; a shrunk example says no."""
+    """Return True once in so many times; a shrunk example has False."""
     return bool(draw(st.integers(1, times)) == times)
 
 
@@ -175,7 +175,7 @@ def _optional(draw: Draw, request: dict[str, Any], **values: SearchStrategy[Any]
 
 
 def _mode(modes: tuple[str, ...]) -> SearchStrategy[str | None]:
-    """Give modes in every spelling, no mode, and modes that are none."""
+    """Return modes in every spelling, no mode, and modes that are none."""
     spellings = [
         spelling
         for mode in modes
@@ -317,7 +317,7 @@ def _declare_table(draw: Draw, world: World) -> Call:
 
 
 def _locations(world: World, identifier: list[str]) -> list[str]:
-    """Give locations worth asking for: the default one, others' and nobody's."""
+    """Return locations worth asking for: the default one, others' and nobody's."""
     subject, tree = world.subject, world.tree
     parent = tree.namespaces.get(tuple(identifier[:-1]), {})
     found = ["", "/nowhere/at/all"]

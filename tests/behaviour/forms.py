@@ -33,7 +33,7 @@ ROWS_FORMS = st.sampled_from(("table", "reader", "bytes", "file"))
 
 
 def request_in_form(call: Call, form: str) -> Any:
-    """Give a request as a dict, as the operation's model, or as an object that dumps itself."""
+    """Return a request as a dict, as the operation's model, or as an object that dumps itself."""
     if form == "dict" or call.malformed or call.request.get("id") == "":
         return call.request
     if form == "dumps":
@@ -43,7 +43,7 @@ def request_in_form(call: Call, form: str) -> Any:
 
 
 def rows_in_form(rows: Rows, form: str) -> Any:
-    """Give rows as a table, a reader, or an Arrow IPC stream."""
+    """Return rows as a table, a reader, or an Arrow IPC stream."""
     if rows.fault == "not arrow":
         return b"x,y\n1,2\n"
     table = rows.arrow()
@@ -66,7 +66,7 @@ def _stream(table: pa.Table, batches: int) -> bytes:
 
 
 def _truncated(table: pa.Table) -> bytes:
-    """Give a stream that breaks off in the middle of its second batch."""
+    """Return a stream that is interrupted in the middle of its second batch."""
     full = pa.table({name: pa.concat_arrays([pa.array(["1"] * 50).cast(column.type)])
                      for name, column in zip(table.column_names, table.columns, strict=True)})  # fmt: skip
     whole, one = _stream(full, batches=2), _stream(full, batches=1)

@@ -174,7 +174,7 @@ class NamespaceMachine(RuleBasedStateMachine):
             self.perform(data, choice)
 
     def _choices(self) -> list[str]:
-        """Give what can be done, each as often as it should come up."""
+        """Return what can be done, each as often as it should come up."""
         weights = dict(WEIGHTS)
         if self.subject.deepest == 0:
             weights |= dict.fromkeys(("CreateNamespace", "DropNamespace", "AlterNamespace"), 1)

@@ -59,7 +59,7 @@ def mutant(description: str) -> Callable[[N], N]:
 
 
 def _without(request: Any, *keys: str, **changes: Any) -> dict[str, Any]:
-    """Give a request as a dict with some fields left out or set."""
+    """Return a request as a dict with some fields left out or set."""
     if hasattr(request, "model_dump"):
         given = dict(request.model_dump())
     else:
@@ -288,7 +288,7 @@ class NeverDeclared(DirectoryNamespace):
         return evolve(answer, is_only_declared=declared)
 
 
-@mutant("leaves a table behind when the rows break off")
+@mutant("leaves a table behind when the rows are interrupted")
 class HalfCreated(DirectoryNamespace):
     def withdraw_table(self, entry: TableEntry) -> None:
         pass

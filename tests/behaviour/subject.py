@@ -83,13 +83,13 @@ class Subject(Known):
     """Names that cannot be created (code 13)."""
 
     namespace_properties: Callable[[int], SearchStrategy[dict[str, str]]] = lambda depth: PROPERTIES
-    """Properties that a namespace of that many names takes."""
+    """Properties that a namespace of that many levels takes."""
 
     refused_properties: Callable[[int], SearchStrategy[dict[str, str]] | None] = lambda depth: None
-    """Properties that a namespace of that many names refuses (code 13)."""
+    """Properties that a namespace of that many levels refuses (code 13)."""
 
     cuts_streams: bool = True
-    """Whether rows are also sent that break off. A client of a server fails at once then, and what
+    """Whether streams of rows are also interrupted. A client of a server fails at once then, and what
     the server makes of it comes later."""
 
     rows_in_storage: Callable[[str], int | None] = rows_in_storage
@@ -107,5 +107,5 @@ class Subject(Known):
         return self.capabilities.table_depth + 1 if deepest is None else deepest
 
     def holds_tables(self, depth: int) -> bool:
-        """Say whether the suite puts tables into namespaces of that many names."""
+        """Return whether the suite puts tables into namespaces of that many levels."""
         return self.capabilities.holds_tables(depth) and depth <= self.deepest

@@ -57,7 +57,7 @@ def backend(name: str, runs: int, *, needs: str | None = None) -> Callable[[Back
 
 
 def parameters(names: Iterable[str] | None = None) -> list[Any]:
-    """Give backends as parameters of tests, all of `SUBJECTS` unless named."""
+    """Return backends as parameters of tests, all of `SUBJECTS` unless named."""
     return [
         pytest.param(name, marks=pytest.mark.real(SUBJECTS[name].needs))
         if name in SUBJECTS and SUBJECTS[name].needs
@@ -77,7 +77,7 @@ NO_DIRECTORY_NAMES = (
 def directory_subject(
     root: Path, namespace: type[DirectoryNamespace] = DirectoryNamespace
 ) -> Subject:
-    """Give the subject of a directory; mutants put another class behind it."""
+    """Return the subject of a directory; mutants put another class behind it."""
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
         shutil.rmtree(root, ignore_errors=True)
@@ -120,7 +120,7 @@ def directory(folder: Path) -> Iterator[Subject]:
 
 
 def manifest_subject(root: Path) -> Subject:
-    """Give the subject of a directory whose manifest alone says what is there."""
+    """Return the subject of a directory whose manifest alone says what is there."""
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
         shutil.rmtree(root, ignore_errors=True)
@@ -154,7 +154,7 @@ def directory_with_manifest(folder: Path) -> Iterator[Subject]:
 
 
 def memory_subject(root: Path, namespace: type[MemoryNamespace]) -> Subject:
-    """Give the subject of a catalog in memory."""
+    """Return the subject of a catalog in memory."""
     given: dict[Identifier, dict[str, str]] = {}
     if namespace.capabilities.configured_depth:
         given = {("main",): {"kind": "given"}}

@@ -80,7 +80,7 @@ def _old_place(home: Home, new: str) -> str:
 
 
 def _script(namespace: str) -> list[tuple[str, str]]:
-    """Give each statement with the name of its call."""
+    """Return each statement with the name of its call."""
     found = []
     for number, (name, call) in enumerate(CALLS.items()):
         names = {

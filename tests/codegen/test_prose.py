@@ -17,7 +17,7 @@ IMPLIED = {1}
 
 
 def described(node: Any, place: str) -> Iterator[tuple[str, str]]:
-    """Give every description and where it stands."""
+    """Yield every description and where it stands."""
     if isinstance(node, dict):
         if isinstance(node.get("description"), str):
             yield place, node["description"]

@@ -16,9 +16,9 @@ REFUSED = frozenset(
 
 
 def openings(source: str) -> Iterator[tuple[str, str]]:
-    """Walk the functions of a module, each with the first word of its docstring."""
+    """Walk the classes and functions of a module, each with the first word of its docstring."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node)
             if text:
                 yield node.name, text.split(maxsplit=1)[0]
@@ -29,8 +29,11 @@ def modules() -> list[Path]:
 
 
 def test_openings_are_found() -> None:
-    source = 'def f():\n    """Give the sum."""\n\nclass C:\n    def g(self):\n        """Return it."""\n'
-    assert list(openings(source)) == [("f", "Give"), ("g", "Return")]
+    source = (
+        'def f():\n    """Give the sum."""\n\n'
+        'class C:\n    """Gives one."""\n    def g(self):\n        """Return it."""\n'
+    )
+    assert list(openings(source)) == [("f", "Give"), ("C", "Gives"), ("g", "Return")]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -39,9 +42,9 @@ def test_docstrings_open_with_what_is_returned_or_done(folder: str) -> None:
     for path in modules():
         name = path.relative_to(ROOT).as_posix()
         if name.startswith(f"{folder}/"):
-            for function, word in openings(path.read_text("utf-8")):
+            for opened, word in openings(path.read_text("utf-8")):
                 seen += 1
                 if word in REFUSED:
-                    refused.append(f"{name}: {function}: {word} ...")
+                    refused.append(f"{name}: {opened}: {word} ...")
     assert seen > 50
     assert refused == []

@@ -27,7 +27,7 @@ def stream() -> bytes:
 
 
 def snapshot(root: Path) -> dict[str, bytes | None]:
-    """Give every file with its content and every folder below a root."""
+    """Return every file with its content and every folder below a root."""
     return {
         str(path.relative_to(root)): path.read_bytes() if path.is_file() else None
         for path in sorted(root.rglob("*"))

@@ -38,7 +38,7 @@ class Place:
     put: Callable[[str], None]
     """Writes a file of somebody's, by its path below the root."""
     names: Callable[[], set[str]]
-    """Gives the paths of all files below the root."""
+    """Returns the paths of all files below the root."""
 
 
 @pytest.fixture(params=["local", "s3"])

@@ -1,4 +1,4 @@
-"""Directories that go between two looks at them, as others drop or break off."""
+"""Directories that go between two looks at them, as others drop or are interrupted."""
 
 from __future__ import annotations
 

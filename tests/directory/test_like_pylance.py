@@ -19,7 +19,7 @@ RETRIES = {"commit_retries": "1000"}
 
 
 def scenario(namespace: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Give calls that build on one another, each with what it does."""
+    """Yield calls that build on one another, each with what it does."""
 
     def call(method: str, request: str, *rows: bytes, **fields: Any) -> Callable[[], Any]:
         made = getattr(official, f"{request}Request")(**fields)

@@ -133,7 +133,7 @@ def _counting(real: Callable[..., Any], function: str, calls: Counter[str]) -> C
 
 @contextmanager
 def prepared(root: Path) -> Iterator[Namespace]:
-    """Give a directory with a namespace and tables, in the root and in it."""
+    """Yield a directory with a namespace and tables, in the root and in it."""
     with ours(root) as lake:
         lake.create_namespace({"id": ["n"]})
         for table in (["t"], ["n", "t"], ["kept"], ["n", "kept"]):

@@ -43,7 +43,7 @@ def rows_of(racer: int) -> pa.Table:
 
 
 def broken_rows() -> bytes:
-    """Give an Arrow stream that breaks off in its second batch."""
+    """Return an Arrow stream that is interrupted in its second batch."""
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, ROWS.schema) as writer:
         writer.write_table(ROWS)
@@ -115,7 +115,7 @@ def race(place: Path) -> Iterator[Race]:
 
 @pytest.fixture
 def rounds(place: Path) -> Iterator[Iterator[Namespace]]:
-    """Give the namespace again and again, empty each time."""
+    """Yield the namespace again and again, empty each time."""
 
     def each(found: Namespace) -> Iterator[Namespace]:
         for _ in range(ROUNDS):
@@ -128,7 +128,7 @@ def rounds(place: Path) -> Iterator[Iterator[Namespace]]:
 
 
 def winner_of(outcomes: list[Outcome], *losing: int) -> int:
-    """Give the one racer that succeeded; all others failed with one of the codes."""
+    """Return the one racer that succeeded; all others failed with one of the codes."""
     winners = [racer for racer, (code, _) in enumerate(outcomes) if code is None]
     assert len(winners) == 1, f"winners: {winners}; {Counter(outcomes)}"
     assert {code for code, _ in outcomes if code is not None} <= set(losing), Counter(outcomes)
@@ -136,7 +136,7 @@ def winner_of(outcomes: list[Outcome], *losing: int) -> int:
 
 
 def only_tables(place: Path) -> set[str]:
-    """Give the table directories, and see that nothing else is left lying about."""
+    """Return the table directories, and see that nothing else is left lying about."""
     names = {path.name for path in place.iterdir()}
     assert all(name.endswith(".lance") and not name.startswith(".") for name in names), names
     return names
@@ -345,7 +345,7 @@ def pair(tmp_path: Path) -> Iterator[tuple[Namespace, Namespace]]:
 
 
 def rows_while(meanwhile: Callable[[], Any]) -> pa.RecordBatchReader:
-    """Give one row; something happens before the stream ends."""
+    """Return one row; something happens before the stream ends."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield from ROWS.to_batches()

@@ -1,4 +1,4 @@
-"""A store that throttles, breaks off or is away for a while, and what cannot be read in one."""
+"""A store that throttles, interrupts answers or is away for a while, and what cannot be read in one."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _subject(
     properties: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Subject:
-    """Give a subject on the double, below the catalogs `given`."""
+    """Return a subject on the double, below the catalogs `given`."""
     settings = {"endpoint": server.endpoint, "region": REGION, "root": str(root), **KEYS}
 
     def reset() -> Mapping[Identifier, Mapping[str, str]]:
@@ -157,7 +157,7 @@ def one_level(server: GlueServer, root: Path) -> Subject:
 
 
 class WithCatalogs(GlueNamespace):
-    """Tells the suite that what one name stands for, a catalog, holds no tables."""
+    """For the suite: what one name stands for, a catalog, holds no tables."""
 
     capabilities = evolve(GlueNamespace.capabilities, table_depth=2)
 
@@ -233,7 +233,7 @@ def aws(name: str, folder: Path, **settings: str) -> Iterator[Subject]:
 
 
 def real_account() -> dict[str, str] | None:
-    """Give the settings of a run against AWS, where one is asked for."""
+    """Return the settings of a run against AWS, where one is asked for."""
     if os.environ.get("LANCE_NS_TEST_GLUE") != "1":
         return None
     root = os.environ.get("LANCE_NS_TEST_GLUE_ROOT")

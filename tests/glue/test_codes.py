@@ -31,7 +31,7 @@ ACCOUNT = "111122223333"
 
 
 def answered(code: str, status: int = 400, **about: Any) -> ClientError:
-    """Give a failure as boto3 raises it for an answer."""
+    """Return a failure as boto3 raises it for an answer."""
     metadata = {"HTTPStatusCode": status, **about}
     given = {"Error": {"Code": code, "Message": "the reason"}, "ResponseMetadata": metadata}
     return ClientError(given, "GetTable")
@@ -251,7 +251,7 @@ def test_numbers_go_from_least_to_most(key: str, least: float, most: float, step
 
 
 class Sts:
-    """Gives a role's keys, until it is away."""
+    """A role's keys, until it is away."""
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds

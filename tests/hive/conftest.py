@@ -29,7 +29,7 @@ _numbers = itertools.count()
 
 
 def parameters(forms: list[tuple[str, str]]) -> list[Any]:
-    """Give forms as parameters of tests; those on older releases of a line are slow tests."""
+    """Return forms as parameters of tests; those on older releases of a line are slow tests."""
     return [
         pytest.param(
             form, marks=pytest.mark.slow if form[0] in SLOW else (), id=f"{form[1]}-on-{form[0]}"

@@ -11,7 +11,7 @@ _ASIDE = "0200007F"  # 127.0.0.2, which the tests' own connections come from
 
 
 def open_sockets(port: int) -> set[str]:
-    """Give the sockets that this process holds to a port, in whatever state, the tests' own left out.
+    """Return this process's sockets to a port, in whatever state, the tests' own left out.
 
     The system's list of sockets is read in pieces while it changes, and may give one twice: each
     is told by its number.

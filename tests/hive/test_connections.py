@@ -59,7 +59,7 @@ def host_of(line: Any) -> Host:
 
 
 def raising(*errors: BaseException) -> Callable[[Any], Host]:
-    """Give work that fails so many times."""
+    """Return work that fails so many times."""
     left = list(errors)
 
     def work(line: Any) -> Host:

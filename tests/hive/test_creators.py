@@ -42,7 +42,7 @@ Make = Callable[..., Any]
 
 
 def makings(form: Form) -> list[tuple[str, Make, list[str]]]:
-    """Give what can be made: the client's call, the operation, and an identifier for it."""
+    """Return what can be made: the client's call, the operation, and an identifier for it."""
     name = f"n{uuid.uuid4().hex}"
     found: list[tuple[str, Make, list[str]]] = [
         ("create_table", form.namespace.declare_table, [*form.database(), name]),

@@ -50,7 +50,7 @@ class BareApi:
         return [tuple(each) for each in found["namespaces"]]
 
     def path(self, levels: Sequence[str]) -> str:
-        """Give the path of a namespace."""
+        """Return the path of a namespace."""
         return f"{self.base}/namespaces/" + _encode(self.separator).join(map(_encode, levels))
 
     def tables(self, levels: Sequence[str]) -> list[str]:
@@ -59,7 +59,7 @@ class BareApi:
         return [each["name"] for each in found["identifiers"]]
 
     def table(self, levels: Sequence[str], name: str) -> str:
-        """Give the path of a table."""
+        """Return the path of a table."""
         written = quote(name, safe="") if self.decodes_twice else name
         return f"{self.path(levels)}/tables/{_encode(written)}"
 

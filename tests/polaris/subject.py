@@ -21,7 +21,7 @@ Polaris: TypeAlias = PolarisTables | PolarisServer
 
 
 def properties_for(server: Polaris, **more: str) -> dict[str, str]:
-    """Give the properties of a connection to a server."""
+    """Return the properties of a connection to a server."""
     given = server.credentials if isinstance(server, PolarisServer) else {}
     return {"endpoint": server.uri, "warehouse": CATALOG, **given, **more}
 

@@ -32,7 +32,7 @@ LIFE = 0.3
 
 @define
 class Keys:
-    """Gives a key of its own with each answer, and lets the store take no other."""
+    """A key of its own with each answer; the store takes no other."""
 
     store: GuardedS3
     given: dict[str, float] = field(factory=dict)

@@ -77,7 +77,7 @@ def _is_bare_object(schema: Schema) -> bool:
 
 
 def right(schema: Schema, depth: int = 3) -> SearchStrategy[Json]:
-    """Give values that a schema allows; recursive schemas end at `depth`."""
+    """Return values that a schema allows; recursive schemas end at `depth`."""
     schema = _resolved(schema)
     if "enum" in schema:
         return st.sampled_from(schema["enum"])
@@ -147,7 +147,7 @@ def _wrong_for() -> dict[str, list[Json]]:
 
 
 def wrong(schema: Schema) -> list[Json]:
-    """Give values of a type that a schema does not allow; none where it allows all."""
+    """Return values of a type that a schema does not allow; none where it allows all."""
     resolved = _resolved(schema)
     kind = _type(resolved)
     if "enum" in resolved:

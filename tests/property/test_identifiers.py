@@ -35,7 +35,7 @@ delimiters = st.sampled_from(("$", "::", ".", "$$a", "/", "%", "\x1f", "ü"))
 
 
 def _fits(identifier: list[str], delimiter: str) -> bool:
-    """Say whether a string can hold the identifier: splitting it gives the same names back."""
+    """Return whether a string can hold the identifier: splitting it gives the same names back."""
     joined = delimiter.join(identifier)
     return not identifier or (joined != delimiter and joined.split(delimiter) == identifier)
 

@@ -38,7 +38,7 @@ def _model(name: str) -> type[Model]:
 
 
 def _least(name: str) -> dict[str, Any]:
-    """Give an object with the required fields only, each with some right value."""
+    """Return an object with the required fields only, each with some right value."""
     schema = SCHEMAS[name]
     required = {key: schema["properties"][key] for key in schema.get("required", ())}
     return {key: _some(field) for key, field in required.items()}

@@ -55,7 +55,7 @@ def _drawn(data: DataObject, row: Operation[Any, Any], delimiter: str) -> Model:
 
 
 def _carried(request: Model) -> dict[str, Any]:
-    """Give what a request says, without what travels in headers."""
+    """Return what a request says, without what travels in headers."""
     said = {k: v for k, v in request.to_dict().items() if k not in ("identity", "context")}
     said["id"] = said.get("id") or []
     if said.get("metadata") == {}:  # as a body of its own it says what no body says

@@ -55,7 +55,7 @@ def kept_client(kept_root):
 
 @pytest.fixture
 def kept(kept_root, kept_client):
-    """Give a client under which no file may change."""
+    """Yield a client under which no file may change."""
     before = files(kept_root)
     yield kept_client
     assert files(kept_root) == before

@@ -124,7 +124,7 @@ def test_a_hint_in_a_field_is_as_clear_as_its_label(page: Page) -> None:
 
 
 def tab_to(page: Page, text: str) -> None:
-    """Press the tabulator until the element of a text or name has the focus, and shows it."""
+    """Press the tab key until the element of a text or name has the focus, and shows it."""
     for _ in range(50):
         page.keyboard.press("Tab")
         found = page.evaluate(

@@ -56,7 +56,7 @@ def test_two_requests_without_one_have_two(uri: str) -> None:
 
 
 class Explained(EchoNamespace):
-    """Says itself that it failed, and why."""
+    """Raises an error of its own, with its cause."""
 
     def table_exists(self, request: Any) -> Any:
         raise InternalError("the catalog is out of order") from OSError("its disk is full")

@@ -56,7 +56,7 @@ def session_policy(access_key):
 
 
 def allowed(policy, asked):
-    """Say whether a session policy lets a request to S3 through, as AWS reads policies."""
+    """Return whether a session policy lets a request to S3 through, as AWS reads policies."""
     bucket, _, key = unquote(asked.path).lstrip("/").partition("/")
     query = parse_qs(asked.query, keep_blank_values=True)
     if not key:

@@ -108,7 +108,7 @@ def small_rows() -> pa.RecordBatchReader:
 
 
 def large_rows(batches: int, fail_at: int | None = None) -> Callable[[], pa.RecordBatchReader]:
-    """Give batches of 1 MiB; the one at `fail_at` cannot be read."""
+    """Return batches of 1 MiB; the one at `fail_at` cannot be read."""
     schema = pa.schema([("a", pa.int64())])
 
     def produce() -> Iterator[pa.RecordBatch]:

@@ -161,7 +161,7 @@ class GlueServer:
         self._hooks.setdefault(operation, []).append(action)
 
     def backend(self, catalog_id: str | None = None, region: str = REGION) -> GlueBackend:
-        """Give moto's store of a catalog, to look at or change it without a request."""
+        """Return moto's store of a catalog, to look at or change it without a request."""
         return self._backend(ACCOUNT, region, catalog_id)
 
     def add_catalog(

@@ -82,7 +82,7 @@ def _failure(
 
 
 def _refusal(body: str) -> tuple[int, dict[str, str], str]:
-    """Say in Glue's way what moto says in the way of older services."""
+    """Write in Glue's way what moto writes in the way of older services."""
     code, message = (re.search(f"<{tag}>(.*?)</{tag}>", body) for tag in ("Code", "Message"))
     assert code is not None
     assert message is not None
@@ -100,7 +100,7 @@ def signer_of(response: Any) -> str | None:
 
 
 def _expired(response: Any) -> bool:
-    """Say whether the caller's role credentials have run out."""
+    """Return whether the caller's role credentials have run out."""
     now = datetime.now(UTC).replace(tzinfo=None)
     signer = signer_of(response)
     for account in list(sts_backends):
@@ -122,7 +122,7 @@ def invalid(message: str) -> Exception:
 
 
 def _misfits(value: Any, shape: Shape | None, where: str) -> Iterator[str]:
-    """Say what in a message does not fit the service's model."""
+    """Return what in a message does not fit the service's model."""
     if shape is None:
         if value:
             yield f"{where}: no members are allowed"

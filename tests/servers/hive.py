@@ -195,7 +195,7 @@ class Metastore:
             self._process = None
 
     def connect(self) -> ThriftHiveMetastore.Client:
-        """Give the bare Thrift client on a socket of its own, to compare with."""
+        """Return the bare Thrift client on a socket of its own, to compare with."""
         plain = TSocket("127.0.0.1", self.port)
         plain.setHandle(socket.create_connection(("127.0.0.1", self.port), 10, OWN_ADDRESS))
         plain.setTimeout(120_000)
@@ -262,7 +262,7 @@ class Metastore:
 
 @cache
 def shared(release: str) -> Metastore:
-    """Give one server of a release to all tests of this process; it stops at the end of that."""
+    """Return one server of a release to all tests of this process; it stops at the end of that."""
     folder = tempfile.TemporaryDirectory(prefix="metastore-")
     metastore = Metastore(RELEASES[release], Path(folder.name))
     metastore.start()

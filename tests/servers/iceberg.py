@@ -39,11 +39,11 @@ class IcebergFixture(ServerProcess):
         return f"http://127.0.0.1:{self.port}"
 
     def asked(self) -> str:
-        """Give an address that it answers with success once it runs."""
+        """Return an address that it answers with success once it runs."""
         return f"{self.endpoint}/v1/config?warehouse=wh"
 
     def command(self) -> Sequence[str]:
-        """Give the command that runs it."""
+        """Return the command that runs it."""
         classpath = jars(
             [
                 f"org.apache.iceberg:iceberg-open-api:{ICEBERG}:test-fixtures",
@@ -67,7 +67,7 @@ class IcebergFixture(ServerProcess):
         ]
 
     def environment(self) -> Mapping[str, str]:
-        """Give the variables that it needs."""
+        """Return the variables that it needs."""
         return {
             "CATALOG_URI": f"jdbc:sqlite:{self.folder}/catalog.db",
             "CATALOG_WAREHOUSE": f"{self.folder}/warehouse",
@@ -87,11 +87,11 @@ class Nessie(ServerProcess):
         return f"http://127.0.0.1:{self.port}/iceberg"
 
     def asked(self) -> str:
-        """Give an address that it answers with success once it runs."""
+        """Return an address that it answers with success once it runs."""
         return f"{self.endpoint}/v1/config?warehouse=wh"
 
     def command(self) -> Sequence[str]:
-        """Give the command that runs it."""
+        """Return the command that runs it."""
         # The runner holds all that it needs.
         (runner,) = jars([f"org.projectnessie.nessie:nessie-quarkus:{NESSIE}:runner"], ["*:*"])
         s3 = "nessie.catalog.service.s3.default-options"

@@ -50,7 +50,7 @@ class PolarisTables(WebServer):
         self.vends: Callable[[Mapping[str, Any], Asked], Sequence[Mapping[str, Any]]] = (
             lambda table, asked: ()
         )
-        """Gives the credentials for a table that was asked for."""
+        """Returns the credentials for a table that was asked for."""
 
     def clear(self) -> None:
         """Forget everything."""
@@ -124,7 +124,7 @@ class PolarisTables(WebServer):
         return Answer(body={"namespace": levels, "properties": self.namespaces[levels]})
 
     def _taken(self, above: Levels) -> list[str]:
-        """Give the locations of what is directly in a namespace."""
+        """Return the locations of what is directly in a namespace."""
         spaces = [
             each["location"] for levels, each in self.namespaces.items() if levels[:-1] == above
         ]

@@ -47,14 +47,14 @@ class ServerProcess(ABC):
 
     @abstractmethod
     def command(self) -> Sequence[str]:
-        """Give the command that runs it."""
+        """Return the command that runs it."""
 
     @abstractmethod
     def asked(self) -> str:
-        """Give an address that it answers with success once it runs."""
+        """Return an address that it answers with success once it runs."""
 
     def environment(self) -> Mapping[str, str]:
-        """Give the variables that it needs."""
+        """Return the variables that it needs."""
         return {}
 
     def __enter__(self) -> Self:

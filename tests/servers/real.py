@@ -45,7 +45,7 @@ class RealServer:
 
 
 def is_there(name: str) -> bool:
-    """Say whether a server can be had, without starting it."""
+    """Return whether a server can be had, without starting it."""
     if os.environ.get(_variable(name)):
         return True
     return can_be_built() if name == "minio" else _script(name).is_file()
@@ -53,7 +53,7 @@ def is_there(name: str) -> bool:
 
 @cache
 def running(name: str) -> RealServer:
-    """Give one server to all tests of this process; one that is started here stops at its end.
+    """Return one server to all tests of this process; one that is started here stops at its end.
 
     Raises:
         MissingServerError: there is neither an address nor a script.

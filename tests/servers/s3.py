@@ -55,9 +55,9 @@ class GuardedS3:
         self.bucket = f"guarded-{uuid4().hex[:8]}"
         self.asked: list[Asked] = []
         self.refuses: Callable[[Asked], bool] = lambda asked: False
-        """Says of a request whether it is answered with 403."""
+        """Returns whether a request is answered with 403."""
         self.answers: Callable[[Asked], Canned | None] = lambda asked: None
-        """Gives the answer to a request; None leaves it to the store."""
+        """Returns the answer to a request; None leaves it to the store."""
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self._one_at_a_time = threading.Lock()
         self._moto = DomainDispatcherApplication(create_backend_app)
@@ -70,7 +70,7 @@ class GuardedS3:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def options(self, access_key: str = "testing") -> dict[str, str]:
-        """Give the storage options that pylance needs."""
+        """Return the storage options that pylance needs."""
         return {
             "aws_endpoint": self.uri,
             "allow_http": "true",

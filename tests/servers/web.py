@@ -47,7 +47,7 @@ class Answer:
     """Whether the connection ends in the middle of the body."""
 
     def content(self) -> bytes:
-        """Give the body as bytes."""
+        """Return the body as bytes."""
         if self.body is None:
             return b""
         return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
@@ -121,7 +121,7 @@ def _handler(server: WebServer) -> type[BaseHTTPRequestHandler]:
         do_GET = do_HEAD = do_POST = do_PATCH = do_PUT = do_DELETE = serve
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Say nothing; `asked` has it all."""
+            """Log nothing; `asked` has it all."""
 
     return Handler
 
@@ -141,11 +141,11 @@ class FaultProxy(WebServer):
         self._lock = threading.Lock()
 
     def fail(self, when: Callable[[Asked], bool], *answers: Answer | None) -> None:
-        """Give these answers to the next requests that fit, one each; None passes one on."""
+        """Return these answers to the next requests that fit, one each; None passes one on."""
         self._faults.append((when, iter(answers)))
 
     def respond(self, asked: Asked) -> Answer:
-        """Give the fault that is due, else the answer of the server behind."""
+        """Return the fault that is due, else the answer of the server behind."""
         fault = self._due(asked)
         real = self._forward(asked) if fault is None or fault.cut else None
         if fault is None:

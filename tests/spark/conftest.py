@@ -66,7 +66,7 @@ def quiet_lake(tmp_path: Path) -> Lake:
 
 
 def failure_of(act: Callable[[], object]) -> LanceNamespaceError:
-    """Give the protocol error that Spark fails with."""
+    """Return the protocol error that Spark fails with."""
     with pytest.raises(Exception) as caught:
         act()
     found = protocol_error_in(caught.value)

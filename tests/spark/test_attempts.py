@@ -241,7 +241,7 @@ def test_a_dropped_table_takes_the_notes_along(quiet_lake: Lake) -> None:
 
 
 def failing_once(folder: str) -> Any:
-    """Give a function for mapInArrow: each task of the first attempt fails after all its rows."""
+    """Return a function for mapInArrow: each task of the first attempt fails after all its rows."""
 
     def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext

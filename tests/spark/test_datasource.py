@@ -261,7 +261,7 @@ def test_rows_that_do_not_fit_change_nothing(
 
 
 def failing_last(lake: Lake, table: str, files: int) -> Any:
-    """Give a function for mapInArrow: the first task writes its rows, then the second one fails."""
+    """Return a function for mapInArrow: the first task writes its rows, then the second fails."""
     folder = Path(lake.path(table), "data")
 
     def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -298,7 +298,7 @@ def test_a_failing_task_leaves_no_new_table(lake: Lake, spark: Any) -> None:
 
 
 def changing(lake: Lake, mode: str) -> Any:
-    """Give a function for mapInArrow that changes the table while it is written to."""
+    """Return a function for mapInArrow that changes the table while it is written to."""
     path = lake.path("t")
 
     def change(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -403,7 +403,7 @@ def test_sql_views(lake: Lake, spark: Any) -> None:
 
 
 def test_a_table_made_in_spark_s_own_catalog_says_what_to_write_instead(spark: Any) -> None:
-    """Spark asks nobody before it makes one."""
+    """Spark does not ask before it makes one."""
 
     def collect(text: str) -> Any:
         return spark.sql(text).collect()

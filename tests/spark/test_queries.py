@@ -137,7 +137,7 @@ class Asker:
 
 @pytest.fixture(scope="module")
 def asked(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
-    """Give what asks a query of the Lance table or of the same rows in Parquet."""
+    """Yield what asks a query of the Lance table or of the same rows in Parquet."""
     folder = tmp_path_factory.mktemp("queries")
     lake = Lake(folder / "lake", spark)
     lake.put("t", rows(), max_rows_per_file=150)
@@ -159,7 +159,7 @@ def asked(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call
 
 @pytest.fixture
 def set_up(spark: Any) -> Iterator[Any]:
-    """Give what sets Spark's settings until the test ends."""
+    """Yield what sets Spark's settings until the test ends."""
     before = {key: spark.conf.get(key) for key in ("spark.sql.session.timeZone", SETTING, TRUSTED)}
 
     def use(zone: str, pushes: str) -> None:

@@ -21,7 +21,7 @@ __all__ = ["postgresql", "postgresql_managed", "sql_subject", "sqlite", "sqlite_
 
 
 def sql_subject(uri: str, folder: Path, managed: bool) -> Subject:
-    """Give the subject of a catalog in a database that is empty."""
+    """Return the subject of a catalog in a database that is empty."""
     root = folder / "tables"
     properties = {"uri": uri, "root": str(root), "managed": str(managed).lower()}
     initialize(properties)

@@ -32,7 +32,7 @@ class Step(NamedTuple):
 
 @cache
 def _forks() -> Any:
-    """Give what starts processes that have everything imported and nothing running."""
+    """Return what starts processes that have everything imported and nothing running."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, "lance", "lance_namespace_impls.tables.drop"])
     return context

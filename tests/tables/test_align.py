@@ -32,7 +32,7 @@ COLUMNS: dict[str, pa.Array] = {
 
 
 def shifted(rows: pa.Table, address: int) -> pa.Table:
-    """Give the same rows in a stream that starts so many bytes after a multiple of 16."""
+    """Return the same rows in a stream that starts so many bytes after a multiple of 16."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_table(rows)

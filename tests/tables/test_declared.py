@@ -117,7 +117,7 @@ def test_creating_it_fills_it_where_it_was_declared(tmp_path: Path, mode: str) -
         "a column that could not be read",
         "a branch",
         "a table that is not there",
-        "rows that break off",
+        "rows that are interrupted",
         "a mode that is none",
     ],
 )

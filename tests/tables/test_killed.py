@@ -167,7 +167,7 @@ class Place:
         return [name for name in found if not name.startswith("metadata/")]
 
     def is_whole(self) -> bool:
-        """Say whether the table is ready; a table that says so must have all its rows."""
+        """Return whether the table is ready; a table that says so must have all its rows."""
         ready = self.tables(ready=True) == ["t"]
         if not self.tables(ready=False):
             with pytest.raises(TableNotFoundError):

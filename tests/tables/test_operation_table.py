@@ -18,7 +18,7 @@ SPEC = json.loads((files("lance_namespace_client") / "openapi.json").read_text("
 
 
 def smallest(schema: dict[str, Any]) -> Any:
-    """Give the smallest value that fits a schema: required fields only."""
+    """Return the smallest value that fits a schema: required fields only."""
     if "$ref" in schema:
         return smallest(SPEC["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]])
     if "oneOf" in schema:

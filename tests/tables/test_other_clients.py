@@ -65,7 +65,7 @@ DICTS_ONLY = (
 
 
 def offered(call: Call) -> set[str]:
-    """Give the operations that a client offers; pylance's leaves some of the interface undone."""
+    """Return the operations that a client offers; pylance's leaves some of the interface undone."""
     interface = lance_namespace.LanceNamespace
     client = getattr(call, "client", None)
     return {

@@ -17,7 +17,7 @@ FOLDER = "/tmp/lake"
 
 
 def snippets() -> dict[str, str]:
-    """Give the Python snippets under "Use it" by their heading; a heading's parts are one script."""
+    """Return Python snippets under "Use it" by their heading; a heading's parts are one script."""
     found: dict[str, str] = {}
     section = README.split("\n## Use it\n")[1].split("\n## ")[0]
     parts = re.split(r"\n### (.+)\n", f"\n### Use it\n{section}")

@@ -60,7 +60,7 @@ def namespace(tmp_path: Path) -> DirectoryNamespace:
 
 
 def refusal(code: int, call: Callable[..., Any], request: dict[str, Any], *data: Any) -> str:
-    """Give the message of a refusal, which names the table and shows nothing of pylance's source."""
+    """Return a refusal's message, which names the table and shows nothing of pylance's source."""
     with pytest.raises(LanceNamespaceError) as caught:
         call({**T, **request}, *data)
     message = caught.value.message

@@ -36,7 +36,7 @@ time to pass, has ended it: how long a request takes then does not matter."""
 
 
 class Vending(Mixed):
-    """Gives a key of its own with each look-up, which soon expires, and may say so or not."""
+    """A key of its own with each look-up, which soon expires, and may say so or not."""
 
     store: ClassVar[GuardedS3]
     says_when: ClassVar[bool]

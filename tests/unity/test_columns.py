@@ -78,7 +78,7 @@ IDS = [str(row[0]) for row in MAPPING]
 
 
 def foreign(column: dict[str, Any], *, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Give a column as others write it: without our metadata, and fields left out."""
+    """Return a column as others write it: without our metadata, and fields left out."""
     described = json.loads(column["type_json"])
     described["metadata"] = {}
     return {

@@ -18,7 +18,7 @@ ROWS = pa.table({"id": pa.array([1, 2], pa.uint16())})
 
 
 def code_of(method: object, request: dict[str, object], *more: object) -> int:
-    """Give the code that a call is refused with."""
+    """Return the code that a call is refused with."""
     assert callable(method)
     with pytest.raises(LanceNamespaceError) as caught:
         method(request, *more)

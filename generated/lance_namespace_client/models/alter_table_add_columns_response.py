@@ -12,7 +12,7 @@ __all__ = ["AlterTableAddColumnsResponse"]
 
 @define(kw_only=True)
 class AlterTableAddColumnsResponse(Model):
-    """Says that the columns were added."""
+    """Confirms that the columns were added."""
 
     version: int
     """Version number of the table after the change."""

@@ -12,7 +12,7 @@ __all__ = ["AlterTableAlterColumnsResponse"]
 
 @define(kw_only=True)
 class AlterTableAlterColumnsResponse(Model):
-    """Says that the columns were changed."""
+    """Confirms that the columns were changed."""
 
     version: int
     """Version number of the table after the change."""

@@ -12,7 +12,7 @@ __all__ = ["AlterTableDropColumnsResponse"]
 
 @define(kw_only=True)
 class AlterTableDropColumnsResponse(Model):
-    """Says that the columns were removed."""
+    """Confirms that the columns were removed."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

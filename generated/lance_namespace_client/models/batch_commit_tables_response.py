@@ -17,7 +17,7 @@ __all__ = ["BatchCommitTablesResponse"]
 
 @define(kw_only=True)
 class BatchCommitTablesResponse(Model):
-    """Says that all changes of the batch were made."""
+    """Confirms that all changes of the batch were made."""
 
     transaction_id: str | None = None
     """Identifier of the one transaction that covers the whole batch, if the server

@@ -17,7 +17,7 @@ __all__ = ["BatchCreateTableVersionsResponse"]
 
 @define(kw_only=True)
 class BatchCreateTableVersionsResponse(Model):
-    """Says that all versions of the batch were recorded."""
+    """Confirms that all versions of the batch were recorded."""
 
     transaction_id: str | None = None
     """Identifier of the one transaction that covers the whole batch, if the server

@@ -12,7 +12,7 @@ __all__ = ["BatchDeleteTableVersionsResponse"]
 
 @define(kw_only=True)
 class BatchDeleteTableVersionsResponse(Model):
-    """Says how many versions were removed."""
+    """Reports how many versions were removed."""
 
     deleted_count: int | None = None
     """Number of versions that existed and were removed."""

@@ -18,8 +18,8 @@ __all__ = ["CreateMaterializedViewRequest"]
 
 @define(kw_only=True)
 class CreateMaterializedViewRequest(Model):
-    """Makes a table that holds the result of a query or of a function over another
-    table. Servers without materialized views answer Unsupported (0).
+    """Creates a table that holds the result of a query or of a function over
+    another table. Servers without materialized views answer Unsupported (0).
     """
 
     id: list[str] | None = None

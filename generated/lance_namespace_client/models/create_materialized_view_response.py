@@ -12,7 +12,7 @@ __all__ = ["CreateMaterializedViewResponse"]
 
 @define(kw_only=True)
 class CreateMaterializedViewResponse(Model):
-    """Says that the view was made (status 201)."""
+    """Confirms that the view was made (status 201)."""
 
     version: int
     """Version number of the view after the call."""

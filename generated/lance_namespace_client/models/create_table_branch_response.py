@@ -12,7 +12,7 @@ __all__ = ["CreateTableBranchResponse"]
 
 @define(kw_only=True)
 class CreateTableBranchResponse(Model):
-    """Says that the branch was made."""
+    """Confirms that the branch was made."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

@@ -12,8 +12,8 @@ __all__ = ["CreateTableIndexResponse"]
 
 @define(kw_only=True)
 class CreateTableIndexResponse(Model):
-    """Says that the index was made or is being built; ListTableIndices shows its
-    state.
+    """Confirms that the index was made or is being built; ListTableIndices shows
+    its state.
     """
 
     transaction_id: str | None = None

@@ -12,8 +12,8 @@ __all__ = ["CreateTableScalarIndexResponse"]
 
 @define(kw_only=True)
 class CreateTableScalarIndexResponse(Model):
-    """Says that the index was made or is being built; ListTableIndices shows its
-    state.
+    """Confirms that the index was made or is being built; ListTableIndices shows
+    its state.
     """
 
     transaction_id: str | None = None

@@ -17,7 +17,7 @@ __all__ = ["CreateTableTagRequest"]
 
 @define(kw_only=True)
 class CreateTableTagRequest(Model):
-    """Gives a name to one version of a table."""
+    """Names one version of a table."""
 
     id: list[str] | None = None
     """Names from the root (not included) to the object, outermost first; absent,

@@ -12,7 +12,7 @@ __all__ = ["CreateTableTagResponse"]
 
 @define(kw_only=True)
 class CreateTableTagResponse(Model):
-    """Says that the tag was made."""
+    """Confirms that the tag was made."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

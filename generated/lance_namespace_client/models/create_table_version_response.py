@@ -17,7 +17,7 @@ __all__ = ["CreateTableVersionResponse"]
 
 @define(kw_only=True)
 class CreateTableVersionResponse(Model):
-    """Says that the version was recorded."""
+    """Confirms that the version was recorded."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

@@ -12,7 +12,7 @@ __all__ = ["DeleteTableBranchResponse"]
 
 @define(kw_only=True)
 class DeleteTableBranchResponse(Model):
-    """Says that the branch was removed."""
+    """Confirms that the branch was removed."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

@@ -12,7 +12,7 @@ __all__ = ["DeleteTableTagResponse"]
 
 @define(kw_only=True)
 class DeleteTableTagResponse(Model):
-    """Says that the tag was removed."""
+    """Confirms that the tag was removed."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

@@ -12,7 +12,7 @@ __all__ = ["DropTableIndexResponse"]
 
 @define(kw_only=True)
 class DropTableIndexResponse(Model):
-    """Says that the index was removed."""
+    """Confirms that the index was removed."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

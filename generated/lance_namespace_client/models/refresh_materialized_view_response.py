@@ -12,7 +12,7 @@ __all__ = ["RefreshMaterializedViewResponse"]
 
 @define(kw_only=True)
 class RefreshMaterializedViewResponse(Model):
-    """Says that the job was taken on (status 202)."""
+    """Confirms that the job was taken on (status 202)."""
 
     job_id: str
     """Identifier of the job, with which the server's own tools follow it."""

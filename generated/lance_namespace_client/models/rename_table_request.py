@@ -17,7 +17,7 @@ __all__ = ["RenameTableRequest"]
 
 @define(kw_only=True)
 class RenameTableRequest(Model):
-    """Gives a table another name and, if asked, another parent namespace.
+    """Renames a table and, if asked, moves it to another parent namespace.
 
     Catalogs that cannot rename answer Unsupported (0).
     """

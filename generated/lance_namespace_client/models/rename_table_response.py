@@ -12,7 +12,7 @@ __all__ = ["RenameTableResponse"]
 
 @define(kw_only=True)
 class RenameTableResponse(Model):
-    """Says that the table has its new name."""
+    """Confirms that the table has its new name."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

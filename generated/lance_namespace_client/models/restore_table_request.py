@@ -17,7 +17,7 @@ __all__ = ["RestoreTableRequest"]
 
 @define(kw_only=True)
 class RestoreTableRequest(Model):
-    """Makes the content of an older version the latest one; this adds a version
+    """Restores the content of an older version as the latest; this adds a version
     and removes none.
     """
 

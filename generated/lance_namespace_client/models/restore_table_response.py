@@ -12,7 +12,7 @@ __all__ = ["RestoreTableResponse"]
 
 @define(kw_only=True)
 class RestoreTableResponse(Model):
-    """Says that the older version is current again."""
+    """Confirms that the older version is current again."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

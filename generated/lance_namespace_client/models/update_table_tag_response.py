@@ -12,7 +12,7 @@ __all__ = ["UpdateTableTagResponse"]
 
 @define(kw_only=True)
 class UpdateTableTagResponse(Model):
-    """Says that the tag was moved."""
+    """Confirms that the tag was moved."""
 
     transaction_id: str | None = None
     """Identifier of the transaction that made the change, where the catalog has

@@ -428,7 +428,7 @@ def as_it_stands(lab: Lab) -> None:
             lab.same(found, (told.get(key),) * 2, f"{key} that is answered, and that is described,")
 
 
-@check("LN-NAME-060", "Identifiers whose names join to the same text are different ones.",
+@check("LN-NAME-060", "Identifiers whose levels join to the same text are different ones.",
        "general specification, Object Identifier: a list of names", "CreateTable", "CreateNamespace",
        "QueryTable", capabilities=_BOTH)  # fmt: skip
 def joined(lab: Lab) -> None:

@@ -132,8 +132,8 @@ def _stated(operation: str) -> Callable[[Lab], None]:
                 continue
             asked = True
             if reply.code not in codes and not lists_none(lab, table, reply):
-                said = f"code {' or '.join(map(str, codes))} from {operation} of {request}"
-                raise Failed(said, reply.outcome(), reply)
+                expected = f"code {' or '.join(map(str, codes))} from {operation} of {request}"
+                raise Failed(expected, reply.outcome(), reply)
         if not asked:
             raise Skipped(f"{operation} is not supported")
 

@@ -192,7 +192,7 @@ def encoded_delimiter(lab: Lab) -> None:
         lab.must_succeed(raw(lab, "DescribeTable", f"/v1/table/{text}/describe", {}))
 
 
-@check("LN-WIRE-ID-007", "The query parameter delimiter says what joins the names.", _IDS,
+@check("LN-WIRE-ID-007", "The query parameter delimiter says what joins the levels.", _IDS,
        "DescribeTable", capabilities=[*_HTTP, "namespaces"])  # fmt: skip
 def delimiter(lab: Lab) -> None:
     table = lab.any_table()

@@ -142,7 +142,7 @@ def _course(lab: Lab, way: str) -> None:
 
 
 def _spaces(lab: Lab, way: str) -> None:
-    """Make, change and drop a namespace and a table, each call written in one way."""
+    """Create, change and drop a namespace and a table, each call written in one way."""
     send = _way(lab, way)
     top, table = lab.namespace_id(), lab.table_id()
 
@@ -197,7 +197,7 @@ for _each in (
     (60, "without an id in the body", _IDS, "The route alone says the id", Level.MUST),
     (61, "with nulls and unknown fields", _NULLS, "Null and unknown fields make no difference", Level.SHOULD),
     (62, "by name", _NAMES, "A route by name does what the /v1 route does", Level.SHOULD),
-    (63, "with another delimiter", _IDS, "The delimiter joins the names of a route", Level.MUST),
+    (63, "with another delimiter", _IDS, "The delimiter joins the levels of a route", Level.MUST),
     (64, "with a context", _CONTEXT, "Identity, context and a charset alter nothing", Level.MUST),
 ):  # fmt: skip
     _each_way(*_each)

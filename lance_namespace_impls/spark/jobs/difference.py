@@ -190,7 +190,7 @@ def _named(source: Namespace, target: Namespace, mirror: Mirror, table: Identifi
     if depth is not None and len(names) - 1 > depth:
         if mirror.flatten is None:
             return _refused(
-                row, f"the target has {depth} levels above a table; flatten joins the names"
+                row, f"the target has {depth} levels above a table; flatten joins the levels"
             )
         lost.append(f"levels of {format_identifier(names)}")
         names = (*names[:depth], mirror.flatten.join(names[depth:]))

@@ -30,7 +30,7 @@ class Selection:
         under: the namespace; the root unless given.
         patterns: such as ``sales$*`` or ``*_2024``, matched against all names of a table from the
             root, joined by `delimiter`; one of them is enough, and none is all tables.
-        delimiter: what joins the names.
+        delimiter: what joins the levels of an identifier.
     """
 
     under: Identifier = field(default=ROOT, converter=parse_identifier)

@@ -29,7 +29,7 @@ def good() -> pa.RecordBatch:
 
 
 def bomb(mib: int = 512) -> pa.RecordBatch:
-    """Give a batch of zeros; compressed it is a ten-thousandth of its size."""
+    """Return a batch of zeros; compressed it is a ten-thousandth of its size."""
     values = pa.py_buffer(bytes(mib << 20))
     return pa.record_batch({"a": pa.Array.from_buffers(pa.int64(), mib << 17, [None, values])})
 

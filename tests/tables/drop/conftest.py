@@ -33,7 +33,7 @@ class Lake:
     root: str
     storage: dict[str, str]
     names: Callable[[], set[str]]
-    """Gives the paths of all files below the root."""
+    """Returns the paths of all files below the root."""
 
     def connect(self, cls: type[MemoryNamespace] = Mixed) -> MemoryNamespace:
         return cls(MemoryConfig(root=self.root, storage=self.storage))

@@ -148,7 +148,7 @@ def test_a_marker_is_written_where_there_is_something_to_delete(
     assert json.loads((path / DROP_MARKER).read_text()) == said
     (path / f"data/{UNFINISHED}").unlink()
     assert TableFolder(storage).has_drop_marker(ID)
-    assert TableFolder(storage).write_drop_marker(ID)  # to go on with
+    assert TableFolder(storage).write_drop_marker(ID)  # the drop is resumed
     assert TableFolder(storage).remove_drop_marker()
     assert files_below(path) == {"data/notes.txt", "_indices/notes.txt"}
     lance.write_dataset(ROWS, str(path))

@@ -20,7 +20,7 @@ from .conftest import ROWS, UNFINISHED, Lake, T, code_of, files_below, killed, p
 pytestmark = pytest.mark.s3
 
 
-# --- broken off before the catalog
+# --- interrupted before the catalog
 
 
 def test_a_drop_that_never_came_to_the_catalog_changes_nothing(
@@ -136,7 +136,7 @@ def test_a_catalog_that_fails(
     assert lake.names() == set()
 
 
-# --- broken off after the catalog
+# --- interrupted after the catalog
 
 
 def test_the_next_drop_goes_on(

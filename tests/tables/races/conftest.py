@@ -128,7 +128,7 @@ def create_at_once(namespace: Any, request: dict[str, Any]) -> list[Any]:
 
 
 def winner_of(outcomes: list[Any]) -> int:
-    """Give the one writer that succeeded."""
+    """Return the one writer that succeeded."""
     winners = [n for n, each in enumerate(outcomes) if not isinstance(each, Exception)]
     assert len(winners) == 1, outcomes
     return winners[0]

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.s3
 
 
 def interrupted(rows: pa.Table, meanwhile: Callable[[], Any], end: str = "") -> Any:
-    """Give the rows as a stream in whose middle something happens; it breaks off with `end`."""
+    """Return the rows as a stream in whose middle something happens; it ends with `end`."""
 
     def batches() -> Iterator[pa.RecordBatch]:
         yield from rows.to_batches()

@@ -365,7 +365,7 @@ def main_tags(target: WrongTarget, step: Step) -> Reply | None:
     return changed_answer(reply, tags={n: t for n, t in tags.items() if not t.get("branch")})
 
 
-# CreateTableTag: "Gives a version of the table a name": that version, not the newest.
+# CreateTableTag: "Names a version of the table": that version, not the newest.
 @habit(
     "a tag of the latest version goes along with it",
     "CreateTableTag",
