@@ -19,6 +19,7 @@ from ..core.identifiers import (
     Identifier,
     format_identifier,
 )
+from ..core.imports import load
 from ..core.options import joined_options, with_vended
 from ..core.paging import KeptListings
 from ..core.storage import TableStorage
@@ -141,7 +142,7 @@ class TableStorages(CatalogBase, abstract=True):
         A dataset that is opened through it reads the newest manifest and finds the rest there.
         """
         if self._session is None:
-            import lance
+            lance = load("lance")
 
             budget = self.config.cache_mib << 20
             self._session = lance.Session(

@@ -11,6 +11,7 @@ import typer
 
 from lance_namespace_client.errors import TableSchemaValidationError
 
+from ..core.imports import load
 from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Styled, progress
@@ -444,12 +445,10 @@ def _write_file(reader: pa.RecordBatchReader, file: Path, format: FileFormat) ->
 
 def _writer(sink: Any, schema: pa.Schema, format: FileFormat) -> Any:
     import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
 
     match format:
         case FileFormat.PARQUET:
-            return pyarrow.parquet.ParquetWriter(sink, schema)
+            return load("pyarrow.parquet").ParquetWriter(sink, schema)
         case FileFormat.CSV:
             nested = [field.name for field in schema if pa.types.is_nested(field.type)]
             if nested:
@@ -457,6 +456,6 @@ def _writer(sink: Any, schema: pa.Schema, format: FileFormat) -> Any:
                     f"CSV holds no lists and structs: leave {', '.join(nested)} out with --select, "
                     "or write Parquet or Arrow"
                 )
-            return pyarrow.csv.CSVWriter(sink, schema)
+            return load("pyarrow.csv").CSVWriter(sink, schema)
         case FileFormat.ARROW:
             return pa.ipc.new_file(sink, schema)

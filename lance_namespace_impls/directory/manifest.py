@@ -32,6 +32,7 @@ from lance_namespace_client.errors import (
 
 from ..core.concurrent import on_python_thread
 from ..core.errors import first_line
+from ..core.imports import load
 from ..core.storage import TableStorage
 from ..tables.files import is_missing
 from .filesystem import Directory
@@ -189,7 +190,7 @@ class Snapshot:
 
     def tables_elsewhere(self) -> dict[str, str]:
         """Return the tables of the root that are not at ``name.lance``, with where they are."""
-        import pyarrow.compute as pc
+        pc = load("pyarrow.compute")
 
         ids, locations = self.table["object_id"], self.table["location"]
         usual = pc.binary_join_element_wise(ids, SUFFIX, "")
@@ -319,7 +320,7 @@ class Manifest:
         return found.st_dev, found.st_ino
 
     def _open(self) -> Any:
-        import lance
+        lance = load("lance")
 
         try:
             return lance.LanceDataset(
@@ -396,9 +397,9 @@ class Manifest:
 
     def _commit(self, before: Snapshot, change: Change) -> Snapshot | None:
         """Commit a change of a version; None where there is a newer one."""
-        import lance
-        from lance.commit import CommitConflictError
-        from lance.fragment import write_fragments
+        lance = load("lance")
+        CommitConflictError = load("lance.commit").CommitConflictError
+        write_fragments = load("lance.fragment").write_fragments
 
         assert self._opened is not None
         identity, dataset, _ = self._opened

@@ -19,14 +19,17 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from attrs import define
-from lance.progress import FragmentWriteProgress
 
+from ..core.imports import load
 from ..core.storage import TableStorage
 from ..tables.drop import delete_folder
 from ..tables.files import delete_file
 
 if TYPE_CHECKING:
     from lance.fragment import FragmentMetadata
+    from lance.progress import FragmentWriteProgress
+else:
+    FragmentWriteProgress = load("lance.progress").FragmentWriteProgress
 
 __all__ = ["Attempt", "Attempts"]
 
@@ -84,7 +87,7 @@ class Attempts:
 
     @cached_property
     def _files(self) -> Any:
-        from lance.file import LanceFileSession
+        LanceFileSession = load("lance.file").LanceFileSession
 
         return LanceFileSession(
             self.storage.location, storage_options=dict(self.storage.options) or None

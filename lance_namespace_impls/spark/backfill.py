@@ -26,6 +26,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 
+from ..core.imports import load
 from ..tables.sql import check_sql
 from ..tables.write import commit_onto
 from . import writing
@@ -133,7 +134,7 @@ def add_columns(
 
 def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
     """Commit the columns, once they are computed; return the version, its rows, and the new data files."""
-    import lance
+    lance = load("lance")
 
     target = plan.target
     storage = target.storage_at(plan.location)

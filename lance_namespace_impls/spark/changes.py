@@ -21,6 +21,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 
+from ..core.imports import load
 from ..tables.sql import check_sql
 from . import writing
 from .columns import check_fits
@@ -469,7 +470,7 @@ class _Removals:
 
     def commit(self, plan: WritePlan, fragments: writing.Fragments, *, alone: bool = False) -> int:
         """Commit them, with new fragments; return the new version."""
-        import lance
+        lance = load("lance")
 
         def operation(new: list[Any]) -> Any:
             changed = [lance.FragmentMetadata.from_json(json.dumps(each)) for each in self.changed]

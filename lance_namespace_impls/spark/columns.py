@@ -35,6 +35,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.errors import first_line
+from ..core.imports import load
 from .casts import is_list, may_overflow
 from .typenames import parse_types
 
@@ -131,7 +132,7 @@ def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
         TableColumnNotFoundError: code 12, `types` names a column that is not there.
         TableSchemaValidationError: code 20, a column cannot become the type given for it.
     """
-    import lance
+    lance = load("lance")
     from pyspark.errors import PySparkTypeError
     from pyspark.sql.types import StructType
 
@@ -331,7 +332,7 @@ def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
 
 def _infinite(array: Any) -> int:
     """Return how many infinite numbers an array holds, at any depth."""
-    import pyarrow.compute as pc
+    pc = load("pyarrow.compute")
 
     kind = array.type
     if is_.is_floating(kind):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
+from ..core.imports import load
 from . import writing
 from .marks import marked
 from .rowwriter import RowWriter
@@ -126,7 +127,7 @@ def _last_between(dataset: Any, query: str, after: int, latest: int) -> int:
 
 def _take_back(plan: WritePlan, version: int, count: int) -> None:
     """Delete the rows of a batch that another run of the same query committed at the same time."""
-    import lance
+    lance = load("lance")
 
     target = plan.target
     storage = target.storage_at(plan.location)

@@ -10,6 +10,7 @@ from pyarrow import types as is_
 
 from lance_namespace_client.errors import TableSchemaValidationError, UnsupportedError
 
+from ..core.imports import load
 from .columns import spark_arrow_schema, to_spark_schema
 from .writing import check_schema
 
@@ -43,7 +44,7 @@ class TypeRule:
 
 
 def _extension(name: str) -> pa.DataType:
-    import lance
+    lance = load("lance")
 
     if name == "blob":
         return lance.blob_field("blob").type

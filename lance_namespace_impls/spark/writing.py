@@ -26,6 +26,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 
+from ..core.imports import load
 from ..core.storage import TableStorage
 from ..tables.dataset import exists
 from ..tables.errors import may_be_committed
@@ -242,7 +243,7 @@ def attempt_at(plan: WritePlan, storage: TableStorage, rows: RowStream) -> Itera
 def _write_fragments(
     plan: WritePlan, storage: TableStorage, rows: RowStream, attempt: Attempt
 ) -> list[Any]:
-    from lance.fragment import write_fragments
+    write_fragments = load("lance.fragment").write_fragments
 
     def write(mode: str) -> list[Any]:
         fragments: list[Any] = write_fragments(
@@ -296,7 +297,7 @@ def commit(
         ConcurrentModificationError: code 14, the table was changed meanwhile in a way that this
             change does not fit; it is as the other left it, and what was written is deleted.
     """
-    import lance
+    lance = load("lance")
 
     found = [lance.FragmentMetadata.from_json(json.dumps(fragment)) for fragment in fragments]
     storage = plan.target.storage_at(plan.location)
@@ -322,7 +323,7 @@ def commit(
 def _commit(
     plan: WritePlan, storage: TableStorage, fragments: list[Any], properties: dict[str, str]
 ) -> int:
-    import lance
+    lance = load("lance")
 
     if plan.appends:
         if not fragments:
@@ -345,7 +346,7 @@ def _add(
     version: int,
     properties: dict[str, str],
 ) -> int:
-    import lance
+    lance = load("lance")
 
     append = lance.LanceOperation.Append(fragments)
     dataset = lance.LanceDataset.commit(

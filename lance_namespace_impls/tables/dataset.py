@@ -12,6 +12,7 @@ from typing import Any
 from lance_namespace_client.errors import InvalidTableStateError, TableVersionNotFoundError
 
 from ..core.identifiers import format_identifier
+from ..core.imports import load
 from ..core.storage import TableStorage
 from .errors import plain_message
 from .refs import checkout, checkout_tag
@@ -50,7 +51,7 @@ def open_dataset(
         TableTagNotFoundError: code 8.
         TableBranchNotFoundError: code 22.
     """
-    import lance
+    lance = load("lance")
 
     options = dict(storage.options) or None
     with _no_dataset(storage.location):
@@ -73,7 +74,7 @@ def open_through(namespace: Any, identifier: Sequence[str], version: int | str |
         TableVersionNotFoundError: code 11.
         TableTagNotFoundError: code 8.
     """
-    import lance
+    lance = load("lance")
 
     what = f"table {format_identifier(identifier)}"
     with _no_dataset(what):

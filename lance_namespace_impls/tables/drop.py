@@ -37,6 +37,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import first_line
 from ..core.identifiers import Identifier
+from ..core.imports import load
 from ..core.storage import TableStorage
 from .dataset import open_dataset
 from .errors import from_lance
@@ -86,7 +87,7 @@ class TableFolder:
 
     @cached_property
     def _files(self) -> Any:
-        from lance.file import LanceFileSession
+        LanceFileSession = load("lance.file").LanceFileSession
 
         return LanceFileSession(
             self._storage.location, storage_options=dict(self._storage.options) or None
@@ -292,7 +293,7 @@ class TableFolder:
 
     def _delete_in_bulk(self, name: str) -> None:
         """Delete a folder of an object store that holds nothing but Lance's files."""
-        import lance
+        lance = load("lance")
 
         self._write(f"{name}/{RESERVED}", b"")
         location = self._storage.location

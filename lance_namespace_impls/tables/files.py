@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ..core.imports import load
 from ..core.storage import TableStorage
 
 __all__ = ["delete_file", "is_missing", "local_path", "missing_beside", "read_beside", "read_small"]
@@ -45,7 +46,7 @@ def read_beside(storage: TableStorage, name: str) -> bytes | None:
         OSError: it cannot be read.
     """
     if "://" in storage.location:
-        from lance.file import LanceFileSession
+        LanceFileSession = load("lance.file").LanceFileSession
 
         options = dict(storage.options) or None
         return read_small(LanceFileSession(storage.location, storage_options=options), name)
@@ -70,7 +71,7 @@ def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> 
         return []
     if (local := local_path(storage.location)) is not None:
         return [name for name in names if not Path(local, folder, name).exists()]
-    from lance.file import LanceFileSession
+    LanceFileSession = load("lance.file").LanceFileSession
 
     session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
     there = {PurePosixPath(path).name for path in session.list(folder)}

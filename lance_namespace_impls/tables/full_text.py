@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import InvalidInputError
 
+from ..core.imports import load
+
 if TYPE_CHECKING:
     from lance_namespace_client.models import FtsQuery, MatchQuery
 
@@ -38,7 +40,10 @@ def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
         raise InvalidInputError(
             f"a full-text query has at most {MAX_QUERY_DEPTH} levels; take some out"
         )
-    from lance.query import BooleanQuery, BoostQuery, Occur, PhraseQuery
+    BooleanQuery = load("lance.query").BooleanQuery
+    BoostQuery = load("lance.query").BoostQuery
+    Occur = load("lance.query").Occur
+    PhraseQuery = load("lance.query").PhraseQuery
 
     given = [n for n in ("match", "phrase", "boost", "multi_match", "boolean") if getattr(query, n)]
     if len(given) != 1:
@@ -89,7 +94,7 @@ def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:
 
 
 def _match(node: MatchQuery, column: str) -> Any:
-    from lance.query import MatchQuery as Match
+    Match = load("lance.query").MatchQuery
 
     more = {
         "boost": node.boost,
@@ -103,7 +108,7 @@ def _match(node: MatchQuery, column: str) -> Any:
 
 def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
     """Build the query that gives each row the best score that it has in one of the columns."""
-    from lance.query import MultiMatchQuery
+    MultiMatchQuery = load("lance.query").MultiMatchQuery
 
     for part, column in parts:
         for field, usual in _FUZZY.items():
@@ -131,7 +136,7 @@ def _searchable(dataset: Any) -> list[str]:
 
 
 def _operator(text: str | None) -> Any:
-    from lance.query import FullTextOperator
+    FullTextOperator = load("lance.query").FullTextOperator
 
     if text is None:
         return None

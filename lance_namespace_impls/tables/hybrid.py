@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from ..core.imports import load
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -40,7 +42,8 @@ def fused(request: Query, search: Callable[[Query], pa.Table]) -> pa.Table:
         search: runs a query that has one of them.
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    pc = load("pyarrow.compute")
 
     offset = request.offset or 0
     # Either search has to reach as deep as the fused order can.

@@ -20,6 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from lance_namespace_client.errors import InvalidInputError
 
+from ..core.imports import load
 from ..core.storage import TableStorage
 from .files import delete_file, is_missing, local_path
 from .layout import VERSIONS
@@ -120,7 +121,7 @@ class ManifestFolder:
 
     @cached_property
     def _files(self) -> Any:
-        from lance.file import LanceFileSession
+        LanceFileSession = load("lance.file").LanceFileSession
 
         return LanceFileSession(
             self._storage.location, storage_options=dict(self._storage.options) or None

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ..core.imports import load
 from ..core.storage import TableStorage
 from .files import delete_file
 from .layout import RESERVED, is_lance_file
@@ -106,7 +107,7 @@ def delete_orphans(storage: TableStorage, orphans: Iterable[Orphan]) -> int:
     Raises:
         OSError: one could not be deleted.
     """
-    from lance.file import LanceFileSession
+    LanceFileSession = load("lance.file").LanceFileSession
 
     session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
     deleted = 0

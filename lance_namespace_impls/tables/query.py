@@ -12,6 +12,7 @@ import attrs
 
 from lance_namespace_client.errors import InvalidInputError
 
+from ..core.imports import load
 from .context import ORDER_BY
 from .full_text import full_text_query
 from .hybrid import fused, is_hybrid
@@ -300,7 +301,7 @@ def _ordering(request: Query) -> list[Any] | None:
     text = (request.context or {}).get(ORDER_BY)
     if text is None:
         return None
-    from lance.dataset import ColumnOrdering
+    ColumnOrdering = load("lance.dataset").ColumnOrdering
 
     try:
         return [

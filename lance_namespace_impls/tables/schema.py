@@ -15,6 +15,7 @@ from attrs import evolve
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
 from lance_namespace_client.models import JsonArrowDataType, JsonArrowField, JsonArrowSchema
 
+from ..core.imports import load
 from .errors import plain_message
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def _read_nested(kind: JsonArrowDataType, name: str, what: str) -> pa.DataType:
 
 
 def _read_lance_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
-    from lance.schema import json_to_schema
+    json_to_schema = load("lance.schema").json_to_schema
 
     try:
         wrapped = {"fields": [{"name": "x", "nullable": True, "type": kind.to_dict()}]}

@@ -18,6 +18,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.errors import first_line
+from ..core.imports import load
 from ..core.storage import TableStorage
 from .dataset import follow
 from .errors import from_lance, may_be_committed
@@ -85,8 +86,8 @@ def update_at_once(
 
 def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tuple[int, Any]:
     """Return the number of rows updated, and the dataset then."""
-    import lance
-    from lance.fragment import write_fragments
+    lance = load("lance")
+    write_fragments = load("lance.fragment").write_fragments
 
     count = dataset.count_rows(filter=where)
     if not count:

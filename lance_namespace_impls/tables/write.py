@@ -17,6 +17,7 @@ from lance_namespace_client.errors import (
     TableVersionNotFoundError,
 )
 
+from ..core.imports import load
 from ..core.modes import InsertMode
 from ..core.storage import TableStorage
 from .align import aligned
@@ -76,7 +77,7 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
         storage: where the dataset goes on this machine's disk, which no other writer knows.
         rows: the rows.
     """
-    import lance
+    lance = load("lance")
 
     # By this scheme Lance writes a small file at once; by a plain path it opens, fills, closes and
     # renames it one after the other, each in another thread.
@@ -95,8 +96,8 @@ def _overwrite(
     storage: TableStorage, rows: RowStream, committing: AbstractContextManager[None]
 ) -> int:
     """Write a version of these rows alone onto whatever is there."""
-    import lance
-    from lance.fragment import write_fragments
+    lance = load("lance")
+    write_fragments = load("lance.fragment").write_fragments
 
     options = dict(storage.options) or None
     transaction = write_fragments(
@@ -127,7 +128,7 @@ def _write_first(
     Not by pylance's mode "create": of several writers at once, it puts the later ones' rows in the
     place of the first one's.
     """
-    from lance.fragment import write_fragments
+    write_fragments = load("lance.fragment").write_fragments
 
     try:
         transaction = write_fragments(
@@ -189,7 +190,7 @@ def commit_onto(storage: TableStorage, transaction: Any) -> int:
     Raises:
         OSError: pylance's, among others where the dataset has another version by now.
     """
-    import lance
+    lance = load("lance")
 
     # With retries pylance would put an overwriting change on top of what others committed.
     dataset = lance.LanceDataset.commit(
@@ -253,7 +254,7 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
     Raises:
         OSError: one could not be deleted.
     """
-    from lance.file import LanceFileSession
+    LanceFileSession = load("lance.file").LanceFileSession
 
     session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
     for file in files:
@@ -277,8 +278,8 @@ def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersio
             not be read.
         ConcurrentModificationError: code 14, the dataset has gone from its place by then.
     """
-    import lance
-    from lance.fragment import write_fragments
+    lance = load("lance")
+    write_fragments = load("lance.fragment").write_fragments
 
     if mode is InsertMode.OVERWRITE:
         check_columns(rows.schema)

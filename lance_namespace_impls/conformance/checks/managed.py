@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...core.imports import load
 from ..exchange import Step
 from ..lab import Failed, Lab, Skipped
 from ..requirement import check
@@ -49,7 +50,7 @@ def newest(lab: Lab, table: list[str], **of: Any) -> int:
 
 def staged(lab: Lab, table: list[str], *ids: int, branch: str | None = None) -> dict[str, Any]:
     """Write a commit of rows as a client does, up to its manifest; return how it is asked for."""
-    import lance
+    lance = load("lance")
 
     of = {} if branch is None else {"branch": branch}
     version = newest(lab, table, **of) + 1

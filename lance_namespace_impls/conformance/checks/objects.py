@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ...core.imports import load
 from ..lab import Lab, Skipped
 from ..requirement import check
 from ..rows import PEOPLE, people, plain, stream
@@ -292,7 +293,7 @@ def no_version(lab: Lab) -> None:
        "rest.yaml, DeclareTable, and is_only_declared of DescribeTableResponse",
        "DeclareTable", "DescribeTable", "CreateTable", capabilities=_TABLES)  # fmt: skip
 def written(lab: Lab) -> None:
-    import lance
+    lance = load("lance")
 
     people_at = local_path(lab.ok("DescribeTable", id=lab.shared_table()))
     try:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ...core.imports import load
 from ..lab import Lab, NotReached, Skipped
 from ..requirement import check
 from ..rows import numbers, plain
@@ -36,7 +37,7 @@ def local_path(described: Mapping[str, Any]) -> str:
 @check("LN-TABLE-CREATE-022", "The dataset at the location that is answered holds the rows.",
        _CREATE, "CreateTable", "DescribeTable", capabilities=["tables"])  # fmt: skip
 def rows_at_location(lab: Lab) -> None:
-    import lance
+    lance = load("lance")
 
     table = lab.table_id()
     lab.ok("CreateTable", plain(1, 2, 3), id=table)
@@ -48,7 +49,7 @@ def rows_at_location(lab: Lab) -> None:
        _MANAGED, "CreateTable", "DescribeTable", "InsertIntoTable",
        capabilities=["tables"])  # fmt: skip
 def inserted_at_location(lab: Lab) -> None:
-    import lance
+    lance = load("lance")
 
     table = lab.table_id()
     lab.given("CreateTable", plain(1, 2, 3), id=table)
@@ -66,7 +67,7 @@ def inserted_at_location(lab: Lab) -> None:
        f"{_BOTH}; rest.yaml, DescribeTableResponse", "CreateTable", "DescribeTable",
        "CountTableRows", capabilities=["tables"])  # fmt: skip
 def committed_past_the_namespace(lab: Lab) -> None:
-    import lance
+    lance = load("lance")
 
     table = lab.table_id()
     lab.given("CreateTable", plain(1, 2, 3), id=table)
@@ -89,7 +90,7 @@ def committed_past_the_namespace(lab: Lab) -> None:
        "CreateTable", "DescribeTable", "DeleteFromTable",
        capabilities=["tables"])  # fmt: skip
 def told_of_storage(lab: Lab) -> None:
-    import lance
+    lance = load("lance")
 
     table = lab.new_table()
     lab.given("DeleteFromTable", id=table, predicate="id = 3")
@@ -118,7 +119,7 @@ def told_of_storage(lab: Lab) -> None:
        "rest.yaml, DropTable, DeregisterTable and RenameTable", "CreateTable", "DescribeTable",
        "DropTable", "DeregisterTable", capabilities=["tables"])  # fmt: skip
 def data_on_storage(lab: Lab) -> None:
-    import lance
+    lance = load("lance")
 
     dropped, deregistered = lab.new_table(1, 2), lab.new_table(3, 4)
     gone = local_path(lab.ok("DescribeTable", id=dropped))

@@ -18,6 +18,7 @@ from lance_namespace_client.errors import (
 )
 
 from ...core.concurrent import ordered_map
+from ...core.imports import load
 from ...tables.layout import VERSIONS
 from ...tables.orphans import find_orphans
 from ...tables.stats import SMALL_FRAGMENT_ROWS
@@ -189,7 +190,7 @@ def _look(
 
 def _has_manifests(storage: TableStorage) -> bool:
     """Return whether there is what once was a dataset, which tells a damaged one from none."""
-    from lance.file import LanceFileSession
+    LanceFileSession = load("lance.file").LanceFileSession
 
     session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
     return any(path.endswith(".manifest") for path in session.list(VERSIONS))

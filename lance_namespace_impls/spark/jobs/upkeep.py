@@ -14,6 +14,7 @@ from attrs import Factory, define, field, frozen
 from lance_namespace_client.errors import ConcurrentModificationError, InvalidInputError
 from lance_namespace_client.models import CreateTableIndexRequest
 
+from ...core.imports import load
 from ...tables import indices
 from ...tables.errors import may_be_committed
 from ...tables.lineage import OpenedVersion, There
@@ -209,7 +210,7 @@ class TableUpkeep:
         return [json.loads(each) for each in found]
 
     def _compact(self, dataset: Any) -> None:
-        from lance.optimize import Compaction
+        Compaction = load("lance.optimize").Compaction
 
         options: CompactionOptions = {"target_rows_per_fragment": self._upkeep.rows_per_fragment}
         for attempt in range(COMMIT_ATTEMPTS):
@@ -235,7 +236,7 @@ class TableUpkeep:
 
     def _rewrite(self, dataset: Any, tasks: Sequence[Any]) -> None:
         """Run the tasks of a compaction and commit them all, or delete what they wrote."""
-        from lance import optimize
+        optimize = load("lance.optimize")
 
         # pylance's stubs lack from_json.
         read_task: Any = optimize.CompactionTask
