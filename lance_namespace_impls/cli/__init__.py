@@ -8,21 +8,37 @@ from __future__ import annotations
 import os
 import sys
 
+from . import signals
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run ``lance-ns`` with the arguments of the process and exit with its status."""
+    signals.handle()
     try:
-        if os.environ.get("_LANCE_NS_COMPLETE"):
-            from .shell import answer_shell
-
-            status = answer_shell()
-            if status is not None:
-                sys.exit(status)
-        from .app import run
+        _run()
+        status = 0
     except KeyboardInterrupt:
-        sys.exit(130)
+        status = 1
+    except SystemExit as error:
+        if isinstance(error.code, str):
+            sys.stderr.write(f"{error.code}\n")
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    number = signals.stopped_by()
+    # Typer ends with 1 if it is interrupted outside of a command.
+    signals.leave(128 + number if number is not None and status == 1 else status)
+
+
+def _run() -> None:
+    if os.environ.get("_LANCE_NS_COMPLETE"):
+        from .shell import answer_shell
+
+        status = answer_shell()
+        if status is not None:
+            sys.exit(status)
+    try:
+        from .app import run
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -179,7 +178,8 @@ def conformance(
     except (UsageError, typer.Exit):
         raise
     except KeyboardInterrupt:
-        _stop("interrupted; what was made is removed, or named by the next run")
+        _say("what was made is removed, or named by the next run")
+        raise
     except Exception as error:  # noqa: BLE001 - told, and the statuses are three
         _stop(redactor.text(f"{type(error).__name__}: {error}"), error)
 
@@ -252,7 +252,6 @@ def _run(
             output.line(Styled("fail ", "red"), f"{finding.check.id}  {finding.check.requirement}")
             output.line(redactor.text(f"      expected {finding.expected}; got {finding.got}"))
 
-    signal.signal(signal.SIGTERM, _interrupt)
     found = check_target(
         target, options, connection=connection, redactor=redactor, progress=progress
     )
@@ -275,10 +274,6 @@ def _run(
         _say(f"could not be removed: {kind} {'$'.join(names)}")
     if counted:
         raise typer.Exit(FAILED)
-
-
-def _interrupt(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
 
 
 def _say(text: str) -> None:

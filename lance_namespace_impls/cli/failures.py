@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
 
 from ..core.profiles import ProfileError
 from .choice import UsageError
+from .signals import stopped_by
 
 __all__ = [
     "MissingPackageError",
@@ -57,6 +59,7 @@ class Status(IntEnum):
     INTERNAL = 10, "failed inside; --debug shows where"
     INTERRUPTED = 130, "interrupted (Ctrl-C)"
     BROKEN_PIPE = 141, "nobody reads the output any more"
+    TERMINATED = 143, "terminated (SIGTERM)"
 
 
 _STATUS = {
@@ -138,23 +141,33 @@ class Report:
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt as error:
-            raise self._exit(error, Status.INTERRUPTED, "interrupted") from None
+            raise self._stopped(error) from None
         except BrokenPipeError:
             _let_go_of_output()
             raise typer.Exit(Status.BROKEN_PIPE) from None
-        except ProfileError as error:
-            raise self._exit(error, Status.USAGE, error.message) from error
-        except LanceNamespaceError as error:
-            raise self._exit(error, status_of(error.code), error.message, error.code) from error
-        except MissingPackageError as error:
-            raise self._exit(error, Status.NOT_DONE, str(error)) from error
-        except UsageError as error:
-            raise self._exit(error, Status.USAGE, str(error)) from error
-        except _UsageOfTyper as error:
-            raise self._exit(error, Status.USAGE, _usage_message(error)) from error
         except Exception as error:
-            message = _unforeseen(error)
-            raise self._exit(error, Status.INTERNAL, message, ErrorCode.INTERNAL) from error
+            if stopped_by() is None:
+                raise self._failed(error) from error
+            # Such as an extension module that reports a failed import in its own way.
+            raise self._stopped(error) from error
+
+    def _failed(self, error: Exception) -> typer.Exit:
+        if isinstance(error, ProfileError):
+            return self._exit(error, Status.USAGE, error.message)
+        if isinstance(error, LanceNamespaceError):
+            return self._exit(error, status_of(error.code), error.message, error.code)
+        if isinstance(error, MissingPackageError):
+            return self._exit(error, Status.NOT_DONE, str(error))
+        if isinstance(error, UsageError):
+            return self._exit(error, Status.USAGE, str(error))
+        if isinstance(error, _UsageOfTyper):
+            return self._exit(error, Status.USAGE, _usage_message(error))
+        return self._exit(error, Status.INTERNAL, _unforeseen(error), ErrorCode.INTERNAL)
+
+    def _stopped(self, error: BaseException) -> typer.Exit:
+        if stopped_by() == signal.SIGTERM:
+            return self._exit(error, Status.TERMINATED, "terminated")
+        return self._exit(error, Status.INTERRUPTED, "interrupted")
 
     def _exit(
         self, error: BaseException, status: Status, message: str, code: ErrorCode | None = None

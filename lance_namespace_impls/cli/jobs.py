@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import logging
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +13,7 @@ from .completion import complete_id
 from .failures import needs
 from .output import Progress, progress
 from .session import Session, key_values
+from .signals import deferred, handled, on_stop
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -217,29 +216,24 @@ def _stopped_at_the_end(
 ) -> Iterator[SparkSession]:
     """Start Spark for the work inside, and stop it whatever happens.
 
-    Ctrl-C waits until Spark has started: PySpark, interrupted before that, loses hold of the Java
+    A signal waits until Spark has started: PySpark, interrupted before that, loses hold of the Java
     process that it has launched, which then never ends. On the main thread PySpark would answer
     Ctrl-C itself, with a call to Java in the middle of another.
     """
-    waiting: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: waiting.append(number))
-    try:
-        from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(1) as thread:
-            spark = thread.submit(start, app_name=name, cores=cores).result()
-        signal.signal(signal.SIGINT, _interrupt)
+    with handled(), ExitStack() as running:
         try:
-            if waiting:
-                raise KeyboardInterrupt
-            yield spark
+            with deferred(), ThreadPoolExecutor(1) as thread:
+                spark = thread.submit(start, app_name=name, cores=cores).result()
+                running.callback(spark.stop)
+            with on_stop(_quiet_py4j):
+                yield spark
+                running.close()
         finally:
-            spark.stop()
-    finally:
-        signal.signal(signal.SIGINT, before)
-        logging.disable(logging.NOTSET)
+            logging.disable(logging.NOTSET)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
-    logging.disable(logging.CRITICAL)  # py4j logs the call that is cut off, at length
-    raise KeyboardInterrupt
+def _quiet_py4j() -> None:
+    """Log nothing of the call to Java that a signal cuts off, which py4j does at length."""
+    logging.disable(logging.CRITICAL)

@@ -16,6 +16,7 @@ from ..core.identifiers import split_identifier
 from .failures import UsageError, needs
 from .output import Output, Styled
 from .session import Session, key_values
+from .signals import bound_exit
 
 if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
@@ -262,6 +263,8 @@ def serve(
             )
         sys.stdout.flush()
 
+    # A query that cannot be interrupted would hold the process up otherwise.
+    bound_exit()
     run_server(
         namespace,
         host,

@@ -20,6 +20,7 @@ from lance_namespace_client.namespace import LanceNamespace
 
 from ..catalog.namespace import Namespace
 from ..core.errors import first_line
+from ..core.imports import load
 from .accepting import Intake
 from .access import Access, is_loopback, is_wildcard
 from .app import create_app
@@ -95,9 +96,9 @@ def _run(
     source: socket.socket | Intake,
     on_started: Callable[[], None],
 ) -> None:
-    with _signals_stop_quietly():
+    with _stop_signals() as stop:
         # What the first callers would wait for otherwise.
-        import lance  # noqa: F401
+        load("lance")
 
         def started() -> None:
             # What is there from the start stays; to look at it again and again takes time from calls.
@@ -106,9 +107,9 @@ def _run(
             on_started()
 
         if isinstance(source, Intake):
-            _Server(namespace, options, started, source).run([])
+            _Server(namespace, options, started, source, stop=stop).run([])
         else:
-            _Server(namespace, options, started).run([source])
+            _Server(namespace, options, started, stop=stop).run([source])
 
 
 @contextlib.contextmanager
@@ -151,8 +152,10 @@ class _Server(uvicorn.Server):
         options: ServerOptions,
         on_started: Callable[[], None],
         intake: Intake | None = None,
+        stop: _Stop | None = None,
     ) -> None:
         self._on_started = on_started
+        self._stop = stop or _Stop()
         self._intake = intake
         self._tls = options.tls
         self._context = options.tls.context() if options.tls is not None else None
@@ -179,7 +182,8 @@ class _Server(uvicorn.Server):
         else:
             await super().startup([])
             self._intake.start(self._connect)
-        self._on_started()
+        if not self._stop.is_requested:
+            self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._intake is not None:
@@ -205,7 +209,7 @@ class _Server(uvicorn.Server):
             if marks != self._marks:
                 self._marks = marks
                 self._tls.reload(self._context)
-        return await super().on_tick(counter)
+        return await super().on_tick(counter) or self._stop.is_requested
 
 
 def _named(options: ServerOptions, host: str) -> ServerOptions:
@@ -249,19 +253,29 @@ def _print_address(address: str) -> None:
     sys.stdout.flush()
 
 
+class _Stop:
+    """Whether a signal has requested the end of the server, before uvicorn handles signals or later."""
+
+    def __init__(self) -> None:
+        self.is_requested = False
+
+    def note(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal."""
+        self.is_requested = True
+
+
 @contextlib.contextmanager
-def _signals_stop_quietly() -> Iterator[None]:
+def _stop_signals() -> Iterator[_Stop]:
     """Let a stop by signal end as a normal return: uvicorn raises the signal again when done."""
+    stop = _Stop()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield stop
         return
-
-    def ignore(number: int, frame: FrameType | None) -> None:
-        """The server has taken note of it already."""
-
-    before = {number: signal.signal(number, ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, stop.note) for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
-        yield
+        yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

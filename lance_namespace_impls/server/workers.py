@@ -206,7 +206,8 @@ class Supervisor:
             args=(self._job, lane.intake, tell, watch),
             name="lance-ns-worker",
         )
-        process.start()
+        with _interrupts_blocked():
+            process.start()
         tell.close()
         watch.close()
         return _Worker(process, lane, ready, life)
@@ -297,6 +298,19 @@ class Supervisor:
         worker.close()
         if worker in self._workers:
             self._workers.remove(worker)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: the first process ends them, in order."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _work(job: Job, intake: Intake, ready: Connection, life: Connection) -> None:

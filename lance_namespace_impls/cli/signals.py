@@ -1,0 +1,162 @@
+"""SIGINT and SIGTERM: an exception on the main thread, and a bound on the time until the exit.
+
+The first signal raises `Stopped`, so that a command rolls back what it has begun. Later ones are
+ignored: they would interrupt the rollback. A thread ends the process if that does not happen in
+time, such as when the main thread is in native code that does not look at signals.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import NoReturn
+
+__all__ = [
+    "Stopped",
+    "bound_exit",
+    "deferred",
+    "handle",
+    "handled",
+    "leave",
+    "on_stop",
+    "stopped_by",
+]
+
+STOP_SECONDS = 90.0
+"""Time from a signal until the process is ended without its rollback."""
+EXIT_SECONDS = 5.0
+"""Time from the end of a stopped command until threads that still work are abandoned."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_ENDED = 0
+"""Stands for the end of the command among the numbers of signals."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal has stopped the command."""
+
+
+class _State:
+    def __init__(self) -> None:
+        self.number: int | None = None
+        """The first signal."""
+        self.status: int | None = None
+        """Exit status of the command, once it has ended."""
+        self.is_bounded = False
+        self.is_deferred = False
+        self.on_stop: Callable[[], None] | None = None
+        self.writer: int | None = None
+
+
+_state = _State()
+
+
+def handle() -> None:
+    """Handle the signals of this process from here on; called on the main thread."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    _state.writer = writer
+    # Signal handlers run between two steps of Python code; the descriptor is written to before.
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:  # such as by nohup, or `&` of a script
+            signal.signal(number, _stop)
+    threading.Thread(target=_watch, args=(reader,), name="lance-ns-signals", daemon=True).start()
+
+
+@contextlib.contextmanager
+def handled() -> Iterator[None]:
+    """Handle the signals within a block, if they are not yet, such as for a command in a program."""
+    if _state.writer is not None:
+        yield
+        return
+    before = {number: signal.signal(number, _stop) for number in _SIGNALS}
+    try:
+        yield
+    finally:
+        _state.number = None
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def stopped_by() -> int | None:
+    """Return the number of the signal that has stopped the command, if one has."""
+    return _state.number
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """Raise `Stopped` at the end of the block instead of within it."""
+    _state.is_deferred = True
+    try:
+        yield
+    finally:
+        _state.is_deferred = False
+    if _state.number is not None:
+        raise Stopped
+
+
+@contextlib.contextmanager
+def on_stop(call: Callable[[], None]) -> Iterator[None]:
+    """Call a function when a signal arrives within the block, before `Stopped` is raised."""
+    _state.on_stop = call
+    try:
+        yield
+    finally:
+        _state.on_stop = None
+
+
+def bound_exit() -> None:
+    """Let the process end soon after its command, whatever its threads do."""
+    _state.is_bounded = True
+
+
+def leave(status: int) -> NoReturn:
+    """Exit with a status; signals end the process immediately from here on."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) is _stop:
+            signal.signal(number, signal.SIG_DFL)
+    if _state.is_bounded or _state.number is not None:
+        _state.status = status
+        _tell(_ENDED)
+    sys.exit(status)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    # An event loop may have its own wakeup descriptor.
+    _tell(number)
+    if _state.number is not None:
+        return
+    _state.number = number
+    if not _state.is_deferred:
+        if _state.on_stop is not None:
+            _state.on_stop()
+        raise Stopped
+
+
+def _tell(number: int) -> None:
+    if _state.writer is not None:
+        with contextlib.suppress(BlockingIOError):  # the thread has enough to read already
+            os.write(_state.writer, bytes([number]))
+
+
+def _watch(reader: int) -> None:
+    """End the process at the deadline after the first signal, or after the end of the command."""
+    first: int | None = None
+    deadline: float | None = None
+    while deadline is None or (left := deadline - time.monotonic()) > 0:
+        if not select.select([reader], [], [], None if deadline is None else left)[0]:
+            break
+        for number in os.read(reader, 64):
+            if number == _ENDED:
+                deadline = time.monotonic() + EXIT_SECONDS
+            elif number in _SIGNALS and first is None:
+                first = number
+                deadline = deadline or time.monotonic() + STOP_SECONDS
+    os._exit(_state.status if _state.status is not None else 128 + (first or 0))
