@@ -134,6 +134,7 @@ class _Health:
             if authentication is not None and not self._options.open_metrics:
                 shown = Credentials.of(headers, request.scope.get(CERTIFICATE))
                 address = request.client.host if request.client else ""
+                await authentication.prepare(shown)
                 await asyncio.to_thread(authentication.find, shown, address)
         except LanceNamespaceError as error:
             answer = error_reply(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections import OrderedDict
@@ -20,6 +21,9 @@ __all__ = ["Authentication", "Caller", "CallerSource", "Certificates", "Credenti
 FAILURES, FAILURES_PER_SECOND = 20, 0.5
 ADDRESSES = 10_000
 MAX_CREDENTIAL_LENGTH = 16 << 10
+# Calls that wait for an issuer's keys; each holds a connection.
+MAX_PREPARING = 64
+RETRY_SECONDS = 1.0
 
 
 @attrs.frozen
@@ -72,6 +76,8 @@ class CallerSource(Protocol):
     """Knows some callers.
 
     One that never waits for anything outside has ``waits = False``; any other is asked in a thread.
+    One that has to fetch something first has a method ``prepare``, which returns a future to wait
+    for before `find`, or None: no thread waits for it.
     """
 
     def find(self, credentials: Credentials) -> Caller | None:
@@ -108,7 +114,30 @@ class Authentication:
     def __init__(self, sources: Collection[CallerSource]) -> None:
         self._sources = tuple(sources)
         self.waits = any(getattr(source, "waits", True) for source in self._sources)
+        self._preparing = 0
         self._failures: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    async def prepare(self, credentials: Credentials) -> None:
+        """Wait until `find` can decide on credentials, as far as that needs something from outside.
+
+        Raises:
+            ThrottlingError: code 21, too many calls wait for it already.
+        """
+        for source in self._sources:
+            begin = getattr(source, "prepare", None)
+            begun = begin(credentials) if begin is not None else None
+            if begun is None:
+                continue
+            if self._preparing >= MAX_PREPARING:
+                raise ThrottlingError(
+                    "too many calls wait until their credentials can be checked; try again later",
+                    retry_after=RETRY_SECONDS,
+                )
+            self._preparing += 1
+            try:
+                await asyncio.wait((asyncio.wrap_future(begun),))
+            finally:
+                self._preparing -= 1
 
     def find(self, credentials: Credentials, address: str) -> Caller:
         """Return who a request comes from.

@@ -5,9 +5,14 @@ Source: OpenID Connect Discovery 1.0; RFC 7519 (JWT) and RFC 8725, its best curr
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import json
 import logging
 import threading
 import time
+from collections import OrderedDict
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -32,11 +37,14 @@ ALGORITHMS = (
 )  # fmt: skip
 KEY_TYPES = ("RSA", "EC", "OKP")
 LEEWAY_SECONDS = 60
+# For the issuer's document and its keys together, however slowly they arrive.
 FETCH_SECONDS = 10.0
-# Keys are fetched anew this often, so that one that was withdrawn is not believed for long, and
-# where a token names one that is not known, but not more often than this.
+# Keys are fetched again after this time, so that a withdrawn one is not accepted for long, and if a
+# token names an unknown one, but not more often than every `MIN_SECONDS`.
 KEEP_SECONDS = 300.0
 MIN_SECONDS = 5.0
+# A key that the issuer does not have causes no further fetch for this time.
+ABSENT_SECONDS, MAX_ABSENT = 60.0, 1000
 MAX_BYTES = 1 << 20
 
 
@@ -60,8 +68,7 @@ class OidcIssuer:
     def __init__(
         self, issuer: str, audience: str, *, name_claim: str = "sub", groups_claim: str = "groups"
     ) -> None:
-        url = httpx.URL(issuer)
-        if url.scheme != "https" and not (url.scheme == "http" and is_loopback(url.host)):
+        if not _is_safe(httpx.URL(issuer)):
             raise InvalidInputError(f"the issuer {issuer[:100]!r} must be a https URL")
         if not audience:
             raise InvalidInputError(
@@ -75,13 +82,33 @@ class OidcIssuer:
         self._keys: dict[str | None, Any] = {}
         self._fetched = -KEEP_SECONDS
         self._tried = -MIN_SECONDS
+        self._fetching: Future[None] | None = None
+        self._has_failed = False
+        """Whether the last fetch has failed."""
+        self._absent: OrderedDict[str, float] = OrderedDict()
+        """Keys that the issuer did not have, and when that was found."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         claims = {"name_claim": self._name_claim, "groups_claim": self._groups_claim}
         return partial(OidcIssuer, **claims), (self._issuer, self._audience)
 
+    def prepare(self, credentials: Credentials) -> Future[None] | None:
+        """Start to fetch the keys that tokens need, if that is due.
+
+        Returns:
+            a future to wait for before `find`; None if no token has to wait. It ends within
+            `FETCH_SECONDS`, whether or not the keys have arrived.
+        """
+        waits: Future[None] | None = None
+        for token in credentials.tokens:
+            if token.count(".") == 2 and (header := _header(token)) is not None:
+                waits = self._refresh(header.get("kid")) or waits
+        return waits
+
     def find(self, credentials: Credentials) -> Caller | None:
-        """Return whose token it is; None where it is none of the issuer's, or no good any more.
+        """Return whose token it is; None if it is not a valid token of the issuer.
+
+        It never waits: a token whose key is unknown is decided on after `prepare`.
 
         Raises:
             ServiceUnavailableError: code 17, the issuer's keys cannot be fetched.
@@ -101,7 +128,7 @@ class OidcIssuer:
                 iss={"essential": True, "value": self._issuer},
                 exp={"essential": True},
             ).validate(claims)
-        except (JoseError, ValueError, TypeError, KeyError):
+        except (JoseError, ValueError, TypeError, KeyError, RecursionError):
             return None
         audience = claims.get("aud")
         if self._audience not in (audience if isinstance(audience, list) else [audience]):
@@ -115,48 +142,113 @@ class OidcIssuer:
     def _key(self, guest: Any) -> Any:
         """Return the key that a token names; one that names none has the issuer's only one."""
         name = guest.headers().get("kid")
-        keys = self._current(name)
+        keys = self._keys
         found = keys.get(name) if name is not None or len(keys) != 1 else next(iter(keys.values()))
-        if found is None:
-            raise ValueError("a key that the issuer does not have")
-        return found
+        if found is not None:
+            return found
+        if not keys or self._has_failed:
+            raise ServiceUnavailableError(
+                f"the keys of the issuer {self._issuer} cannot be fetched; try again later"
+            )
+        raise ValueError("a key that the issuer does not have")
 
-    def _current(self, name: str | None) -> dict[str | None, Any]:
+    def _refresh(self, name: str | None) -> Future[None] | None:
+        """Start to fetch the keys if that is due; return the fetch if a token has to wait for it."""
         with self._lock:
             now = time.monotonic()
-            due = now - self._fetched >= KEEP_SECONDS or (
-                name is not None and name not in self._keys
+            is_known = bool(self._keys) and (name is None or name in self._keys)
+            due = now - self._fetched >= KEEP_SECONDS or not (
+                is_known or self._is_absent(name, now)
             )
-            if due and now - self._tried >= MIN_SECONDS:
+            if due and self._fetching is None and now - self._tried >= MIN_SECONDS:
                 self._tried = now
-                try:
-                    self._keys = self._fetch()
-                    self._fetched = now
-                except (httpx.HTTPError, JoseError, ValueError, KeyError, TypeError) as error:
-                    logger.error("the keys of %s: %s", self._issuer, first_line(error))
-            if not self._keys:
-                raise ServiceUnavailableError(
-                    f"the keys of the issuer {self._issuer} cannot be fetched; try again later"
-                )
-            return self._keys
+                self._fetching = Future()
+                # A waiting call that is cancelled must not cancel it for the others.
+                self._fetching.set_running_or_notify_cancel()
+                threading.Thread(
+                    target=self._fetch,
+                    args=(self._fetching, name),
+                    name="lance-ns-oidc",
+                    daemon=True,
+                ).start()
+            return None if is_known or self._is_absent(name, now) else self._fetching
 
-    def _fetch(self) -> dict[str | None, Any]:
-        with httpx.Client(timeout=FETCH_SECONDS) as client:
+    def _is_absent(self, name: str | None, now: float) -> bool:
+        at = self._absent.get(name) if name is not None else None
+        return at is not None and now - at < ABSENT_SECONDS
+
+    def _fetch(self, fetching: Future[None], name: str | None) -> None:
+        """Fetch the keys, in a thread; `name` is the one that is wanted."""
+        keys: dict[str | None, Any] | None = None
+        try:
+            keys = asyncio.run(asyncio.wait_for(self._read(), FETCH_SECONDS))
+        except TimeoutError:
+            logger.error("the keys of %s: no answer within %g s", self._issuer, FETCH_SECONDS)
+        except Exception as error:  # noqa: BLE001 - logged; calls that need the keys fail
+            logger.error("the keys of %s: %s", self._issuer, first_line(error))
+        with self._lock:
+            self._has_failed = keys is None
+            if keys is not None:
+                self._keys = keys
+                self._fetched = self._tried
+                if name is not None and name not in keys:
+                    self._absent.pop(name, None)
+                    self._absent[name] = self._tried
+                    while len(self._absent) > MAX_ABSENT:
+                        self._absent.popitem(last=False)
+            self._fetching = None
+        fetching.set_result(None)
+
+    async def _read(self) -> dict[str | None, Any]:
+        # An encoded answer could be small here and large in memory.
+        headers = {"accept": "application/json", "accept-encoding": "identity"}
+        async with httpx.AsyncClient(timeout=FETCH_SECONDS, headers=headers) as client:
             place = self._issuer.rstrip("/") + "/.well-known/openid-configuration"
-            document = self._get(client, place)
+            document = await _get(client, place)
             if document["issuer"] != self._issuer:
                 raise ValueError(f"its document is of {str(document['issuer'])[:100]!r}")
-            listed = self._get(client, document["jwks_uri"])["keys"]
-        # A kind of key that is not known here is none that a token can be checked with.
-        usable = [
-            key for key in listed if key.get("kty") in KEY_TYPES and key.get("use", "sig") == "sig"
-        ]
-        return {key.kid: key for key in KeySet.import_key_set({"keys": usable}).keys}
+            if not _is_safe(httpx.URL(document["jwks_uri"])):
+                raise ValueError("its jwks_uri must be a https URL")
+            listed = (await _get(client, document["jwks_uri"]))["keys"]
+        keys = {}
+        for entry in listed:
+            # A token cannot be checked with a kind of key that is not known here.
+            if entry.get("kty") in KEY_TYPES and entry.get("use", "sig") == "sig":
+                try:
+                    key: Any = KeySet.import_key_set({"keys": [entry]}).keys[0]
+                except (JoseError, ValueError, TypeError, KeyError) as error:
+                    logger.warning("a key of %s is skipped: %s", self._issuer, first_line(error))
+                else:
+                    keys[key.kid] = key
+        if not keys:
+            raise ValueError("it has no key that a signature can be checked with")
+        return keys
 
-    @staticmethod
-    def _get(client: httpx.Client, uri: str) -> Any:
-        answer = client.get(uri)
-        answer.raise_for_status()
-        if len(answer.content) > MAX_BYTES:
-            raise ValueError(f"{uri} is larger than {MAX_BYTES} bytes")
-        return answer.json()
+
+async def _get(client: httpx.AsyncClient, uri: str) -> Any:
+    body = bytearray()
+    async with client.stream("GET", uri) as answer:
+        answer.raise_for_status()  # a redirect is not followed
+        if answer.headers.get("content-encoding", "identity") != "identity":
+            raise ValueError(f"{uri} answers with an encoding that was not requested")
+        async for part in answer.aiter_raw():
+            body += part
+            if len(body) > MAX_BYTES:
+                raise ValueError(f"{uri} is larger than {MAX_BYTES} bytes")
+    return json.loads(body)
+
+
+def _header(token: str) -> dict[str, Any] | None:
+    """Return the header of a token, unchecked; None if no valid token has it."""
+    text = token.partition(".")[0]
+    try:
+        header = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(header, dict) or header.get("alg") not in ALGORITHMS:
+        return None
+    return header if isinstance(header.get("kid"), str | None) else None
+
+
+def _is_safe(url: httpx.URL) -> bool:
+    return url.scheme == "https" or (url.scheme == "http" and is_loopback(url.host))

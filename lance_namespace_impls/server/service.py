@@ -223,10 +223,18 @@ class Service:
         if not credentials and call.may_name_caller:
             return
         call.credentials = credentials
+        await authentication.prepare(credentials)
         if authentication.waits:
             call.caller = await asyncio.to_thread(authentication.find, credentials, call.address)
         else:
             call.caller = authentication.find(credentials, call.address)
+
+    async def _prepare_caller(self, call: Call, body: bytes) -> None:
+        """Wait for what the credentials in a body need, before the call has a place in a pool."""
+        authentication = self.performer.authentication
+        if authentication is not None and call.caller is None and authentication.waits:
+            credentials = await asyncio.to_thread(Credentials.of_body, body)
+            await authentication.prepare(credentials)
 
     async def _answer(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         pool = self._pools.of(call.endpoint.operation)
@@ -235,6 +243,7 @@ class Service:
         body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
         if body.strip() and not self.performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
+        await self._prepare_caller(call, body)
         # Of queries many are alike but for a few numbers, and to keep each costs more than it brings.
         if self._keeps and not self._seen.before(call.target, call.query_string, body):
             call.keep = None

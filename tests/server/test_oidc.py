@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import gzip
 import hmac
 import json
 import pickle
 import threading
 import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
@@ -19,8 +22,10 @@ from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableE
 from lance_namespace_impls.server import (
     Caller,
     Credentials,
+    Limits,
     OidcIssuer,
     ServerOptions,
+    callers,
     oidc,
     serving,
 )
@@ -35,12 +40,26 @@ class Issuer:
         self.keys = [RSAKey.generate_key(2048, {"kid": "one"}, auto_kid=False)]
         self.asked = 0
         self.down = False
+        self.hangs = threading.Event()
+        """Set while it does not answer."""
+        self.free = threading.Event()
+        """Set when requests that hang may end."""
+        self.arrived = threading.Semaphore(0)
+        """Released for each request that hangs."""
+        self.answer = None
+        """What it answers for its keys instead: status, headers and body."""
         self.named = ""
         """What it calls itself, if that is not its address."""
         issuer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
+                if issuer.hangs.is_set():
+                    issuer.arrived.release()
+                    issuer.free.wait(300)
+                if self.path == "/keys" and issuer.answer is not None:
+                    issuer.answer(self)
+                    return
                 named = issuer.named or issuer.uri
                 document = {"issuer": named, "jwks_uri": f"{issuer.uri}/keys"}
                 if self.path == "/keys":
@@ -57,6 +76,7 @@ class Issuer:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever)
         self._thread.start()
 
@@ -77,6 +97,7 @@ class Issuer:
         return jwt.encode(head, self.claims(**changed), key, algorithms=[alg])
 
     def stop(self):
+        self.free.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -90,8 +111,19 @@ def issuer(monkeypatch):
     found.stop()
 
 
-def find(source, token):
-    return source.find(Credentials(tokens=(token,)))
+def find(source, *tokens):
+    credentials = Credentials(tokens=tokens)
+    begun = source.prepare(credentials)
+    if begun is not None:
+        begun.result(300)
+    return source.find(credentials)
+
+
+def refreshed(source):
+    """Wait for the fetch that is under way."""
+    begun = source._fetching
+    if begun is not None:
+        begun.result(300)
 
 
 ANA = Caller("ana", frozenset({"writers"}))
@@ -163,7 +195,8 @@ def test_bad_tokens(issuer):
 
 
 def test_a_key_that_is_rotated_while_calls_go_on(issuer, monkeypatch):
-    options = ServerOptions(callers=[OidcIssuer(issuer.uri, "lance")])
+    source = OidcIssuer(issuer.uri, "lance")
+    options = ServerOptions(callers=[source])
     with serving(EchoNamespace(), options) as uri, http_client(uri, timeout=300) as client:
 
         def status(token):
@@ -178,7 +211,10 @@ def test_a_key_that_is_rotated_while_calls_go_on(issuer, monkeypatch):
         assert status(old) == 200
         del issuer.keys[0]
         monkeypatch.setattr(oidc, "KEEP_SECONDS", 0.0)
+        assert status(new) == 200  # nobody waits for the keys that replace those of before
+        refreshed(source)
         assert (status(new), status(old)) == (200, 401)
+        refreshed(source)
         issuer.down = True
         assert status(new) == 200
         assert status("x.y.z") == 401
@@ -249,7 +285,7 @@ def test_the_first_good_token_counts_and_what_is_no_jwt_is_passed_over(issuer):
     source = OidcIssuer(issuer.uri, "lance")
     good, other = issuer.token(), issuer.token(sub="ben")
     for tokens in (("key", good), ("a.b", "a.b.c.d", good), ("a.b.c", good, other)):
-        assert source.find(Credentials(tokens=tokens)) == ANA
+        assert find(source, *tokens) == ANA
     assert source.find(Credentials()) is None
     assert issuer.asked == 1
 
@@ -273,6 +309,7 @@ def test_keys_are_fetched_anew_every_five_minutes_and_seldom_where_that_fails(is
     ):  # fmt: skip
         clock[0], issuer.down = 1000.0 + seconds, down
         assert find(source, issuer.token()) == ANA
+        refreshed(source)
         asked.append(issuer.asked)
     assert asked == [1, 1, 2, 2, 2, 3]
 
@@ -284,3 +321,186 @@ def test_keys_are_fetched_anew_every_five_minutes_and_seldom_where_that_fails(is
 def test_an_issuer_that_cannot_be_trusted(issuer, audience):
     with pytest.raises(InvalidInputError):
         OidcIssuer(issuer, audience)
+
+
+def unknown(issuer, number):
+    """Return a token that names a key which the issuer does not have."""
+    return issuer.token(issuer.keys[0], header={"kid": f"unknown-{number}"})
+
+
+def described(client, token, **more):
+    sent = {} if token is None else {"authorization": f"Bearer {token}"}
+    return client.post("/v1/table/t/describe", headers=sent, **more).status_code
+
+
+@pytest.mark.parametrize("place", ["header", "body"])
+def test_unknown_keys_delay_nobody_while_the_issuer_hangs(issuer, monkeypatch, place):
+    monkeypatch.setattr(oidc, "FETCH_SECONDS", 300.0)
+    source = OidcIssuer(issuer.uri, "lance")
+    options = ServerOptions(callers=[source], limits=Limits(metadata_calls=4))
+    with (
+        serving(EchoNamespace(), options) as uri,
+        http_client(uri, timeout=300) as client,
+        ThreadPoolExecutor(40) as threads,
+    ):
+        assert described(client, issuer.token()) == 200
+        issuer.hangs.set()
+
+        def guess(number):
+            with http_client(uri, timeout=300) as own:
+                token = unknown(issuer, number)
+                if place == "header":
+                    return described(own, token)
+                return described(own, None, json={"identity": {"auth_token": token}})
+
+        guesses = [threads.submit(guess, number) for number in range(40)]
+        assert issuer.arrived.acquire(timeout=300)
+        for _ in range(20):
+            assert described(client, issuer.token()) == 200
+        assert not any(each.done() for each in guesses)  # they wait, and the others did not
+        assert not issuer.arrived.acquire(blocking=False)  # for one fetch
+        issuer.hangs.clear()
+        issuer.free.set()
+        assert {each.result() for each in guesses} <= {401, 429}
+
+
+def test_an_issuer_that_hangs_has_a_deadline(issuer, monkeypatch, caplog):
+    monkeypatch.setattr(oidc, "FETCH_SECONDS", 0.2)
+    source = OidcIssuer(issuer.uri, "lance")
+    issuer.hangs.set()
+    away(source, issuer.token())
+    assert "no answer within 0.2 s" in caplog.text
+    monkeypatch.setattr(oidc, "FETCH_SECONDS", 300.0)
+    issuer.hangs.clear()
+    assert find(source, issuer.token()) == ANA
+
+
+def test_more_unknown_keys_than_may_wait_are_throttled(issuer, monkeypatch):
+    monkeypatch.setattr(oidc, "FETCH_SECONDS", 300.0)
+    monkeypatch.setattr(callers, "MAX_PREPARING", 2)
+    issuer.hangs.set()
+    options = ServerOptions(callers=[OidcIssuer(issuer.uri, "lance")])
+    with serving(EchoNamespace(), options) as uri, ThreadPoolExecutor(3) as threads:
+
+        def guess(number):
+            with http_client(uri, timeout=300) as own:
+                return described(own, unknown(issuer, number))
+
+        guesses = [threads.submit(guess, number) for number in range(3)]
+        done, _ = wait(guesses, return_when=FIRST_COMPLETED)
+        assert [each.result() for each in done] == [429]
+        issuer.hangs.clear()
+        issuer.free.set()
+        assert sorted(each.result() for each in guesses) == [401, 401, 429]
+
+
+def test_a_key_that_the_issuer_does_not_have_is_remembered(issuer, monkeypatch):
+    clock = [1000.0]
+    monkeypatch.setattr(oidc, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(oidc, "MAX_ABSENT", 3)
+    source = OidcIssuer(issuer.uri, "lance")
+    assert find(source, issuer.token()) == ANA
+    for _ in range(5):
+        assert find(source, unknown(issuer, 0)) is None
+    assert issuer.asked == 2
+    clock[0] += oidc.ABSENT_SECONDS
+    assert find(source, unknown(issuer, 0)) is None
+    assert issuer.asked == 3
+    for number in range(20):
+        assert find(source, unknown(issuer, number)) is None
+    assert len(source._absent) == 3
+    issuer.keys.append(ECKey.generate_key("P-256", {"kid": "unknown-19"}, auto_kid=False))
+    assert find(source, unknown(issuer, 21)) is None
+    assert find(source, issuer.token(alg="ES256")) == ANA  # though it was absent before
+
+
+def answers(status=200, body=b"", **headers):
+    def answer(handler):
+        handler.send_response(status)
+        for name, value in {"content-length": str(len(body)), **headers}.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+def drips(handler):
+    handler.send_response(200)
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        while True:
+            handler.wfile.write(b" ")
+            time.sleep(0.01)
+
+
+def grows(handler):
+    handler.send_response(200)
+    handler.end_headers()
+    with contextlib.suppress(OSError):
+        while True:
+            handler.wfile.write(b" " * 65536)
+
+
+HOSTILE = {
+    "garbage": answers(body=b"\x00\xff"),
+    "text": answers(body=b'"keys"'),
+    "list": answers(body=b"[]"),
+    "no keys": answers(body=b'{"keys": []}'),
+    "keys that are no list": answers(body=b'{"keys": 7}'),
+    "keys that are no objects": answers(body=b'{"keys": ["a"]}'),
+    "deep": answers(body=b"[" * 200_000),
+    "elsewhere": answers(302, location="https://elsewhere.example/keys"),
+    "compressed": answers(body=gzip.compress(b" " * 10_000_000), content_encoding="gzip"),
+    "without end": grows,
+    "slow": drips,
+    "gone": lambda handler: handler.connection.close(),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_an_issuer_that_answers_badly_changes_nothing(issuer, monkeypatch, what):
+    if what == "slow":
+        monkeypatch.setattr(oidc, "FETCH_SECONDS", 0.5)
+    source = OidcIssuer(issuer.uri, "lance")
+    issuer.answer = HOSTILE[what]
+    away(source, issuer.token())
+    issuer.answer = None
+    monkeypatch.setattr(oidc, "FETCH_SECONDS", 300.0)
+    assert find(source, issuer.token()) == ANA
+    monkeypatch.setattr(oidc, "KEEP_SECONDS", 0.0)
+    monkeypatch.setattr(oidc, "FETCH_SECONDS", 0.5 if what == "slow" else 300.0)
+    issuer.answer = HOSTILE[what]
+    assert find(source, issuer.token()) == ANA
+    refreshed(source)
+    assert find(source, issuer.token()) == ANA
+
+
+def test_a_key_that_cannot_be_read_is_skipped(issuer, caplog):
+    broken = {"kty": "RSA", "kid": "broken"}
+    document = KeySet(issuer.keys).as_dict(private=False)
+    document["keys"].insert(0, broken)
+    issuer.answer = answers(body=json.dumps(document).encode())
+    assert find(OidcIssuer(issuer.uri, "lance"), issuer.token()) == ANA
+    assert "a key of http" in caplog.text
+
+
+def test_keys_are_not_fetched_in_the_clear(issuer, monkeypatch, caplog):
+    async def get(client, uri):
+        return {"issuer": issuer.uri, "jwks_uri": "http://elsewhere.example/keys"}
+
+    monkeypatch.setattr(oidc, "_get", get)
+    away(OidcIssuer(issuer.uri, "lance"), issuer.token())
+    assert "its jwks_uri must be a https URL" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"[" * 6000, b'{"alg": "RS256", "kid": ["a"]}', b'{"alg": "RS256", "kid": {}}', b"7", b"\xff"],
+)
+def test_a_header_that_no_token_has_causes_no_fetch(issuer, header):
+    source = OidcIssuer(issuer.uri, "lance")
+    assert find(source, issuer.token()) == ANA
+    token = f"{part(header)}.{part(b'{}')}.{part(b'x')}"
+    assert find(source, token) is None
+    assert issuer.asked == 1
