@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import os
 import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, unquote
 
@@ -26,7 +28,7 @@ from .requests import Headers
 from .routes import Endpoint
 from .tracing import Span
 
-__all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "new_id", "over"]
+__all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "network_of", "new_id", "over"]
 
 T = TypeVar("T")
 
@@ -44,7 +46,7 @@ class Call:
     """One request to an operation, and its place in a pool."""
 
     __slots__ = (
-        "_abort", "_id", "_pool", "_work", "address", "caller", "certificate", "credentials",
+        "_abort", "_id", "_owner", "_pool", "_work", "address", "caller", "certificate", "credentials",
         "endpoint", "headers", "identifier", "keep", "query_string", "request", "segments", "span",
         "stamp", "started", "target",
     )  # fmt: skip
@@ -76,7 +78,15 @@ class Call:
         self._abort: Callable[[], None] | None = scope.get(ABORT)
         self._id: str | None = None
         self._pool: Pool | None = None
+        self._owner = ""
         self._work: Future[Any] | None = None
+
+    @property
+    def owner(self) -> str:
+        """Who shares places with nobody else: the caller, or the address that calls without a name."""
+        if self.caller is not None:
+            return f"caller {self.caller.name}"
+        return f"address {network_of(self.address)}"
 
     @property
     def is_bounded(self) -> bool:
@@ -101,7 +111,9 @@ class Call:
         Raises:
             ThrottlingError: code 21, there is none.
         """
-        await pool.enter()
+        # The caller may be found later, and the place belongs to the same owner to its end.
+        self._owner = self.owner
+        await pool.enter(self._owner)
         self._pool = pool
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
@@ -117,10 +129,11 @@ class Call:
         if pool is None:
             return
         if self._work is None or self._work.done():
-            pool.leave()
+            pool.leave(self._owner)
             return
         loop = asyncio.get_running_loop()
-        self._work.add_done_callback(lambda _: _call_soon(loop, pool.leave))
+        leave = partial(pool.leave, self._owner)
+        self._work.add_done_callback(lambda _: _call_soon(loop, leave))
 
     def give_up(self) -> None:
         """Close what a thread is going to answer, which nobody waits for any more."""
@@ -160,6 +173,19 @@ class Call:
         """The id that the client has given the request, if it is one."""
         given = self.headers.get("x-request-id", "")
         return given if given.isprintable() and len(given) <= MAX_REQUEST_ID_LENGTH else None
+
+
+def network_of(address: str) -> str:
+    """Return an address; the network of an IPv6 address, all of which one machine may have."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4 or found.is_loopback:
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))
 
 
 def new_id() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections import Counter
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -15,7 +16,7 @@ from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 
 from .accepting import Intake
 from .answers import Reply, error_reply
-from .call import ABORT, CERTIFICATE
+from .call import ABORT, CERTIFICATE, network_of
 from .limits import RETRY_SECONDS, HeadersTooLargeError, Limits
 from .repeats import END_OF_HEAD, KEEP, MAX_REQUEST_BYTES, Repeat, Repeats, may_repeat
 
@@ -49,11 +50,14 @@ class _Bounded(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._header_bytes = self._unread_bytes = 0
         self._in_head = True
+        self._network = ""
+        """The address of the client, as far as connections are counted."""
         self._late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
+        self._network = network_of(self.client[0]) if self.client else ""
+        if len(self.connections) > self.limits.connections and not self._make_room():
             self._refuse(
                 ThrottlingError(
                     "the server has as many connections open as it takes; try again later",
@@ -62,6 +66,22 @@ class _Bounded(HttpToolsProtocol):
             )
             return
         self._expect_headers()
+
+    def _make_room(self) -> bool:
+        """Close an idle connection of the address that has the most, unless that is this one's."""
+        counts: Counter[str] = Counter(each._network for each in self.connections)
+        most, count = counts.most_common(1)[0]
+        if count <= counts[self._network]:
+            return False
+        for other in self.connections:
+            if other._network == most and other.is_idle() and not other.transport.is_closing():
+                other.transport.close()
+                return True
+        return False
+
+    def is_idle(self) -> bool:
+        """Return whether no request is under way, though the headers of one may be on their way."""
+        return self.cycle is None or bool(self.cycle.response_complete)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._headers_came()

@@ -8,6 +8,7 @@ import difflib
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, Self, TypeVar
@@ -29,6 +30,7 @@ __all__ = [
     "HeadersTooLargeError",
     "Limits",
     "Meter",
+    "Places",
     "Pool",
     "Pools",
     "TooSlowError",
@@ -215,6 +217,112 @@ def contained(function: Callable[..., T], *arguments: Any) -> T:
         raise RuntimeError(f"{type(error).__name__} came out of the namespace") from error
 
 
+class _Waiting:
+    """A call that waits for a place."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.has_place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+
+class Places:
+    """Places of which each caller has a share.
+
+    A caller holds at most three quarters of the places that the others leave, rounded up: a call
+    that works cannot be interrupted, so some places stay free for those who have none yet. A place
+    that becomes free goes to the waiting caller who holds the fewest, of several to the one who got
+    a place the longest time ago. If too many calls wait, the caller with the most of them loses one.
+
+    Args:
+        size: how many there are.
+        waiting: calls that may wait.
+    """
+
+    def __init__(self, size: int, waiting: int) -> None:
+        self._free = self._size = size
+        self._most_waiting = waiting
+        self._held: Counter[str] = Counter()
+        self._queue: list[_Waiting] = []
+        """In the order of their arrival."""
+        self._taken = 0
+        self._last_taken: dict[str, int] = {}
+        """When each caller who holds a place, or waits, got one."""
+
+    def take(self, owner: str) -> bool:
+        """Take a place, if the owner may have one without waiting."""
+        if not self._may_take(owner):
+            return False
+        self._free -= 1
+        self._held[owner] += 1
+        self._taken += 1
+        self._last_taken[owner] = self._taken
+        return True
+
+    def release(self, owner: str) -> None:
+        """Release a place."""
+        self._free += 1
+        self._held[owner] -= 1
+        if not self._held[owner]:
+            del self._held[owner]
+        self._hand_out()
+        self._forget(owner)
+
+    def _forget(self, owner: str) -> None:
+        if owner not in self._held and all(each.owner != owner for each in self._queue):
+            self._last_taken.pop(owner, None)
+
+    async def wait(self, owner: str) -> bool:
+        """Wait for a place; return False if there are too many calls that wait, now or later."""
+        if len(self._queue) >= self._most_waiting and not self._displace(owner):
+            return False
+        waiting = _Waiting(owner)
+        self._queue.append(waiting)
+        try:
+            return await waiting.has_place
+        except asyncio.CancelledError:
+            if waiting in self._queue:
+                self._queue.remove(waiting)
+                self._forget(owner)
+            elif not waiting.has_place.cancelled() and waiting.has_place.result():
+                self.release(owner)  # it was handed out in the same moment
+            raise
+
+    def _displace(self, owner: str) -> bool:
+        """End the wait of the caller with the most calls that wait, unless that is the owner."""
+        counts = Counter(each.owner for each in self._queue)
+        most, count = counts.most_common(1)[0] if counts else (owner, 0)
+        if count <= counts[owner] + 1:
+            return False
+        last = next(each for each in reversed(self._queue) if each.owner == most)
+        self._queue.remove(last)
+        if not last.has_place.done():
+            last.has_place.set_result(False)
+        return True
+
+    def _may_take(self, owner: str) -> bool:
+        available = self._free + self._held[owner]
+        return self._free > 0 and self._held[owner] < available - available // 4
+
+    def _order(self, waiting: _Waiting) -> tuple[int, int]:
+        return self._held[waiting.owner], self._last_taken.get(waiting.owner, 0)
+
+    def _hand_out(self) -> None:
+        """Give free places to those who wait and may have one."""
+        while self._free:
+            # One whose call was cancelled leaves the queue a moment later.
+            able = [
+                each
+                for each in self._queue
+                if not each.has_place.done() and self._may_take(each.owner)
+            ]
+            if not able:
+                return
+            chosen = min(able, key=self._order)
+            self._queue.remove(chosen)
+            self.take(chosen.owner)
+            chosen.has_place.set_result(True)
+
+
 class Pool:
     """Threads for one kind of work, and how many calls may wait for one.
 
@@ -231,38 +339,35 @@ class Pool:
         self.running: Figure = _Uncounted()
         self.waiting: Figure = _Uncounted()
         self._kind = kind
-        self._places = asyncio.Semaphore(size)
+        self._places = Places(size, limits.waiting)
         self._limits = limits
-        self._waiting = 0
 
-    async def enter(self) -> None:
-        """Take a place; whoever has one gives it back with `leave`.
+    async def enter(self, owner: str = "") -> None:
+        """Take a place, to be released with `leave`.
+
+        Args:
+            owner: who calls.
 
         Raises:
-            ThrottlingError: code 21, all are taken and stay so.
+            ThrottlingError: code 21, all are taken and stay so, or the owner has its share.
         """
-        if not self._places.locked():
-            await self._places.acquire()
-            self.running.inc()
-            return
-        if self._waiting >= self._limits.waiting:
-            raise self._full()
-        self._waiting += 1
-        self.waiting.inc()
-        try:
-            async with asyncio.timeout(self._limits.waiting_seconds):
-                await self._places.acquire()
-            self.running.inc()
-        except TimeoutError:
-            raise self._full() from None
-        finally:
-            self._waiting -= 1
-            self.waiting.dec()
+        if not self._places.take(owner):
+            self.waiting.inc()
+            try:
+                async with asyncio.timeout(self._limits.waiting_seconds):
+                    has_place = await self._places.wait(owner)
+            except TimeoutError:
+                has_place = False
+            finally:
+                self.waiting.dec()
+            if not has_place:
+                raise self._full()
+        self.running.inc()
 
-    def leave(self) -> None:
+    def leave(self, owner: str = "") -> None:
         """Release a place."""
         self.running.dec()
-        self._places.release()
+        self._places.release(owner)
 
     def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
         """Run a function in one of the threads; its failures are exceptions whatever it raises."""
@@ -274,7 +379,8 @@ class Pool:
 
     def _full(self) -> ThrottlingError:
         return ThrottlingError(
-            f"the server has as many {self._kind} under way as it takes; try again later",
+            f"the server has as many {self._kind} under way as it takes, or as one caller may have; "
+            "try again later",
             retry_after=RETRY_SECONDS,
         )
 

@@ -80,7 +80,7 @@ class Performer:
         """Do an operation.
 
         Args:
-            call: the request; who calls is noted there, and what it is about.
+            call: the request; what it is about is noted there.
             body: its JSON body; empty where there is none.
             rows: its body where it is rows.
 
@@ -89,14 +89,9 @@ class Performer:
 
         Raises:
             LanceNamespaceError: the request cannot be read, or the operation fails.
-            UnauthenticatedError: code 16, nobody that is known calls.
             PermissionDeniedError: code 15, the caller may not do that.
         """
         endpoint, headers, caller = call.endpoint, call.headers, call.caller
-        if self._authentication is not None and caller is None:
-            call.credentials = Credentials.of_body(body)
-            caller = call.caller = self._authentication.find(call.credentials, call.address)
-            self.check_allowed(endpoint.operation, caller)
         dialect = self._databases.dialect(headers)
         operation = endpoint.operation
         if dialect is None:

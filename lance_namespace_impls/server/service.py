@@ -211,30 +211,42 @@ class Service:
             self.observer.answered(None, outcome, incoming.bytes)
 
     async def _find_caller(self, call: Call) -> None:
-        """Find out who calls before anything of the body is read, unless it is the body that says so.
+        """Find out who calls before anything of the body is read, unless the body may name the caller.
 
         Raises:
             UnauthenticatedError: code 16.
         """
-        authentication = self.performer.authentication
-        if authentication is None or call.caller is not None:
+        if self.performer.authentication is None or call.caller is not None:
             return
         credentials = Credentials.of(call.headers, call.certificate)
-        if not credentials and call.may_name_caller:
+        if credentials or not call.may_name_caller:
+            await self._authenticate(call, credentials)
+
+    async def _find_caller_in(self, call: Call, body: bytes) -> None:
+        """Find out who calls by the body, before the call has a place in a pool.
+
+        Raises:
+            UnauthenticatedError: code 16.
+            PermissionDeniedError: code 15, the caller may do that to nothing.
+        """
+        if self.performer.authentication is None or call.caller is not None:
             return
+        if len(body) > QUICK_BYTES:
+            credentials = await asyncio.to_thread(Credentials.of_body, body)
+        else:
+            credentials = Credentials.of_body(body)
+        await self._authenticate(call, credentials)
+        self.performer.check_allowed(call.endpoint.operation, call.caller)
+
+    async def _authenticate(self, call: Call, credentials: Credentials) -> None:
+        authentication = self.performer.authentication
+        assert authentication is not None
         call.credentials = credentials
         await authentication.prepare(credentials)
         if authentication.waits:
             call.caller = await asyncio.to_thread(authentication.find, credentials, call.address)
         else:
             call.caller = authentication.find(credentials, call.address)
-
-    async def _prepare_caller(self, call: Call, body: bytes) -> None:
-        """Wait for what the credentials in a body need, before the call has a place in a pool."""
-        authentication = self.performer.authentication
-        if authentication is not None and call.caller is None and authentication.waits:
-            credentials = await asyncio.to_thread(Credentials.of_body, body)
-            await authentication.prepare(credentials)
 
     async def _answer(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
         pool = self._pools.of(call.endpoint.operation)
@@ -243,7 +255,7 @@ class Service:
         body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
         if body.strip() and not self.performer.takes(call.endpoint, call.headers):
             check_content_type(call.endpoint, call.headers)
-        await self._prepare_caller(call, body)
+        await self._find_caller_in(call, body)
         # Of queries many are alike but for a few numbers, and to keep each costs more than it brings.
         if self._keeps and not self._seen.before(call.target, call.query_string, body):
             call.keep = None
@@ -259,16 +271,9 @@ class Service:
 
     def _is_quick(self, call: Call, body: bytes) -> bool:
         """Return whether a call takes less time than to hand it to a thread."""
-        return (
-            self._shortcut.fits(call.endpoint.operation, body, call.query_string)
-            and self.performer.is_protocol(call.headers)
-            and not self._may_wait(call)
-        )
-
-    def _may_wait(self, call: Call) -> bool:
-        """Return whether somebody outside has to be asked who calls."""
-        authentication = self.performer.authentication
-        return authentication is not None and call.caller is None and authentication.waits
+        return self._shortcut.fits(
+            call.endpoint.operation, body, call.query_string
+        ) and self.performer.is_protocol(call.headers)
 
     def _at_once(self, call: Call, body: bytes) -> Reply:
         """Do a quick call on the event loop itself."""
@@ -290,7 +295,6 @@ class Service:
             or len(body) > QUICK_BYTES
             or not self._shortcut.is_open(operation)
             or not self.performer.is_protocol(call.headers)
-            or (self.performer.authentication is not None and call.caller is None)
         ):
             return None
         started = time.perf_counter()

@@ -18,7 +18,7 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.operations import OPERATIONS
-from lance_namespace_impls.server import Limits, ServerOptions, serving
+from lance_namespace_impls.server import Limits, ServerOptions, TokenFile, new_token, serving
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import answer_on, http_client
 
@@ -304,3 +304,84 @@ def test_every_operation_on_rows_is_apart_from_metadata():
     assert kinds["DescribeTable"] is kinds["ListTables"] is pools.metadata
     assert kinds["QueryTable"] is kinds["CountTableRows"] is kinds["UpdateTable"] is pools.queries
     assert kinds["CreateTable"] is kinds["InsertIntoTable"] is pools.uploads
+
+
+def client_at(uri, address, **headers):
+    transport = httpx.HTTPTransport(local_address=address)
+    return httpx.Client(base_url=uri, transport=transport, timeout=PATIENCE, headers=headers)
+
+
+class SlowAtFirst(Slow):
+    """Queries wait until they are released, but for those of two rows."""
+
+    def query_table(self, request):
+        if request.k == 2:
+            return EchoNamespace.query_table(self, request)
+        return super().query_table(request)
+
+
+def test_queries_whose_caller_has_left_do_not_block_other_addresses():
+    namespace = SlowAtFirst()
+    with served(namespace, queries=4, waiting=8, waiting_seconds=PATIENCE) as (uri, client):
+        connections = [open_connection(uri, QUERY_REQUEST) for _ in range(12)]
+        wait_until(lambda: namespace.running == 3)
+        for connection in connections:
+            connection.close()
+        with client_at(uri, "127.0.0.2") as other:
+            for _ in range(5):
+                answer = other.post("/v1/table/t/query", json={**QUERY, "k": 2})
+                assert answer.status_code == 200
+            assert other.post("/v1/table/t/describe").status_code == 200
+        assert namespace.running == 3  # they work, and keep their places, though nobody waits
+        namespace.released.set()
+        wait_until(lambda: client.post("/v1/table/t/query", json=QUERY).status_code == 200)
+
+
+def test_callers_with_a_name_share_by_name(tmp_path):
+    namespace = SlowAtFirst()
+    made = {name: new_token(name) for name in ("greedy", "modest")}
+    (tmp_path / "tokens.toml").write_text("".join(each.entry for each in made.values()))
+    options = ServerOptions(
+        callers=[TokenFile(tmp_path / "tokens.toml")], limits=Limits(queries=4, waiting_seconds=0.2)
+    )
+    with serving(namespace, options) as uri, ThreadPoolExecutor(8) as threads:
+
+        def query(number, k=1, *, in_body=False):
+            name = "modest" if k == 2 else "greedy"
+            headers = {} if in_body else {"x-api-key": made[name].token}
+            body = {"identity": {"api_key": made[name].token}} if in_body else {}
+            with client_at(uri, f"127.0.0.{number + 1}", **headers) as client:
+                sent = {**QUERY, **body, "k": k}
+                return client.post("/v1/table/t/query", json=sent).status_code
+
+        try:
+            greedy = [
+                threads.submit(query, number, in_body=bool(number % 2)) for number in range(8)
+            ]
+            wait_until(lambda: sum(each.done() for each in greedy) == 5)
+            assert {query(0, 2), query(0, 2, in_body=True)} == {200}
+        finally:
+            namespace.released.set()
+        assert sorted(each.result() for each in greedy) == [200] * 3 + [429] * 5
+
+
+def test_idle_connections_of_one_address_do_not_keep_others_out():
+    with served(EchoNamespace(), connections=4) as (uri, _):
+        idle = [open_connection(uri) for _ in range(4)]
+        try:
+            with client_at(uri, "127.0.0.2") as other:
+                assert other.post("/v1/table/t/describe").status_code == 200
+            # The one with the most connections gets no more of them.
+            wait_until(lambda: any(is_closed(each) for each in idle))
+            assert sum(is_closed(each) for each in idle) == 1
+        finally:
+            for each in idle:
+                each.close()
+
+
+def is_closed(connection):
+    connection.setblocking(False)
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
