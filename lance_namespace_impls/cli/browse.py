@@ -16,6 +16,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from .choice import find_modules_here
 from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Output, Styled, begun
@@ -391,6 +392,7 @@ def backends(
 
     found: dict[str, type[Namespace] | InvalidInputError] = {}
     if name is not None:
+        find_modules_here(name)
         found[name] = registry.load(name)
     else:
         found |= {impl: _loaded(impl) for impl in sorted(registry.implementations())}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ..core.identifiers import split_identifier
+from .choice import find_modules_here
 from .failures import UsageError, needs
 from .output import Output, Styled
 from .session import Session, key_values
@@ -216,6 +217,8 @@ def serve(
         callers.append(TokenFile(tokens))
     if oidc_issuer is not None and oidc_audience is not None:
         callers.append(OidcIssuer(oidc_issuer, oidc_audience))
+    if policy is not None:
+        find_modules_here(policy)
     options = ServerOptions(
         callers=callers,
         tls=Tls(cert=tls_cert, key=tls_key, client_ca=tls_client_ca)
