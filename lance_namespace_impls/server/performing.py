@@ -210,11 +210,17 @@ class Performer:
                 return self._clone(request, caller)
         method = getattr(self._namespace, operation.method_name)
         with self._options.reach.bounds():
-            if rows is None and self._guard is not None:
-                return self._guard.answer(operation, request, caller, method)
-            if rows is None:
-                return method(request)
-            return _with_rows(method, request, rows, self._options.limits.batch_bytes)
+            if rows is not None:
+                return _with_rows(method, request, rows, self._options.limits.batch_bytes)
+            if self._guard is not None:
+                answer = self._guard.answer(operation, request, caller, method)
+            else:
+                answer = method(request)
+            return self._without_disabled(answer) if operation.name == "ListOperations" else answer
+
+    def _without_disabled(self, answer: Any) -> Any:
+        disabled = self._options.reach.disabled(self._namespace)
+        return evolve(answer, operations=[n for n in answer.operations if n not in disabled])
 
     def _clone(self, request: Any, caller: Caller | None) -> Any:
         policy = self._options.policies

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from attrs import field, fields, frozen
 
-from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 from lance_namespace_client.model import Model
 from lance_namespace_client.operations import Operation
 
@@ -48,7 +48,13 @@ class Reach:
 
         Raises:
             InvalidInputError: code 13.
+            UnsupportedError: code 0, nobody can do that here.
         """
+        if operation.name in self.disabled(namespace):
+            raise UnsupportedError(
+                f"{operation.name}: this server allows no locations of this namespace; have the "
+                "operator name some (--allow-location)"
+            )
         for name, value in named_fields(request):
             if name == _LOCATION:
                 if not isinstance(namespace, CatalogNamespace):
@@ -62,6 +68,12 @@ class Reach:
                     f"{', '.join(refused)[:200]}; leave them out, or have the operator allow them "
                     "(--allow-storage-option)"
                 )
+
+    def disabled(self, namespace: Any) -> frozenset[str]:
+        """Return the operations that need a location when no location is allowed."""
+        if self.locations or isinstance(namespace, CatalogNamespace):
+            return frozenset()
+        return frozenset({"RegisterTable"})
 
     def bounds(self) -> AbstractContextManager[None]:
         """Return a context in which a backend keeps its caller to these bounds."""

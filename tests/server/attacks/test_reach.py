@@ -13,10 +13,12 @@ import lance
 import pyarrow as pa
 import pytest
 
+from lance_namespace_client.models import ListOperationsResponse, RegisterTableResponse
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.server import Reach, ServerOptions, serving
 from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed, catalog
+from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 
 ROWS = pa.table({"x": [1, 2, 3]})
@@ -370,3 +372,27 @@ def test_answers_hold_only_options_that_are_known_to_be_harmless(tmp_path: Path)
             found = answer.json()["storage_options"]
             assert found.pop("expires_at_millis")
             assert found == storage
+
+
+class Foreign(EchoNamespace):
+    """A namespace of which nothing is known but its operations."""
+
+    def list_operations(self, request: Any) -> ListOperationsResponse:
+        return ListOperationsResponse(operations=["RegisterTable", "DescribeTable"])
+
+    def register_table(self, request: Any) -> RegisterTableResponse:
+        return RegisterTableResponse(location=request.location)
+
+
+def test_a_namespace_whose_places_are_unknown_does_not_claim_to_register() -> None:
+    with serving(Foreign()) as address:
+        caller = Caller(address)
+        assert caller.json("/ListOperations", {}).json()["operations"] == ["DescribeTable"]
+        message = said(caller.json("/v1/table/t/register", {"location": "/a/t"}), 0)
+        assert "--allow-location" in message
+    with serving(Foreign(), ServerOptions(reach=Reach(locations=["/a"]))) as address:
+        caller = Caller(address)
+        answered = caller.json("/ListOperations", {}).json()["operations"]
+        assert answered == ["RegisterTable", "DescribeTable"]
+        assert caller.json("/v1/table/t/register", {"location": "/a/t"}).status_code == 200
+        said(caller.json("/v1/table/t/register", {"location": "/b/t"}))
