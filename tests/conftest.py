@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.servers import real
+from tests.servers.guardian import MARK, end_with_parent, start_guardian
 from tests.servers.jvm import SHORT_LIVED
 
 # The same examples each time; HYPOTHESIS_PROFILE=search looks further than a test run should.
@@ -43,6 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # So it is in the background, and for all that is started there.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if MARK not in os.environ:  # the process that starts all others
+        if "NOX_CURRENT_SESSION" in os.environ:
+            end_with_parent()
+        start_guardian()
     if "TMPDIR" in os.environ or not IN_MEMORY.is_dir():
         return
     usage = os.statvfs(IN_MEMORY)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.guardian import MARK
+
 # Starts a server as the tests do, says which process that is, and waits to be killed.
 STARTS = """
 import subprocess, sys, time
@@ -45,6 +47,64 @@ def test_a_server_ends_with_a_process_that_is_killed() -> None:
         if time.monotonic() > deadline:
             os.kill(server, signal.SIGKILL)
             pytest.fail("the server outlives the process that started it")
+        time.sleep(0.05)
+
+
+# A run of the tests, in which one starts a process that ignores SIGTERM, and waits.
+HANGS = """
+import subprocess, sys, time
+IGNORES = (
+    "import signal, sys, time\\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_IGN)\\n"
+    "print('started', flush=True)\\n"
+    "time.sleep(600)"
+)
+
+def test_hangs():
+    child = subprocess.Popen(
+        [sys.executable, "-c", IGNORES], stdout=subprocess.PIPE, start_new_session=True
+    )
+    child.stdout.readline()
+    with open("started", "w") as file:
+        file.write(str(child.pid))
+    time.sleep(600)
+"""
+# What nox does with a session.
+LIKE_NOX = """
+import os, subprocess, sys
+subprocess.run(sys.argv[1:], env={**os.environ, "NOX_CURRENT_SESSION": "tests"})
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+@pytest.mark.parametrize("how", ["the run", "nox"])
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "1")])
+def test_nothing_outlives_a_run_that_is_killed(
+    tmp_path: Path, how: str, workers: tuple[str, ...]
+) -> None:
+    (tmp_path / "test_hangs.py").write_text(HANGS)
+    (tmp_path / "conftest.py").write_text("from tests.conftest import pytest_configure\n")
+    command = [
+        *(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)),
+        *("-c", "/dev/null", "-s", *workers, str(tmp_path)),
+    ]
+    environment = {name: value for name, value in os.environ.items() if name != MARK}
+    environment |= {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
+    if how == "nox":
+        command = [sys.executable, "-c", LIKE_NOX, *command]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
+    ) as parent:
+        started = tmp_path / "started"
+        while not (started.exists() and started.read_text()):
+            assert parent.poll() is None, "the run ended"
+            time.sleep(0.05)
+        child = int(started.read_text())
+        assert Path(f"/proc/{child}").exists()
+        parent.kill()
+    deadline = time.monotonic() + 300
+    while Path(f"/proc/{child}").exists() and not _is_over(child):
+        assert time.monotonic() < deadline, "the process outlives the run that started it"
         time.sleep(0.05)
 
 

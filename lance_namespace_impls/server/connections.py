@@ -69,11 +69,12 @@ class _Bounded(HttpToolsProtocol):
 
     def _make_room(self) -> bool:
         """Close an idle connection of the address that has the most, unless that is this one's."""
-        counts: Counter[str] = Counter(each._network for each in self.connections)
+        connections: set[Any] = self.connections  # all are of this class
+        counts = Counter(each._network for each in connections)
         most, count = counts.most_common(1)[0]
         if count <= counts[self._network]:
             return False
-        for other in self.connections:
+        for other in connections:
             if other._network == most and other.is_idle() and not other.transport.is_closing():
                 other.transport.close()
                 return True

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import quote
 
+from .guardian import MARK
 from .ports import free_port
 from .process import START_SECONDS
 
@@ -76,7 +77,12 @@ class PostgreSQL:
             return subprocess.Popen(
                 [str(self._programs / command[0]), *command[1:]],
                 cwd=self._folder,
-                env={"PATH": os.environ.get("PATH", ""), "HOME": str(self._folder), "TZ": "UTC"},
+                env={
+                    "PATH": os.environ.get("PATH", ""),
+                    "HOME": str(self._folder),
+                    "TZ": "UTC",
+                    MARK: os.environ.get(MARK, ""),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
