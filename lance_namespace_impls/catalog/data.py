@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lance_namespace_client import models
 from lance_namespace_client.arrow import RowStream
-from lance_namespace_client.errors import TableTagNotFoundError
+from lance_namespace_client.errors import ConcurrentModificationError, TableTagNotFoundError
 
 from ..core.errors import about
 from ..core.identifiers import Identifier, parse_identifier, subject_of
@@ -76,6 +77,8 @@ if TYPE_CHECKING:
         UpdateTableTagRequest,
         UpdateTableTagResponse,
     )
+
+    from ..tables.merge import MergeRows
 
 __all__ = ["DataOperations"]
 
@@ -161,26 +164,41 @@ class DataOperations(OpenedTables, abstract=True):
         self, request: MergeInsertIntoTableRequest, data: ArrowData
     ) -> MergeInsertIntoTableResponse:
         """Merge rows into a table by key; a declared table is made with them."""
-        from ..tables.rows import check_merge, merge_insert, require_keys
+        from ..tables.merge import merge_rows, pauses
+        from ..tables.rows import check_merge, merge_insert, merge_timeout
 
         identifier = parse_identifier(request.id)
         subject = subject_of("MergeInsertIntoTable", identifier)
         with about(subject):
             check_merge(request)
+            timeout = merge_timeout(request)
             rows = RowStream.of(data)
-        with self._changed_or_declared("MergeInsertIntoTable", request) as found:
-            if found is not None:
-                with rows.guarded():
-                    return merge_insert(found[0], request, rows)
-            with about(subject):
-                require_keys(rows.schema, request)
-            version = self.fill_declared("MergeInsertIntoTable", identifier, rows)
-        return models.MergeInsertIntoTableResponse(
-            num_updated_rows=0,
-            num_inserted_rows=rows.rows,
-            num_deleted_rows=0,
-            version=version,
-        )
+        merged: MergeRows | None = None
+        with ExitStack() as stack:
+            for pause in pauses(timeout):
+                with self._changed_or_declared("MergeInsertIntoTable", request) as found:
+                    if merged is None:
+                        with about(subject):
+                            merged = stack.enter_context(merge_rows(rows, request.on or ()))
+                    if found is not None:
+                        return merge_insert(found[0], request, merged)
+                    first = RowStream.of(merged.read())
+                    try:
+                        version = self.fill_declared("MergeInsertIntoTable", identifier, first)
+                    except ConcurrentModificationError:
+                        if pause is None:
+                            raise
+                    else:
+                        return models.MergeInsertIntoTableResponse(
+                            num_updated_rows=0,
+                            num_inserted_rows=merged.rows,
+                            num_deleted_rows=0,
+                            version=version,
+                        )
+                time.sleep(
+                    pause
+                )  # another writer filled the table: its rows may have the same keys
+        raise AssertionError("the last try returns or raises")
 
     @operation
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:

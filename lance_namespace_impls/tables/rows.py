@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace_client.errors import InvalidInputError, TableColumnNotFoundError
+from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.models import (
     DeleteFromTableResponse,
     MergeInsertIntoTableResponse,
@@ -12,21 +12,22 @@ from lance_namespace_client.models import (
 )
 
 from ..core.durations import parse_duration
-from .align import aligned
+from .merge import merge_alone
 from .sql import check_sql
 from .update import reads_own_columns, update_at_once
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from datetime import timedelta
 
-    from lance_namespace_client.arrow import RowStream
     from lance_namespace_client.models import (
         DeleteFromTableRequest,
         MergeInsertIntoTableRequest,
         UpdateTableRequest,
     )
 
-__all__ = ["check_merge", "count", "delete", "merge_insert", "require_keys", "update"]
+    from .merge import MergeRows
+
+__all__ = ["check_merge", "count", "delete", "merge_insert", "merge_timeout", "update"]
 
 
 def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
@@ -100,34 +101,47 @@ def check_merge(request: MergeInsertIntoTableRequest) -> None:
         check_sql(getattr(request, name) or "", name)
 
 
-def require_keys(schema: pa.Schema, request: MergeInsertIntoTableRequest) -> None:
-    """Refuse rows that lack a key column of the merge (code 12)."""
-    for path in request.on or ():
-        if path not in schema.names:
-            raise TableColumnNotFoundError(f"the rows have no key column {path!r}")
+def merge_timeout(request: MergeInsertIntoTableRequest) -> timedelta | None:
+    """Return how long a merge may try; None if the request leaves it open."""
+    return None if request.timeout is None else parse_duration(request.timeout)
 
 
 def merge_insert(
-    dataset: Any, request: MergeInsertIntoTableRequest, rows: RowStream
+    dataset: Any, request: MergeInsertIntoTableRequest, rows: MergeRows
 ) -> MergeInsertIntoTableResponse:
-    """Merge rows into a table by key.
+    """Merge rows into a table by key; a key that is null matches none.
+
+    A merge that may insert keeps others from inserting the same keys at the same time.
 
     Raises:
         TableColumnNotFoundError: code 12, a key column is missing.
+        ConcurrentModificationError: code 14, other changes came first every time.
     """
-    builder = dataset.merge_insert(request.on)
-    if request.when_matched_update_all:
-        builder = builder.when_matched_update_all(request.when_matched_update_all_filt)
+    timeout = merge_timeout(request)
+
+    def builder(onto: Any) -> Any:
+        merge = onto.merge_insert(request.on)
+        if request.when_matched_update_all:
+            merge = merge.when_matched_update_all(request.when_matched_update_all_filt)
+        if request.when_not_matched_insert_all:
+            merge = merge.when_not_matched_insert_all()
+        if request.when_not_matched_by_source_delete:
+            merge = merge.when_not_matched_by_source_delete(
+                request.when_not_matched_by_source_delete_filt
+            )
+        # By an index, pylance drops rows whose key is null.
+        return merge.use_index(False if rows.has_null_keys else request.use_index)
+
     if request.when_not_matched_insert_all:
-        builder = builder.when_not_matched_insert_all()
-    if request.when_not_matched_by_source_delete:
-        builder = builder.when_not_matched_by_source_delete(
-            request.when_not_matched_by_source_delete_filt
+        result = merge_alone(
+            dataset,
+            request.branch,
+            lambda onto: builder(onto).execute_uncommitted(rows.read()),
+            timeout,
         )
-    if request.timeout is not None:
-        builder = builder.retry_timeout(parse_duration(request.timeout))
-    builder = builder.use_index(request.use_index)
-    result = builder.execute(rows.reader(aligned))
+    else:
+        merge = builder(dataset)
+        result = (merge if timeout is None else merge.retry_timeout(timeout)).execute(rows.read())
     return MergeInsertIntoTableResponse(
         num_updated_rows=result["num_updated_rows"],
         num_inserted_rows=result["num_inserted_rows"],

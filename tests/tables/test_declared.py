@@ -20,7 +20,7 @@ from lance_namespace_impls.server import serving
 from lance_namespace_impls.tables import write
 from tests.behaviour.memory import MemoryConfig, Mixed
 
-ROWS = pa.table({"id": [1, 2, 2], "x": ["a", "b", "c"]})
+ROWS = pa.table({"id": [1, 2, 3], "x": ["a", "b", "c"]})
 T = {"id": ["t"]}
 MERGE = {**T, "on": ["id"]}
 

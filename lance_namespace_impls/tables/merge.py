@@ -1,0 +1,234 @@
+"""Merges by key: the rows to merge, and a commit that inserts each new key once.
+
+pylance commits a merge on top of every change that touches other rows, so two merges that insert
+the same key at the same moment both succeed. Here every merge that inserts claims one fragment that
+no table has. pylance finds two changes of one fragment in conflict, in the same atomic step that
+commits, on every kind of storage. The merge that loses runs again on the newer version, where it
+finds the key and updates it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from lance_namespace_client.arrow import RowStream
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    TableColumnNotFoundError,
+)
+
+from ..core.storage import TableStorage
+from .align import aligned
+from .dataset import follow
+from .errors import from_lance, may_be_committed
+from .write import delete_data_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["CLAIMED_FRAGMENT", "MergeRows", "duplicate_key", "merge_alone", "merge_rows", "pauses"]
+
+# The largest number of a fragment, which row addresses hold in 32 bits. Fragments count up from 0.
+CLAIMED_FRAGMENT = 2**32 - 1
+TRIES = 200
+TIMEOUT = timedelta(seconds=30)
+_SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.5
+# Rows with more bytes wait in a temporary file, since a merge that loses a race reads them again.
+_BYTES_IN_MEMORY = 64 * 2**20
+_LONGEST_KEY = 100
+
+
+@frozen(kw_only=True)
+class MergeRows:
+    """The rows of a merge, which can be read more than once."""
+
+    schema: pa.Schema
+    rows: int
+    has_null_keys: bool
+    """Whether a key is null, or a part of one."""
+    read: Callable[[], pa.Table | pa.RecordBatchReader]
+    """Returns all rows."""
+
+
+@contextmanager
+def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
+    """Read the rows of a merge and check their keys.
+
+    Args:
+        rows: the rows.
+        keys: the key columns.
+
+    Raises:
+        TableColumnNotFoundError: code 12, the rows lack a key column.
+        InvalidInputError: code 13, two rows have one key, or the rows cannot be read to their end.
+    """
+    import pyarrow as pa
+
+    for key in keys:
+        if key not in rows.schema.names:
+            raise TableColumnNotFoundError(f"the rows have no key column {key!r}")
+    held: list[pa.RecordBatch] = []
+    held_keys: list[pa.RecordBatch] = []
+    size = 0
+    with TemporaryFile() as file, rows.guarded():
+        writer: Any = None
+        for batch in rows.reader(aligned):
+            held.append(batch)
+            held_keys.append(batch.select(keys))
+            size += batch.nbytes
+            if size <= _BYTES_IN_MEMORY:
+                continue
+            if writer is None:
+                writer = pa.ipc.new_stream(file, rows.schema)
+            for each in held:
+                writer.write_batch(each)
+            # A column that was read from a stream keeps all columns of its batch in memory.
+            held_keys[-len(held) :] = [_copied(each) for each in held_keys[-len(held) :]]
+            held.clear()
+        columns = pa.schema([rows.schema.field(key) for key in keys])
+        found = pa.Table.from_batches(held_keys, columns).unify_dictionaries()
+        _check_keys(found)
+        if writer is not None:
+            writer.close()
+        kept = pa.Table.from_batches(held, rows.schema)
+        yield MergeRows(
+            schema=rows.schema,
+            rows=found.num_rows,
+            has_null_keys=any(column.null_count for column in found.columns),
+            read=(lambda: kept) if writer is None else (lambda: _read_again(file)),
+        )
+
+
+def _copied(batch: pa.RecordBatch) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    columns = [pa.concat_arrays([column]) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _read_again(file: Any) -> pa.RecordBatchReader:
+    import pyarrow as pa
+
+    file.seek(0)
+    reader = pa.ipc.open_stream(pa.PythonFile(file, mode="r"))
+    return pa.RecordBatchReader.from_batches(reader.schema, (aligned(each) for each in reader))
+
+
+def _check_keys(keys: pa.Table) -> None:
+    """Refuse two rows with one key; null is never the same as another null.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    import pyarrow as pa
+
+    names = keys.column_names
+    whole = keys.drop_null() if any(column.null_count for column in keys.columns) else keys
+    try:
+        counted = whole.group_by(names).aggregate([([], "count_all")])
+    except pa.ArrowNotImplementedError:  # lists, structs and extension types
+        whole = pa.table({name: [repr(each) for each in whole[name].to_pylist()] for name in names})
+        counted = whole.group_by(names).aggregate([([], "count_all")])
+    if counted.num_rows == whole.num_rows:
+        return
+    several = counted.filter(pa.compute.greater(counted["count_all"], 1)).slice(0, 1).to_pylist()[0]
+    raise duplicate_key({name: several[name] for name in names}, several["count_all"])
+
+
+def duplicate_key(key: dict[str, Any], rows: int) -> InvalidInputError:
+    """Build the error for several rows of a source that have one key (code 13).
+
+    Args:
+        key: the key's columns and their values.
+        rows: the number of rows.
+    """
+    shown = ", ".join(f"{name} = {str(value)[:_LONGEST_KEY]}" for name, value in key.items())
+    return InvalidInputError(
+        f"{rows} of the rows to merge have the key {shown}; send one row for each key"
+    )
+
+
+def merge_alone(
+    dataset: Any,
+    branch: str | None,
+    uncommitted: Callable[[Any], tuple[Any, dict[str, Any]]],
+    timeout: timedelta | None,
+) -> dict[str, Any]:
+    """Merge rows so that no other merge inserts the same keys at the same time; return pylance's counts.
+
+    A merge that loses a race runs again on the newer version.
+
+    Args:
+        dataset: the ``lance.LanceDataset``; it is at the new version afterwards.
+        branch: its branch; the main one unless given.
+        uncommitted: returns pylance's transaction for the merge into a dataset, and its counts.
+        timeout: how long to try.
+
+    Raises:
+        ConcurrentModificationError: code 14, other changes won every time; nothing is merged.
+    """
+    onto = dataset
+    for pause in pauses(timeout):
+        transaction, counts = uncommitted(onto)
+        try:
+            follow(dataset, _commit(onto, transaction, claims=counts["num_inserted_rows"] > 0))
+        except OSError as error:
+            if may_be_committed(error) or not isinstance(
+                from_lance(error, ""), ConcurrentModificationError
+            ):
+                raise
+            if pause is None:
+                raise ConcurrentModificationError(
+                    "other changes of the table came first every time; nothing is merged, send the "
+                    "rows again"
+                ) from error
+            time.sleep(pause)
+            onto = dataset.checkout_version((branch or None, None))
+            continue
+        return counts
+    raise AssertionError("the last try returns or raises")
+
+
+def pauses(timeout: timedelta | None = None) -> Iterator[float | None]:
+    """Yield for each try how many seconds to wait if it loses a race; None for the last one.
+
+    Args:
+        timeout: how long to begin new tries; 30 seconds unless given.
+    """
+    deadline = time.monotonic() + (TIMEOUT if timeout is None else timeout).total_seconds()
+    pause = _SHORTEST_PAUSE_SECONDS
+    for _ in range(TRIES - 1):
+        if time.monotonic() >= deadline:
+            break
+        yield pause * random.uniform(0.5, 1)
+        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+    yield None
+
+
+def _commit(dataset: Any, transaction: Any, *, claims: bool) -> Any:
+    """Commit a merge and return the dataset at the new version; delete its files if it fails."""
+    import lance
+
+    operation = transaction.operation
+    if claims:
+        operation.removed_fragment_ids = [*operation.removed_fragment_ids, CLAIMED_FRAGMENT]
+    try:
+        return lance.LanceDataset.commit(dataset, transaction)
+    except Exception as error:
+        if may_be_committed(error):
+            raise
+        before = {f.path for each in dataset.get_fragments() for f in each.metadata.files}
+        changed = [*operation.updated_fragments, *operation.new_fragments]
+        written = {file.path for each in changed for file in each.files} - before
+        storage = TableStorage(location=dataset.uri, options=dataset.latest_storage_options() or {})
+        delete_data_files(storage, written)
+        raise
