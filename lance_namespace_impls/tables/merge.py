@@ -222,7 +222,8 @@ def _commit(dataset: Any, transaction: Any, *, claims: bool) -> Any:
     if claims:
         operation.removed_fragment_ids = [*operation.removed_fragment_ids, CLAIMED_FRAGMENT]
     try:
-        return lance.LanceDataset.commit(dataset, transaction)
+        # With more tries pylance waits for seconds between them, and here each can merge again.
+        return lance.LanceDataset.commit(dataset, transaction, max_retries=1)
     except Exception as error:
         if may_be_committed(error):
             raise
