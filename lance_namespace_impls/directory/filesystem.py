@@ -222,6 +222,11 @@ class Directory:
         except FileNotFoundError:
             return None
 
+    def modified(self, path: str) -> int | None:
+        """Return when a file was last written, in microseconds since 1970; None if there is none."""
+        (found,) = self._fs.get_file_info([self._path(path)])
+        return None if found.mtime_ns is None else int(found.mtime_ns // 1000)
+
     def write(self, path: str, content: bytes) -> None:
         """Write a small file; a reader finds the old content or the new, never a part."""
         if not self.is_local:

@@ -221,8 +221,11 @@ class NestedTables(NestedNamespaces, TableFolders):
     ) -> TableEntry:
         """Add a table whose data is there already: at a path below the root."""
         row = self.row_to_add(identifier, location, properties)
+        entry = self.entry(identifier, row)
+        # The data is wanted again: if another client deregisters the table, it has to stay.
+        self.directory.remove_marker(f"{self.folder(entry)}/{DROP_MARKER}")
         self._insert(identifier, row)
-        return self.entry(identifier, row)
+        return entry
 
     def inside(self, identifier: Identifier, location: str) -> str:
         """Return the path of a location relative to the root.
@@ -271,8 +274,9 @@ class NestedTables(NestedNamespaces, TableFolders):
     def remove_table_and_data(self, entry: TableEntry) -> None:
         """Remove a table from the manifest, then delete its directory.
 
-        A marker in the directory outlives a process that is killed in between: a later drop deletes
-        what is marked and in no row.
+        A marker in the directory outlives a process that is killed during the deletion: a later drop
+        deletes what is marked and in no row. It is written once the row is removed. Before that,
+        another client that knows no markers could deregister the table, whose data has to stay.
 
         Raises:
             InvalidTableStateError: code 19, it holds what Lance did not write; it stays whole.
@@ -283,12 +287,9 @@ class NestedTables(NestedNamespaces, TableFolders):
             if is_there:
                 self.directory.refuse_link(folder)
                 self._refuse_foreign(entry, folder)
+            self.remove_row(entry)
+            if is_there:
                 self.directory.create_marker(f"{folder}/{DROP_MARKER}")
-            try:
-                self.remove_row(entry)
-            except Exception:
-                self.directory.remove_marker(f"{folder}/{DROP_MARKER}")
-                raise
         if is_there:
             self._discard(entry)
         self._sweep()
@@ -322,10 +323,20 @@ class NestedTables(NestedNamespaces, TableFolders):
             return
         snapshot = self.manifest.snapshot()
         known = set() if snapshot is None else set(snapshot.table["location"].to_pylist())
+        for folder in marked & known:  # registered again since: no drop is under way
+            self.directory.remove_marker(f"{folder}/{DROP_MARKER}")
         for folder in marked - known:
             name = tuple(folder.partition("_")[2].split(DELIMITER))
             location = self.directory.location(folder)
-            self._discard(TableEntry(id=name, location=location, properties={}))
+            entry = TableEntry(id=name, location=location, properties={})
+            if self._is_unchanged_since_drop(entry):
+                self._discard(entry)
+
+    def _is_unchanged_since_drop(self, entry: TableEntry) -> bool:
+        """Return whether nothing was written since the marker: no client registered the table again."""
+        marked = self.directory.modified(f"{self.folder(entry)}/{DROP_MARKER}")
+        state = self._owner.table_folder(entry).state()
+        return marked is not None and (state is None or state.written <= marked)
 
     @contextmanager
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> Iterator[None]:

@@ -90,3 +90,11 @@ class Peer:
     def rows(self, id: list[str]) -> pa.Table:
         """Read a table through pylance and its namespace."""
         return lance.dataset(namespace_client=self.namespace, table_id=id).to_table()
+
+    def register(self, id: list[str], location: str) -> None:
+        """Register a table at a path below the root."""
+        self.namespace.register_table(official.RegisterTableRequest(id=id, location=location))
+
+    def deregister(self, id: list[str]) -> None:
+        """Deregister a table, whose directory stays."""
+        self.namespace.deregister_table(official.DeregisterTableRequest(id=id))

@@ -22,7 +22,7 @@ from lance_namespace_impls.directory.manifest import Change, Manifest
 from lance_namespace_impls.directory.nested import NestedTables
 from lance_namespace_impls.tables.drop import DROP_MARKER
 
-from .lakes import ROWS, manifest_rows, rewrite
+from .lakes import ROWS, Peer, manifest_rows, rewrite
 
 ALONE = {"manifest": "true", "dir_listing_enabled": "false"}
 IN_NONE = {"id": ["n", "t"]}
@@ -349,8 +349,8 @@ def test_a_drop_that_was_cut_off_is_finished_by_a_later_one(
         patch.setattr(NestedTables, "remove_row" if cut == "the row" else "_discard", kill)
         with pytest.raises(Killed):
             lake.drop_table(IN_NONE)
-    assert (location / DROP_MARKER).exists()
     is_listed = cut == "the row"
+    assert (location / DROP_MARKER).exists() is not is_listed
     assert list(lake.iter_tables(["n"])) == (["t"] if is_listed else []) + ["u", "v"]
     with at(tmp_path) as other:  # which has not looked for any yet
         other.drop_table({"id": ["n", "u"]})
@@ -361,6 +361,53 @@ def test_a_drop_that_was_cut_off_is_finished_by_a_later_one(
         assert not (location / DROP_MARKER).exists(), "a later drop would delete it"
         lake.drop_table({"id": ["n", "v"]})
         assert lance.dataset(str(location)).count_rows() == 3
+
+
+@pytest.mark.parametrize("cut", ["remove_row", "_discard"])
+def test_data_of_a_table_that_pylance_deregisters_after_a_drop_was_cut_off_stays(
+    lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
+) -> None:
+    for name in ("t", "u"):
+        lake.create_table({"id": ["n", name]}, ROWS)
+    location = Path(lake.describe_table(IN_NONE).location or "")
+    with monkeypatch.context() as patch:
+        patch.setattr(NestedTables, cut, kill)
+        with pytest.raises(Killed):
+            lake.drop_table(IN_NONE)
+    peer = Peer.at(tmp_path)
+    if cut == "_discard":
+        # The row is removed: a client takes the table back, and changes it.
+        peer.register(["n", "t"], location.name)
+        lance.write_dataset(ROWS, str(location), mode="append")
+    peer.deregister(["n", "t"])
+    before = lance.dataset(str(location)).count_rows()
+    with at(tmp_path) as other:
+        other.drop_table({"id": ["n", "u"]})
+    assert lance.dataset(str(location)).count_rows() == before
+
+
+@pytest.mark.parametrize("rescue", ["register", "sweep"])
+def test_data_that_is_registered_after_a_drop_was_cut_off_is_no_longer_marked(
+    lake: DirectoryNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rescue: str
+) -> None:
+    for name in ("t", "u", "v"):
+        lake.create_table({"id": ["n", name]}, ROWS)
+    location = Path(lake.describe_table(IN_NONE).location or "")
+    with monkeypatch.context() as patch:
+        patch.setattr(NestedTables, "_discard", kill)
+        with pytest.raises(Killed):
+            lake.drop_table(IN_NONE)
+    peer = Peer.at(tmp_path)
+    if rescue == "register":
+        lake.register_table({**IN_NONE, "location": location.name})
+    else:
+        peer.register(["n", "t"], location.name)
+        with at(tmp_path) as other:
+            other.drop_table({"id": ["n", "v"]})
+    peer.deregister(["n", "t"])
+    with at(tmp_path) as other:
+        other.drop_table({"id": ["n", "u"]})
+    assert lance.dataset(str(location)).count_rows() == 3
 
 
 def test_a_drop_that_fails_leaves_no_mark(
