@@ -254,7 +254,9 @@ def merge_into(
 ) -> Change:
     """Merge the rows of a DataFrame into a table by key and return what changed.
 
-    Of the table Spark sees the keys alone. A key that is null matches none.
+    Of the table Spark sees the keys alone. A key that is null matches none. Of several merges that
+    insert at the same time, one succeeds and the others fail with code 14, whichever client sends
+    them, so that a new key is inserted once.
 
     Args:
         frame: the source, with all columns of the table.
@@ -268,9 +270,9 @@ def merge_into(
     Raises:
         TableNotFoundError: code 4.
         TableColumnNotFoundError: code 12, the table has no column of the key.
-        InvalidInputError: code 13, several rows of the source match one of the table.
-        ConcurrentModificationError: code 14, the table was changed meanwhile; it is as the others
-            left it.
+        InvalidInputError: code 13, several rows of the source have one key.
+        ConcurrentModificationError: code 14, others added rows or changed the same rows meanwhile;
+            the table is as they left it.
         InvalidTableStateError: code 19, the table has no data.
         TableSchemaValidationError: code 20, the source's columns are not the table's.
     """
@@ -280,6 +282,7 @@ def merge_into(
     spark = frame.sparkSession
     pinned = pin(target)
     _check_columns(frame, keys, pinned.schema, target.name)
+    _check_keys(frame, keys, target.name)
     held = read_table(
         spark, namespace, list(target.table), columns=[*keys, ROW_ADDRESS], version=pinned.version
     )
@@ -306,7 +309,7 @@ def merge_into(
         writing.abort(plan, written.fragments)
         return Change(version=pinned.version)
     return Change(
-        version=removals.commit(plan, written.fragments, alone=new is NotMatched.INSERT),
+        version=removals.commit(plan, written.fragments, claims=written.rows > updated),
         inserted=written.rows - updated,
         updated=updated,
         deleted=removals.rows - updated,
@@ -335,6 +338,23 @@ def _check_columns(frame: DataFrame, keys: Sequence[str], table: pa.Schema, what
         raise TableSchemaValidationError(
             f"{what}: the source lacks the column {', '.join(lacking)}; a merge replaces whole rows"
         )
+
+
+def _check_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None:
+    """Refuse a source in which several rows have one key (code 13); null is in no key."""
+    from pyspark.sql import functions
+
+    from ..tables.merge import duplicate_key
+
+    quoted = ["`" + key.replace("`", "``") + "`" for key in keys]
+    known = frame.select(*quoted).dropna()
+    several = known.groupBy(*quoted).agg(functions.count("*").alias("rows"))
+    with decoded():
+        found = several.where(functions.col("rows") > 1).limit(1).collect()
+    for row in found:
+        *values, rows = row
+        error = duplicate_key(dict(zip(keys, values, strict=True)), rows)
+        raise InvalidInputError(f"{what}: {error.message}")
 
 
 def _schema_of(frame: DataFrame) -> pa.Schema:
@@ -468,14 +488,24 @@ class _Removals:
             rows=sum(one["rows"] for one in found),
         )
 
-    def commit(self, plan: WritePlan, fragments: writing.Fragments, *, alone: bool = False) -> int:
-        """Commit them, with new fragments; return the new version."""
+    def commit(self, plan: WritePlan, fragments: writing.Fragments, *, claims: bool = False) -> int:
+        """Commit them, with new fragments; return the new version.
+
+        Args:
+            plan: the plan.
+            fragments: the new fragments.
+            claims: whether they have new keys, which no other merge may insert at the same time.
+        """
         lance = load("lance")
+
+        from ..tables.merge import CLAIMED_FRAGMENT
 
         def operation(new: list[Any]) -> Any:
             changed = [lance.FragmentMetadata.from_json(json.dumps(each)) for each in self.changed]
             return lance.LanceOperation.Update(
-                removed_fragment_ids=self.removed, updated_fragments=changed, new_fragments=new
+                removed_fragment_ids=[*self.removed, *([CLAIMED_FRAGMENT] if claims else [])],
+                updated_fragments=changed,
+                new_fragments=new,
             )
 
-        return writing.commit(plan, fragments, operation=operation, alone=alone)
+        return writing.commit(plan, fragments, operation=operation, alone=claims)

@@ -290,8 +290,9 @@ def commit(
         fragments: what was written.
         operation: makes pylance's operation of the new fragments, else as the plan says.
         properties: of the transaction, for rows that are added or replaced.
-        alone: whether an operation fails if anything was committed since the plan. It is looked for
-            right before the commit; pylance commits an update on top of rows added after that.
+        alone: whether an operation fails if anything was committed since the plan, rows that others
+            added included. This is checked right before the commit; pylance commits an update on
+            top of rows that are added after that.
 
     Raises:
         ConcurrentModificationError: code 14, the table was changed meanwhile in a way that this
@@ -309,8 +310,7 @@ def commit(
         elif alone and int(plan.target.open(storage).version) != plan.read_version:
             raise _overtaken(plan)
         else:
-            change = lance.Transaction(plan.read_version, operation(found))
-            version = commit_onto(storage, change)
+            version = _commit_beside(plan, storage, operation(found), plan.read_version)
     except Exception as error:
         failure = _commit_failure(plan, storage, error)
         if isinstance(failure, ConcurrentModificationError) and not may_be_committed(error):
@@ -349,9 +349,22 @@ def _add(
     lance = load("lance")
 
     append = lance.LanceOperation.Append(fragments)
+    return _commit_beside(plan, storage, append, version, properties)
+
+
+def _commit_beside(
+    plan: WritePlan,
+    storage: TableStorage,
+    operation: Any,
+    version: int,
+    properties: Mapping[str, str] | None = None,
+) -> int:
+    """Commit a change of a version on top of later ones that it does not conflict with."""
+    import lance
+
     dataset = lance.LanceDataset.commit(
         plan.location,
-        lance.Transaction(version, append, transaction_properties=properties),
+        lance.Transaction(version, operation, transaction_properties=dict(properties or {})),
         storage_options=dict(storage.options) or None,
         max_retries=COMMIT_RETRIES,
         **storage.of_namespace(),

@@ -105,10 +105,40 @@ def test_null_keys_match_nothing_and_several_columns_make_a_key(lake: Lake, spar
 def test_two_rows_for_one_key_are_refused_and_leave_nothing(table: Lake, spark: Any) -> None:
     files = table.data_files("t")
     source = spark.sql("SELECT bigint(5) AS id, 'new' AS s UNION ALL SELECT 5, 'newer'")
-    with pytest.raises(InvalidInputError, match="several rows of the source"):
+    with pytest.raises(InvalidInputError, match="t: 2 of the rows to merge have the key id = 5"):
         merge_into(source, connect("dir", table.properties), "t", "id")
     assert (table.dataset("t").version, table.data_files("t")) == (1, files)
     assert notes(table) == []
+
+
+@pytest.mark.parametrize("way", ["update", "keep"])
+def test_two_rows_for_one_new_key_are_refused_and_leave_nothing(
+    table: Lake, spark: Any, way: str
+) -> None:
+    files = table.data_files("t")
+    source = spark.sql("SELECT bigint(500) AS id, 'a' AS s UNION ALL SELECT 500, 'b'")
+    with pytest.raises(InvalidInputError, match="t: 2 of the rows to merge have the key id = 500"):
+        merge_into(source, connect("dir", table.properties), "t", "id", when_matched=way)
+    assert (table.dataset("t").version, table.data_files("t")) == (1, files)
+
+
+def test_a_merge_by_another_client_right_before_the_commit_is_a_conflict(
+    table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    namespace = connect("dir", table.properties)
+    real = writing._commit_beside
+
+    def late(*args: Any, **more: Any) -> int:
+        theirs = [{"id": 110, "s": "theirs"}]
+        assert namespace.table("t").merge(theirs, on="id").num_inserted_rows == 1
+        return real(*args, **more)
+
+    monkeypatch.setattr(writing, "_commit_beside", late)
+    source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
+    with pytest.raises(ConcurrentModificationError, match="was changed by someone else"):
+        merge_into(source, namespace, "t", "id")
+    assert table.dataset("t").count_rows("id = 110") == 1
+    assert "new" not in held(table).values()
 
 
 @pytest.mark.parametrize("theirs", ["append", "overwrite", "delete"])
