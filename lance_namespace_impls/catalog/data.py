@@ -105,7 +105,7 @@ class DataOperations(OpenedTables, abstract=True):
                 return dataset
 
         dataset = self.kept_dataset(identifier, opened)
-        with about(subject_of(operation, identifier)):
+        with about(subject_of(operation, identifier)), self._refused_if_dropped(identifier):
             yield dataset
 
     def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:

@@ -8,15 +8,19 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import (
+    InternalError,
     InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
+    NamespaceNotFoundError,
     TableNotFoundError,
 )
 
 from ..core.errors import about
-from ..core.identifiers import format_identifier, parse_identifier, subject_of
+from ..core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
+from ..core.location import plain_path
 from .create import TableCreation
+from .errors import table_not_found
 from .versions import RemoveVersions
 
 if TYPE_CHECKING:
@@ -37,9 +41,49 @@ class OpenedTables(TableCreation, abstract=True):
         from ..tables.dataset import open_dataset
 
         identifier = parse_identifier(names)
-        storage = self.storage_of(self.find_table(identifier))
-        with about(subject_of(operation, identifier)):
+        entry = self.find_table(identifier)
+        storage = self.storage_of(entry)
+        with about(subject_of(operation, identifier)), self._refused_if_dropped(identifier, entry):
             yield open_dataset(storage, **choice)
+
+    @contextmanager
+    def _refused_if_dropped(
+        self, identifier: Identifier, entry: TableEntry | None = None
+    ) -> Iterator[None]:
+        """Report that a table was dropped or renamed, not which of its files pylance missed then.
+
+        Args:
+            identifier: the table.
+            entry: its entry from before; None if it was not looked up.
+
+        Raises:
+            TableNotFoundError: code 4, the catalog no longer has the table.
+            ConcurrentModificationError: code 14, it has another one of that name.
+        """
+        from ..tables.lineage import replaced
+
+        try:
+            yield
+        except (InternalError, InvalidTableStateError) as error:
+            failure: Exception = error
+        except LanceNamespaceError:
+            raise
+        except Exception as error:  # noqa: BLE001 it is raised below, or is the cause of what is
+            failure = error
+        else:
+            return
+        try:
+            found = self.find_table(identifier)
+        except (NamespaceNotFoundError, TableNotFoundError):
+            raise table_not_found(identifier) from failure
+        except Exception as error:
+            # The failure of the operation is what the caller must see.
+            if not self.is_failure(error):
+                raise
+            raise failure from None
+        if entry is not None and plain_path(found.location) != plain_path(entry.location):
+            raise replaced(f"table {format_identifier(identifier)}") from failure
+        raise failure
 
     @contextmanager
     def _changed(
@@ -77,7 +121,8 @@ class OpenedTables(TableCreation, abstract=True):
             except Exception as error:
                 opened.note(dataset)
                 if self._look(opened) is There.SAME:
-                    raise
+                    with self._refused_if_dropped(identifier, entry):
+                        raise
                 raise self._replaced(entry, opened) from error
             opened.note(dataset)
             # Where nothing is there, the table was dropped or renamed after it was changed.

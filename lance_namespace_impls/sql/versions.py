@@ -21,7 +21,6 @@ from lance_namespace_client.errors import (
 from ..catalog.entry import TableEntry
 from ..catalog.versions import (
     AddTable,
-    AddVersion,
     Change,
     KeptVersion,
     RemoveTable,
@@ -31,7 +30,6 @@ from ..catalog.versions import (
     transaction_not_found,
     version_taken,
 )
-from ..core.identifiers import format_identifier
 from .database import Database
 from .rows import require_table, text_of
 from .schema import objects, transactions, versions
@@ -144,12 +142,7 @@ class SqlVersions(VersionStore):
         if isinstance(change, AddTable):
             self._add(connection, self._entry(change.id, change.location, change.properties))
             return
-        try:
-            row = require_table(connection, change.table, lock=True)
-        except TableNotFoundError:
-            if isinstance(change, AddVersion):
-                raise _gone(change.table) from None
-            raise
+        row = require_table(connection, change.table, lock=True)
         if isinstance(change, RemoveTable):
             connection.execute(delete(objects).where(objects.c.id == row.id))
         elif isinstance(change, RemoveVersions):
@@ -252,13 +245,6 @@ def _columns(version: KeptVersion) -> dict[str, Any]:
         "metadata": text_of(version.metadata),
         "origin": version.origin,
     }
-
-
-def _gone(table: TableEntry) -> ConcurrentModificationError:
-    return ConcurrentModificationError(
-        f"table {format_identifier(table.id)} was dropped or renamed meanwhile; look for it and try "
-        "again"
-    )
 
 
 def _forget(connection: Connection, before: int) -> None:

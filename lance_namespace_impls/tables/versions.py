@@ -117,9 +117,8 @@ def describe(dataset: Any, version: int | None, branch: str | None) -> TableVers
     if found is None:
         raise TableVersionNotFoundError(f"version {wanted} does not exist")
     chosen = dataset.checkout_version(wanted if branch is None else (branch, wanted))
-    manifest = chosen.get_version()
-    found.timestamp_millis = _millis(manifest["timestamp"])
-    found.metadata = {str(key): str(value) for key, value in manifest["metadata"].items()}
+    metadata = chosen.get_version()["metadata"]
+    found.metadata = {str(key): str(value) for key, value in metadata.items()}
     return found
 
 

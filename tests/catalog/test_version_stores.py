@@ -241,12 +241,12 @@ def test_a_later_table_of_the_name_is_another_to_the_versions(
     later = namespace.load_table(T)
     add(store, later, 2)
     assert has_gone(store, table)
-    for change, codes in (
-        (AddVersion(table=table, branch=None, version=version(3), onto=2), (4, 14)),
-        (RemoveVersions(table=table, branch=None, versions=None), (4,)),
-        (RemoveTable(table=table), (4,)),
+    for change, code in (
+        (AddVersion(table=table, branch=None, version=version(3), onto=2), 4),
+        (RemoveVersions(table=table, branch=None, versions=None), 4),
+        (RemoveTable(table=table), 4),
     ):
-        assert code_of(lambda change=change: store.commit([change])) in codes  # type: ignore[misc]
+        assert code_of(lambda change=change: store.commit([change])) == code  # type: ignore[misc]
     assert numbers(store, later) == [[1, 2], []]
 
 
