@@ -98,14 +98,19 @@ class RowRules(TableRules):
         key = request["on"]
         if key not in found.head.columns:
             return Refused(frozenset({NO_COLUMN, BAD_INPUT}))
-        given = {record[key]: record for record in rows.records}
+        keys_given = [record[key] for record in rows.records if record[key] is not None]
+        if len(keys_given) != len(set(keys_given)):
+            # The draws have no such rows: which of them wins, if any, is left open.
+            return Refused(frozenset({BAD_INPUT, BAD_SCHEMA}))
+        # A null key matches no row.
+        given = {record[key]: record for record in rows.records if record[key] is not None}
         old = found.head.records
-        keys = {record[key] for record in old}
+        keys = {record[key] for record in old if record[key] is not None}
         updates = bool(request.get("when_matched_update_all"))
         inserts = bool(request.get("when_not_matched_insert_all"))
         deletes = bool(request.get("when_not_matched_by_source_delete"))
         matched = sum(record[key] in given for record in old)
-        fresh = [record for value, record in given.items() if value not in keys]
+        fresh = [record for record in rows.records if record[key] not in keys]
         new = [given.get(r[key], r) if updates else r for r in old]
         if deletes:
             new = [record for record in new if record[key] in given]
