@@ -70,6 +70,8 @@ class OpenedTables(TableCreation, abstract=True):
             raise
         except Exception as error:  # noqa: BLE001 it is raised below, or is the cause of what is
             failure = error
+            if entry is not None:
+                self._delete_remains(entry)
         else:
             return
         try:
@@ -84,6 +86,20 @@ class OpenedTables(TableCreation, abstract=True):
         if entry is not None and plain_path(found.location) != plain_path(entry.location):
             raise replaced(f"table {format_identifier(identifier)}") from failure
         raise failure
+
+    def _delete_remains(self, entry: TableEntry) -> None:
+        """Delete what pylance wrote where a dataset was opened and is dropped since.
+
+        It makes a folder again that was deleted beneath it, and in a directory that is a table.
+        """
+        if not self.capabilities.storage_only:
+            return
+        try:
+            self._folder_of(entry).delete_remains()
+        except Exception as error:
+            # The failure of the operation is what the caller must see.
+            if not self.is_failure(error):
+                raise
 
     @contextmanager
     def _changed(

@@ -12,7 +12,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("lance_namespace_client", "lance_namespace_impls")
-LONGEST = 500
 
 
 @pytest.fixture(scope="module")
@@ -78,16 +77,6 @@ def test_no_private_module_of_the_client_is_imported(imports: dict[str, set[str]
         if re.search(r"lance_namespace_client\._|lance_namespace_client import _", path.read_text())
     ]
     assert written == []
-
-
-def test_no_file_is_long() -> None:
-    found = {
-        path.relative_to(ROOT).as_posix(): len(path.read_text("utf-8").splitlines())
-        for folder in ("lance_namespace_impls", "codegen")
-        for path in (ROOT / folder).rglob("*.py")
-    }
-    assert len(found) > 100
-    assert {name: lines for name, lines in found.items() if lines > LONGEST} == {}
 
 
 def test_the_rules_of_imports_have_no_exception() -> None:
