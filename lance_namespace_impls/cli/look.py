@@ -279,7 +279,7 @@ def export(
     session: Session,
     id: Id,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Where to: a .parquet, .csv or .arrow file.")
+        str, typer.Argument(metavar="FILE", help="Where to: a .parquet, .csv or .arrow file.")
     ],
     where: Where = None,
     select: Select = None,
@@ -295,8 +295,9 @@ def export(
     ] = False,
 ) -> None:
     """Write the rows of a table to a file."""
-    kind = format or _file_format(file)
-    if file.exists() and not overwrite:
+    path = _local_file(file)
+    kind = format or _file_format(path)
+    if path.exists() and not overwrite:
         raise UsageError(f"{file} is there already: give --overwrite, or another name")
     with session.connect() as namespace:
         table = _chosen(session, namespace, id, version, tag, branch)
@@ -304,7 +305,7 @@ def export(
         search = _selected(table.search() if where is None else table.search().where(where), select)
         written = 0
         with search.to_reader() as reader, progress(f"export {session.written(table.id)}") as bar:
-            for written in _write_file(reader, file, kind):
+            for written in _write_file(reader, path, kind):
                 bar.update(written, total, f"{written:,} rows")
     if session.output.as_json:
         session.output.document({"file": str(file), "rows": written})
@@ -313,6 +314,19 @@ def export(
 
 
 # --- what they share
+
+
+def _local_file(address: str) -> Path:
+    """Return the file that an address names on this machine."""
+    from ..core.location import absolute, is_uri
+
+    path = absolute(address)
+    if is_uri(path):
+        raise UsageError(
+            f"{path}: export writes a file on this machine; export to a path, and copy the file"
+        )
+    # A plain path stays as it is, for messages.
+    return Path(path) if is_uri(address) else Path(address).expanduser()
 
 
 def _chosen(
