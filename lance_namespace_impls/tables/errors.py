@@ -52,6 +52,7 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"Permission ?denied|AccessDenied|Access Denied|\b403\b.*Forbidden|EACCES", PermissionDeniedError),
     (r"Generic \w+ error\b(?s:.*)(SlowDown|Slow Down|reduce your request rate|TooManyRequests|"
      r"429 Too Many|[Tt]hrottl|RequestLimitExceeded)", ThrottlingError),
+    (r"NoSuchBucket|The specified bucket does not exist|ContainerNotFound", InvalidInputError),
     (r"Generic \w+ error\b.*(response body|Got invalid list response|before message completed)",
      ServiceUnavailableError),
     (r"Connection refused|connection error|error sending request|timed? ?out|"
@@ -82,6 +83,7 @@ _NO_FIELD = re.compile(
     r"(?: Did you mean (?P<near>'[^']{1,200}')\?)?(?=[. ]|$)"
     r"|(?:FTS field path|[Cc]olumn) (?P<column>\S{1,200}) (?:does not exist|is not in the dataset)"
 )
+_NO_BUCKET = re.compile(r"NoSuchBucket(?s:.{0,300}?)<BucketName>([^<]{1,255})</BucketName>")
 _PREFIXES = re.compile(r"^(?:Invalid user input: )+")
 # How Lance wrote a small file stands before why that failed, and is long enough to hide it.
 _WRITTEN = re.compile(r"single PUT of .{1,500}? failed after \S{1,40} \([^()]{1,200}\): ")
@@ -92,6 +94,8 @@ def plain_message(error: BaseException) -> str:
     """Return pylance's message on one line, without the place in its source and dumps of schemas."""
     text = _WRITTEN.sub("", _SOURCE.sub("", _error_text(error)))
     message = first_line(Exception(_DUMP.sub("", text)))
+    if (bucket := _NO_BUCKET.search(text)) is not None:
+        return f"the bucket {bucket[1]!r} does not exist: create it, or correct the address"
     if (missing := _NO_FIELD.search(message)) is not None:
         hint = f"; did you mean {missing['near']}?" if missing["near"] else ""
         name = (missing["name"] or missing["column"]).strip("\"'")
