@@ -157,6 +157,8 @@ class _Step:
             raise InvalidInputError(
                 f"BatchCommitTables: table {format_identifier(identifier)} needs a location to be given"
             )
+        if request.location is not None:
+            location = self._namespace.resolved_location(location)
         self.entry = self._namespace.entry_to_add(identifier, location.rstrip("/"), properties)
         self._plan.changes.append(
             AddTable(id=identifier, location=self.entry.location, properties=properties)

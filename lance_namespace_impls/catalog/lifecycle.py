@@ -13,6 +13,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from ..core.errors import about
 from ..core.identifiers import (
     Identifier,
     format_identifier,
@@ -60,7 +61,8 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
         if request.location is None:
             entry = self.add_at_place(identifier, properties, None)
         else:
-            entry = self.add_table(identifier, request.location, properties)
+            location = self._resolved("DeclareTable", identifier, request.location)
+            entry = self.add_table(identifier, location, properties)
         return models.DeclareTableResponse(
             location=entry.location,
             storage_options=dict(self.storage_of(entry).options) or None,
@@ -94,9 +96,10 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
         properties = request.properties or {}
         self._refuse_outside("RegisterTable", identifier, request.location)
         self._refuse_properties("RegisterTable", identifier, properties)
+        location = self._resolved("RegisterTable", identifier, request.location)
         for is_last in (False, False, True):
             try:
-                entry = self._adopt(identifier, request.location, properties)
+                entry = self._adopt(identifier, location, properties)
                 break
             except TableAlreadyExistsError as error:
                 if mode is RegisterMode.CREATE:
@@ -104,7 +107,7 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
                 taken = error
             try:
                 with self.sole_change(identifier):
-                    entry = self.replace_table(identifier, request.location, properties)
+                    entry = self.replace_table(identifier, location, properties)
                 break
             except TableNotFoundError:
                 # A namespace has the name, or the table went meanwhile.
@@ -113,6 +116,10 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
         return models.RegisterTableResponse(
             location=entry.location, properties=plain_properties(entry.properties)
         )
+
+    def _resolved(self, operation: str, identifier: Identifier, location: str) -> str:
+        with about(subject_of(operation, identifier)):
+            return self.resolved_location(location)
 
     def _adopt(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]

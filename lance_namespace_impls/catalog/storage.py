@@ -20,9 +20,11 @@ from ..core.identifiers import (
     format_identifier,
 )
 from ..core.imports import load
+from ..core.location import absolute
 from ..core.options import joined_options, with_vended
 from ..core.paging import KeptListings
 from ..core.storage import TableStorage
+from ..core.stores import check_options
 from .base import CatalogBase
 from .entry import (
     MANAGED,
@@ -42,6 +44,7 @@ class TableStorages(CatalogBase, abstract=True):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
+        check_options(config.root, config.storage)
         self._session: Any = None
         self._kept_listings = KeptListings()
 
@@ -85,6 +88,14 @@ class TableStorages(CatalogBase, abstract=True):
     def absolute_location(self, location: str) -> str:
         """Return a location that a caller asks for as a path or URI that stands by itself."""
         return location
+
+    def resolved_location(self, location: str) -> str:
+        """Return a location that a caller asks for in the form in which the catalog gets it.
+
+        Raises:
+            InvalidInputError: code 13; Lance and pyarrow would not open one place.
+        """
+        return absolute(self.absolute_location(location))
 
     def _refuse_outside(self, operation: str, identifier: Identifier, location: str | None) -> None:
         """Refuse a location that the caller may not choose (code 13)."""

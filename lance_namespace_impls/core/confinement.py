@@ -17,16 +17,14 @@ from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
+from .location import SAME_SCHEMES
+
 __all__ = ["Confinement", "confined", "confinement", "is_local", "is_within"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 # Names of one store, of which the first stands for all.
 _SAME = {
-    "s3a": "s3",
-    "s3n": "s3",
-    "gcs": "gs",
-    "azure": "az",
-    "abfss": "abfs",
+    **SAME_SCHEMES,
     "wasb": "az",
     "wasbs": "az",
 }

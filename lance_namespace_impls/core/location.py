@@ -9,36 +9,214 @@ import hashlib
 import os
 import re
 from collections.abc import Sequence
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from lance_namespace_client.errors import InvalidInputError
 
+from .options import shown
+
 __all__ = [
+    "SAME_SCHEMES",
     "absolute",
     "absolute_or_current",
     "as_address",
     "default_location",
     "fresh_location",
+    "is_uri",
     "plain_path",
+    "stored_form",
 ]
 
 # What servers refuse that parse a location as a URI; letters of any language are fine with them.
 _ILLEGAL = re.compile(r'[\x00-\x20\x7f"<>\\^`{|}]|%(?![0-9A-Fa-f]{2})')
+_URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):(?P<rest>//?.*)", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+SAME_SCHEMES = {
+    "s3a": "s3",
+    "s3n": "s3",
+    "gcs": "gs",
+    "azure": "az",
+    "abfs": "abfss",
+}
+"""Schemes that Hadoop and other tools write, and the scheme that Lance knows for the same store."""
+_LOCAL = frozenset({"file", "file-object-store", "file+uring"})
+_STORES = frozenset({"s3", "gs", "az", "abfss", *SAME_SCHEMES})
+# Lance opens these too; pyarrow cannot list them, so that no directory namespace is there.
+_FOR_LANCE_ALONE = frozenset(
+    {"cos", "goosefs", "hf", "memory", "oss", "s3+ddb", "shared-memory", "tos"}
+)
+_AZURE = frozenset({"az", "abfss"})
+# `s3:bucket/x` and `file:x` are no paths, although a path may hold a colon.
+_NO_SLASHES = re.compile(rf"(?P<scheme>file|{'|'.join(sorted(_STORES))}):(?!/)", re.IGNORECASE)
+LONGEST_KEY = 1024 - 128
+"""Bytes of the path of a table or root in an object store: keys have 1,024, with Lance's own names."""
+_LONGEST_NAME = 255
+_LONGEST_PATH = 4096 - 256
 
 
-def absolute(path: str) -> str:
-    """Return a directory path as an absolute one; a URI stays as it is.
+def absolute(address: str) -> str:
+    """Return the one form of an address that pyarrow and Lance both read as the same place.
+
+    A path becomes an absolute path, and so does a ``file:`` URI of this machine, decoded. The URI of
+    an object store gets the scheme that Lance knows, and no slash at the end. Its percent-encoding
+    stays: Lance decodes it.
 
     Raises:
-        InvalidInputError: code 13, it is empty, holds a NUL, or is a URI that names no place.
+        InvalidInputError: code 13; it names no place, readers would differ about it, or no file or
+            object can have the name.
     """
-    if not path or "\0" in path:
-        raise InvalidInputError(f"the directory path {path!r} is empty or holds a NUL character")
-    if "://" in path:
-        if not path.partition("://")[2].strip("/"):
-            raise InvalidInputError(f"the URI {path!r} names no bucket or directory")
-        return path.rstrip("/")
-    return os.path.abspath(os.path.expanduser(path))
+    if not address:
+        raise InvalidInputError("the address of a directory is empty: give a path or a URI")
+    shown_address = _excerpt(address)
+    if (sign := _CONTROL.search(address)) is not None:
+        what = "a NUL" if sign[0] == "\0" else f"the control character {sign[0]!r}"
+        raise InvalidInputError(f"address {shown_address}: it holds {what}; remove it")
+    try:
+        address.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"address {shown_address}: it is not valid Unicode") from error
+    if address != (stripped := address.strip()) and _URI.fullmatch(stripped):
+        raise InvalidInputError(
+            f"address {shown_address}: a URI has no spaces around it; remove them, or write %20"
+        )
+    if (found := _NO_SLASHES.match(address)) is not None:
+        form = "file:///path" if found["scheme"].lower() == "file" else f"{found['scheme']}://..."
+        raise InvalidInputError(f"address {shown_address}: write it as {form}")
+    uri = _URI.fullmatch(address)
+    if uri is None:
+        return _local(os.path.abspath(os.path.expanduser(address)), shown_address)
+    scheme, rest = uri["scheme"].lower(), uri["rest"]
+    scheme = SAME_SCHEMES.get(scheme, scheme)
+    _refuse_tail(rest, shown_address)
+    if scheme in _LOCAL:
+        return _local(_local_path(rest, shown_address), shown_address)
+    if scheme not in _STORES | _FOR_LANCE_ALONE:
+        raise InvalidInputError(
+            f"address {shown_address}: Lance knows no store {scheme}://; use a path, s3://, gs://, "
+            "az:// or abfss://"
+        )
+    return _object_uri(scheme, rest, shown_address)
+
+
+def _refuse_tail(rest: str, shown_address: str) -> None:
+    for sign, name, code in (("#", "fragment", "%23"), ("?", "query", "%3F")):
+        if sign in rest:
+            raise InvalidInputError(
+                f"address {shown_address}: a location has no {name}; write {code} for {sign!r} in a "
+                "name, and give options of the store as 'storage.*' properties"
+            )
+
+
+def _local_path(rest: str, shown_address: str) -> str:
+    """Return the path of a ``file:`` URI."""
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        if host.lower() not in ("", "localhost"):
+            raise InvalidInputError(
+                f"address {shown_address}: it is on the host {host!r}; a file URI of this host is "
+                "'file:///...'"
+            )
+        rest = slash + path
+    path = _decoded(rest, shown_address)
+    if ".." in path.split("/"):
+        raise InvalidInputError(
+            f"address {shown_address}: readers differ about '..' in a URI; write it without"
+        )
+    return os.path.abspath("/" + path.lstrip("/")) if path.strip("/") else ""
+
+
+def _local(path: str, shown_address: str) -> str:
+    """Return an absolute path, if a directory can have it."""
+    if not path:
+        raise InvalidInputError(f"address {shown_address}: the URI names no bucket or directory")
+    # POSIX keeps two slashes at the start, and Lance does not.
+    path = "/" + path.lstrip("/")
+    longest = max(len(os.fsencode(name)) for name in path.split("/"))
+    if longest > _LONGEST_NAME or len(os.fsencode(path)) > _LONGEST_PATH:
+        raise InvalidInputError(
+            f"address {shown_address}: a name in it has {longest} bytes of {_LONGEST_NAME}, and the "
+            f"path {len(os.fsencode(path))} of {_LONGEST_PATH}: shorten it"
+        )
+    return path
+
+
+def _object_uri(scheme: str, rest: str, shown_address: str) -> str:
+    authority, _, path = rest.removeprefix("//").rstrip("/").partition("/")
+    if not rest.startswith("//") or not authority:
+        raise InvalidInputError(
+            f"address {shown_address}: the URI names no bucket or directory; write it as "
+            f"{scheme}://bucket/path"
+        )
+    user, at, host = authority.rpartition("@")
+    if at and (scheme not in _AZURE or ":" in user or not user or not host):
+        raise InvalidInputError(
+            f"{scheme}://...: the address holds a user name or password; give credentials as "
+            "'storage.*' properties"
+        )
+    if scheme in _STORES and ":" in host:
+        raise InvalidInputError(
+            f"address {shown_address}: a bucket has no port; give the server as the property "
+            f"'storage.endpoint' and the address as {scheme}://bucket/path"
+        )
+    key = _decoded(path, shown_address)
+    if _decoded(authority, shown_address) != authority or "\\" in authority or " " in authority:
+        raise InvalidInputError(f"address {shown_address}: {authority!r} is no name of a bucket")
+    levels = key.split("/") if path else []
+    if "" in levels:
+        raise InvalidInputError(
+            f"address {shown_address}: it has an empty level (doubled slashes); write one slash"
+        )
+    if not {".", ".."}.isdisjoint(levels):
+        raise InvalidInputError(
+            f"address {shown_address}: readers differ about '.' and '..' in a URI; write it without"
+        )
+    if len(key.encode()) > LONGEST_KEY:
+        raise InvalidInputError(
+            f"address {shown_address}: its path has {len(key.encode())} bytes, of which an object "
+            f"store leaves {LONGEST_KEY} to a table: shorten it"
+        )
+    return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
+
+
+def _decoded(text: str, shown_address: str) -> str:
+    """Return a part of a URI without percent-encoding."""
+    try:
+        decoded = unquote(text, errors="strict")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"address {shown_address}: what it encodes is not UTF-8; encode the name as UTF-8"
+        ) from error
+    if (sign := _CONTROL.search(decoded)) is not None:
+        raise InvalidInputError(
+            f"address {shown_address}: it encodes the control character {sign[0]!r}; remove it"
+        )
+    return decoded
+
+
+def _excerpt(address: str) -> str:
+    """Return an address for messages, without passwords."""
+    text = shown(address)
+    return repr(text if len(text) <= 100 else f"{text[:100]}...")
+
+
+def stored_form(location: str) -> str:
+    """Return a location that a catalog holds as `absolute` does, or unchanged if that is impossible.
+
+    Nothing opens such a location: `absolute` explains why as soon as something is to.
+    """
+    try:
+        return absolute(location) if _URI.fullmatch(location) else _without_end(location)
+    except InvalidInputError:
+        return _without_end(location)
+
+
+def _without_end(location: str) -> str:
+    return location.rstrip("/") or location
+
+
+def is_uri(location: str) -> bool:
+    """Return whether a location is a URI; else it is a path."""
+    return _URI.fullmatch(location) is not None or _NO_SLASHES.match(location) is not None
 
 
 def absolute_or_current(path: str | None) -> str:
@@ -100,8 +278,8 @@ def _shortened(name: str) -> str:
 
 
 def plain_path(location: str) -> str:
-    """Return a location without what two names of one place on local storage differ in."""
-    return location.removeprefix("file://").rstrip("/")
+    """Return the one form of a location, to compare two names of one place."""
+    return stored_form(location)
 
 
 def fresh_location(location: str) -> str:

@@ -16,8 +16,10 @@ from lance_namespace_client.errors import InvalidInputError
 __all__ = [
     "HIDDEN",
     "KNOWN",
+    "is_ignorable",
     "is_secret_option",
     "joined_options",
+    "overlaid",
     "redact",
     "secret_parts",
     "shown",
@@ -60,7 +62,12 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>]+")
 def _name(key: str) -> str:
     """Return the name of an option without the vendor's, which is one with and without it."""
     plain = _VENDORS.sub("", key.lower().replace("-", "_"), count=1)
-    return "endpoint" if plain == "endpoint_url" else plain
+    return "endpoint" if plain in ("endpoint_url", "endpoint_url_s3") else plain
+
+
+def is_ignorable(key: str) -> bool:
+    """Return whether an option decides neither where requests go nor who asks."""
+    return _name(key) in _HARMLESS
 
 
 def is_secret_option(key: str) -> bool:
@@ -109,6 +116,12 @@ def _parts(url: str) -> tuple[str, str, str, str]:
     return f"{scheme}://", user, place, tail
 
 
+def overlaid(configured: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Return options with others on top; one option has several names, of which Lance would use any."""
+    named = set(map(_name, own))
+    return {**{key: text for key, text in configured.items() if _name(key) not in named}, **own}
+
+
 def joined_options(
     configured: Mapping[str, str], own: Mapping[str, str], what: str
 ) -> dict[str, str]:
@@ -133,14 +146,14 @@ def joined_options(
         if _name(key) in _DESTINATIONS and known.get(_name(key)) != value
     )  # fmt: skip
     if not elsewhere:
-        return {**configured, **own}
+        return overlaid(configured, own)
     if not any(is_secret_option(key) or _is_anonymous(key, own[key]) for key in own):
         raise InvalidInputError(
             f"{what}: {', '.join(elsewhere)} of its own would send the namespace's credentials "
             "elsewhere; give credentials of its own too, or set it for the whole namespace"
         )
     kept = {key: value for key, value in configured.items() if not is_secret_option(key)}
-    return {**kept, **own}
+    return overlaid(kept, own)
 
 
 def with_vended(configured: Mapping[str, str], vended: Mapping[str, str]) -> Mapping[str, str]:

@@ -7,7 +7,9 @@ from typing import Any
 
 from attrs import field, frozen
 
+from .location import stored_form
 from .options import EXPIRES_AT_MILLIS, redact
+from .stores import resolve
 
 __all__ = ["EXPIRES_AT_MILLIS", "TableStorage"]
 
@@ -16,7 +18,7 @@ __all__ = ["EXPIRES_AT_MILLIS", "TableStorage"]
 class TableStorage:
     """The location of a dataset and the options of its object store."""
 
-    location: str
+    location: str = field(converter=stored_form)
     """Root of the dataset: a path or URI, without a trailing slash."""
     options: Mapping[str, str]
     session: Callable[[], Any] = field(default=lambda: None, eq=False)
@@ -28,6 +30,16 @@ class TableStorage:
     managed: bool = False
     """Whether the namespace of `renewed_by` keeps the table's versions, so that it is asked for the
     latest one, and for each commit."""
+
+    def lance_options(self) -> dict[str, str] | None:
+        """Return the options with which Lance opens the dataset, those of the environment among them.
+
+        pyarrow gets the same ones, see `resolve`.
+
+        Raises:
+            InvalidInputError: code 13; Lance and pyarrow would not open one place.
+        """
+        return dict(resolve(self.location, self.options).options) or None
 
     def of_namespace(self) -> dict[str, Any]:
         """Return pylance's arguments for asking the namespace.

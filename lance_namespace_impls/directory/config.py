@@ -9,8 +9,8 @@ import attrs
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.config import Config, option
+from ..core.location import absolute
 from ..core.options import shown
-from .filesystem import directory_path
 
 __all__ = ["DirectoryConfig"]
 
@@ -40,7 +40,7 @@ class DirectoryConfig(Config):
     root: str = option(
         name="path",
         also=("root",),
-        converter=directory_path,
+        converter=absolute,
         doc="the directory: a URI, an absolute path, or a path relative to the current directory",
     )
 

@@ -9,9 +9,10 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from pyarrow import fs
 
@@ -22,12 +23,11 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.disks import on_local_disk
-from ..core.location import absolute
 from ..core.stamps import Stamp
-from ..core.stores import open_store
+from ..core.stores import resolve
 from . import local, sweep
 
-__all__ = ["Directory", "directory_path"]
+__all__ = ["Directory"]
 
 POLL_SECONDS = 0.02
 MANY = 16
@@ -35,24 +35,6 @@ MANY = 16
 
 # What would not be read as a part of a name in a URI.
 _FOR_URI = str.maketrans({"%": "%25", "#": "%23", "?": "%3F"})
-
-
-def directory_path(path: str) -> str:
-    """Return the path of a namespace directory as an absolute one; a ``file:`` URI becomes a path.
-
-    Source: the general specification, "Directory Path".
-
-    Raises:
-        InvalidInputError: code 13, it is empty, holds a NUL, or is a URI that names no place here.
-    """
-    if not path.startswith("file:/"):
-        return absolute(path)
-    parts = urlsplit(path)
-    if parts.netloc not in ("", "localhost"):
-        raise InvalidInputError(
-            f"{path!r} is on the host {parts.netloc!r}; a file URI of this host is 'file:///...'"
-        )
-    return absolute(unquote(parts.path))
 
 
 class Directory:
@@ -64,11 +46,23 @@ class Directory:
     """
 
     def __init__(self, root: str, options: Mapping[str, str]) -> None:
-        self.root = root
-        self._fs, self._base = open_store(root, options)
+        self._resolved = resolve(root, options)
+        self.root, self._base = self._resolved.location, self._resolved.path
         self._inside = f"{self._base.rstrip('/')}/"
-        self.is_local = isinstance(self._fs, fs.LocalFileSystem)
+        self.is_local = self._resolved.kind is None
+        if not self.is_local:
+            self._resolved.arguments()  # what is wrong with them shows here
         self._swept: float | None = None
+
+    @cached_property
+    def _fs(self) -> Any:
+        """The file system, which is opened when something is first looked for."""
+        return self._resolved.filesystem()
+
+    @property
+    def lance_options(self) -> dict[str, str] | None:
+        """The options with which Lance opens what is in the directory."""
+        return dict(self._resolved.options) or None
 
     def location(self, folder: str) -> str:
         """Return the location of a table directory as pylance takes it."""
@@ -189,9 +183,17 @@ class Directory:
         return [name for name, kind in zip(found, kinds, strict=True) if kind == "directory"]
 
     def require_directory(self) -> None:
-        """Refuse a root that is a file (code 13)."""
-        if self.kinds("")[0] == "file":
+        """Refuse a root that is a file, or in a bucket that does not exist (code 13)."""
+        kind = self.kinds("")[0]
+        if kind == "file":
             raise InvalidInputError(f"{self.root} is a file, not a directory of tables")
+        if kind == "missing" and not self.is_local:
+            bucket = self._resolved.bucket
+            if self._fs.get_file_info([bucket])[0].type == fs.FileType.NotFound:
+                raise InvalidInputError(
+                    f"{self.root}: the bucket {bucket!r} does not exist: create it, or correct the "
+                    "address"
+                )
 
     def holds_file(self, folder: str, ending: str) -> bool:
         """Return whether a directory directly holds a file whose name ends so; a missing one does not."""

@@ -252,7 +252,6 @@ class Manifest:
 
     Args:
         directory: the file system below the root.
-        options: object-store options by pylance's names.
         session: gives the ``lance.Session`` that tables share.
         retries: how often a change is made again where others were first; None: for a minute.
     """
@@ -260,13 +259,12 @@ class Manifest:
     def __init__(
         self,
         directory: Directory,
-        options: Mapping[str, str],
         session: Callable[[], Any],
         retries: int | None = None,
     ) -> None:
         self._retries = retries
         self._directory = directory
-        self._options = dict(options) or None
+        self._options = directory.lance_options
         self._session = session
         self._opened: tuple[Any, Any, Snapshot] | None = None
 

@@ -17,6 +17,7 @@ from ..catalog.errors import namespace_not_found
 from ..catalog.operation import deferred
 from ..core.errors import first_line
 from ..core.identifiers import Identifier
+from ..core.location import is_uri
 from ..core.stamps import Stamp
 from ..core.stores import store_failure
 from ..tables.drop import TableFolder
@@ -97,9 +98,7 @@ class DirectoryNamespace(CatalogNamespace):
     def __init__(self, config: DirectoryConfig) -> None:
         super().__init__(config)
         self._directory = Directory(config.root, config.storage)
-        self._manifest = Manifest(
-            self._directory, config.storage, self._lance_session, config.commit_retries
-        )
+        self._manifest = Manifest(self._directory, self._lance_session, config.commit_retries)
         self._flat = FlatTables(self._directory, self)
         self._datasets = KeptDatasets(self._stamp_of)
         self._nested = NestedTables(self._directory, self, self._manifest)
@@ -317,9 +316,9 @@ class DirectoryNamespace(CatalogNamespace):
         return tables.create_table_at_once(identifier, properties, write)
 
     def absolute_location(self, location: str) -> str:
-        if "://" in location or location.startswith(("/", "~", "file:")):
+        if is_uri(location) or location.startswith(("/", "~")):
             return location
-        return f"{self._directory.root}/{location}"
+        return self._directory.location(location)
 
     def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]

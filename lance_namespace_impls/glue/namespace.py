@@ -363,7 +363,7 @@ class GlueNamespace(CatalogNamespace):
         database = self._found(identifier[:-1])
         if database.place.database is None:
             return None
-        return absolute(self._default_location(identifier, database)).rstrip("/")
+        return absolute(self._default_location(identifier, database))
 
     def _default_location(self, identifier: Identifier, database: Found) -> str:
         own = database.entry.get("LocationUri")

@@ -16,7 +16,7 @@ from ..catalog.errors import (
     not_a_lance_table,
 )
 from ..core.identifiers import Identifier, format_identifier
-from ..core.location import absolute
+from ..core.location import absolute, stored_form
 from .places import Found, Place
 
 __all__ = [
@@ -60,7 +60,7 @@ def new_table(
     identifier: Identifier, location: str, properties: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the entry of a new table."""
-    return new_entry(identifier, absolute(location).rstrip("/"), properties)
+    return new_entry(identifier, absolute(location), properties)
 
 
 def new_entry(
@@ -98,7 +98,7 @@ def as_entry(identifier: Identifier, place: Place, table: Mapping[str, Any]) -> 
         )
     return GlueTable(
         id=identifier,
-        location=location.rstrip("/"),
+        location=stored_form(location),
         properties=table["Parameters"],
         place=place,
         entry=table,

@@ -52,6 +52,7 @@ from .records import (
     DESCRIPTION,
     EXTERNAL_TABLE,
     LOCATION,
+    asked_location,
     change_database,
     change_table,
     database_properties,
@@ -350,6 +351,9 @@ class HiveBase(CatalogNamespace, abstract=True):
             if self._table_exists(identifier):
                 raise table_exists(identifier) from error
             raise
+
+    def resolved_location(self, location: str) -> str:
+        return asked_location(location)
 
     def default_location(self, identifier: Identifier) -> str:
         database = self.asked_once(self._database, identifier[:-1])

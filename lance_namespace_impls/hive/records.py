@@ -22,9 +22,11 @@ from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 
 from ..catalog.entry import TABLE_TYPE, TableEntry, is_lance, with_lance_type
 from ..core.identifiers import Identifier
+from ..core.location import absolute, is_uri, stored_form
 
 __all__ = [
     "NO_STATISTICS",
+    "asked_location",
     "catalog_properties",
     "change_catalog",
     "change_database",
@@ -71,9 +73,19 @@ def plain_location(location: str | None) -> str:
 
 def dataset_location(location: str | None) -> str:
     """Return a table's location as pylance takes it: Hadoop has names of its own for S3."""
-    text = plain_location(location)
-    scheme, found, rest = text.partition("://")
-    return f"s3://{rest}" if found and scheme in ("s3a", "s3n") else text
+    return stored_form(plain_location(location))
+
+
+def asked_location(location: str) -> str:
+    """Return a location that a caller asks for; Hadoop opens ``s3a://``, where Lance says ``s3://``.
+
+    Raises:
+        InvalidInputError: code 13; Lance and pyarrow would not open one place.
+    """
+    made = absolute(location)
+    if not is_uri(made):
+        return made
+    return f"{location.partition(':')[0].lower()}:{made.partition(':')[2]}"
 
 
 def stored_location(location: str, what: str) -> str:

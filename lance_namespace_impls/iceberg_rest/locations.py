@@ -6,7 +6,7 @@ an address (``file:///...``, ``s3://...``) Lance decodes what is percent-encoded
 
 from __future__ import annotations
 
-from urllib.parse import unquote
+from ..core.location import stored_form
 
 __all__ = ["as_opened"]
 
@@ -15,10 +15,6 @@ FILE = "file://"
 
 def as_opened(location: str) -> str:
     """Return a location as Lance opens it: a local one as a path, without a trailing slash."""
-    if location.startswith(f"{FILE}/"):
-        path = unquote(location.removeprefix(FILE))
-    elif location.startswith("file:/") and not location.startswith(FILE):
-        path = location.removeprefix("file:")
-    else:
-        return location.rstrip("/")
-    return "/" + path.strip("/")
+    if location.startswith("file:/") and not location.startswith(FILE):
+        return "/" + location.removeprefix("file:").strip("/")
+    return stored_form(location)

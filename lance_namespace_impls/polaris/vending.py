@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..core.location import stored_form
+
 __all__ = ["vended_options"]
 
 _EXPIRES = "expires_at_millis"
@@ -55,9 +57,8 @@ def vended_options(location: str, answer: Mapping[str, Any]) -> dict[str, str]:
 
 def _is_below(location: str, prefix: str) -> bool:
     """Return whether a location is at a prefix or below it; ``s3a`` is another name of ``s3``."""
-    location, prefix = (text.replace("s3a://", "s3://", 1) for text in (location, prefix))
-    folder = prefix.rstrip("/")
-    return f"{location.rstrip('/')}/".startswith(f"{folder}/") if folder else True
+    folder = stored_form(prefix)
+    return f"{stored_form(location)}/".startswith(f"{folder}/") if folder else True
 
 
 def _azure(location: str, given: Mapping[str, str]) -> dict[str, str]:

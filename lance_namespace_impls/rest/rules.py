@@ -17,6 +17,7 @@ from lance_namespace_client.operations import Body
 from ..core.errors import scrub
 from ..core.http import Retries
 from ..core.identifiers import check_new_name
+from ..core.options import overlaid
 from ..core.requests import secrets_in_request
 from .config import RestConfig
 
@@ -95,7 +96,7 @@ class Rules:
                 "its listing has no end"
             )
         if self._config.storage and hasattr(answer, "storage_options"):
-            answer.storage_options = {**self._config.storage, **(answer.storage_options or {})}
+            answer.storage_options = overlaid(self._config.storage, answer.storage_options or {})
 
     def first_try(self, request: Request) -> Request:
         """Return a request with its mode as the server is known to write it."""

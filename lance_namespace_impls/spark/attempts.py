@@ -89,9 +89,7 @@ class Attempts:
     def _files(self) -> Any:
         LanceFileSession = load("lance.file").LanceFileSession
 
-        return LanceFileSession(
-            self.storage.location, storage_options=dict(self.storage.options) or None
-        )
+        return LanceFileSession(self.storage.location, storage_options=self.storage.lance_options())
 
     def _write(self, name: str) -> None:
         with TemporaryDirectory() as folder:

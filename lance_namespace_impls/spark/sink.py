@@ -136,6 +136,6 @@ def _take_back(plan: WritePlan, version: int, count: int) -> None:
     lance.LanceDataset.commit(
         storage.location,
         lance.Transaction(version, operation),
-        storage_options=dict(storage.options) or None,
+        storage_options=storage.lance_options(),
         **storage.of_namespace(),
     )

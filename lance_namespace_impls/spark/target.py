@@ -13,6 +13,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.identifiers import format_identifier
+from ..core.options import overlaid
 from ..core.storage import TableStorage
 from ..tables.dataset import open_dataset
 from .failures import protocol_error
@@ -108,7 +109,7 @@ class Target:
         return self.namespace.describe_table({"id": list(self.table), **more})
 
     def _storage(self, answer: DescribeTableResponse) -> TableStorage:
-        options = {**self.namespace.config.storage, **(answer.storage_options or {})}
+        options = overlaid(self.namespace.config.storage, answer.storage_options or {})
         return TableStorage(
             location=str(answer.location),
             options=options,

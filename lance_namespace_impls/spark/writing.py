@@ -253,7 +253,7 @@ def _write_fragments(
             mode=mode,
             max_rows_per_file=plan.rows_per_file,
             progress=attempt,
-            storage_options=dict(storage.options) or None,
+            storage_options=storage.lance_options(),
         )
         return fragments
 
@@ -365,7 +365,7 @@ def _commit_beside(
     dataset = lance.LanceDataset.commit(
         plan.location,
         lance.Transaction(version, operation, transaction_properties=dict(properties or {})),
-        storage_options=dict(storage.options) or None,
+        storage_options=storage.lance_options(),
         max_retries=COMMIT_RETRIES,
         **storage.of_namespace(),
     )

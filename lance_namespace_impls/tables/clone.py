@@ -34,7 +34,7 @@ def clone(
     """
     dataset = open_dataset(source, version=version)
     make = dataset.shallow_clone if is_shallow else dataset.deep_clone
-    options = dict(target.options) or None
+    options = target.lance_options()
     try:
         return int(make(target.location, dataset.version, storage_options=options).version)
     except OSError as error:

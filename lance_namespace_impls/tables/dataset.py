@@ -53,7 +53,7 @@ def open_dataset(
     """
     lance = load("lance")
 
-    options = dict(storage.options) or None
+    options = storage.lance_options()
     with _no_dataset(storage.location):
         # lance.dataset takes either a location or a namespace; both spare a second look-up.
         dataset = lance.LanceDataset(

@@ -90,7 +90,7 @@ class TableFolder:
         LanceFileSession = load("lance.file").LanceFileSession
 
         return LanceFileSession(
-            self._storage.location, storage_options=dict(self._storage.options) or None
+            self._storage.location, storage_options=self._storage.lance_options()
         )
 
     @cached_property
@@ -300,7 +300,7 @@ class TableFolder:
         try:
             lance.LanceDataset.drop(
                 f"{location}/{quote(name)}",
-                storage_options=dict(self._storage.options) or None,
+                storage_options=self._storage.lance_options(),
                 ignore_not_found=True,
             )
         except (OSError, ValueError) as error:

@@ -48,7 +48,7 @@ def read_beside(storage: TableStorage, name: str) -> bytes | None:
     if "://" in storage.location:
         LanceFileSession = load("lance.file").LanceFileSession
 
-        options = dict(storage.options) or None
+        options = storage.lance_options()
         return read_small(LanceFileSession(storage.location, storage_options=options), name)
     try:
         return Path(storage.location, name).read_bytes()
@@ -73,7 +73,7 @@ def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> 
         return [name for name in names if not Path(local, folder, name).exists()]
     LanceFileSession = load("lance.file").LanceFileSession
 
-    session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
+    session = LanceFileSession(storage.location, storage_options=storage.lance_options())
     there = {PurePosixPath(path).name for path in session.list(folder)}
     return [name for name in names if PurePosixPath(name).name not in there]
 

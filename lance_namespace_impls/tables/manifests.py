@@ -124,7 +124,7 @@ class ManifestFolder:
         LanceFileSession = load("lance.file").LanceFileSession
 
         return LanceFileSession(
-            self._storage.location, storage_options=dict(self._storage.options) or None
+            self._storage.location, storage_options=self._storage.lance_options()
         )
 
     def has(self, name: str) -> bool:

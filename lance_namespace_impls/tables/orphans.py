@@ -109,7 +109,7 @@ def delete_orphans(storage: TableStorage, orphans: Iterable[Orphan]) -> int:
     """
     LanceFileSession = load("lance.file").LanceFileSession
 
-    session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
+    session = LanceFileSession(storage.location, storage_options=storage.lance_options())
     deleted = 0
     # A note goes after its file, so that a run that is cut short finds the rest again.
     for orphan in sorted(orphans, key=lambda each: each.path.startswith("_transactions/")):

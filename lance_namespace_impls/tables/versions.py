@@ -14,7 +14,7 @@ from pyarrow import fs
 from lance_namespace_client.errors import InvalidInputError, TableVersionNotFoundError
 from lance_namespace_client.models import TableVersion
 
-from ..core.stores import open_store, reaches
+from ..core.stores import resolve
 from .dataset import follow
 from .manifests import version_of
 from .refs import checkout, require_unreferenced
@@ -50,9 +50,9 @@ class Manifests:
             names: Iterator[_Manifest] = (
                 _Manifest(name) for name in os.listdir(f"{self._uri}/{self._folder}")
             )
-        elif reaches(self._uri, options):
-            store, path = open_store(self._uri, options)
-            infos = store.get_file_info(fs.FileSelector(f"{path}/{self._folder}"))
+        elif (found := resolve(self._uri, options)).is_reached_by_pyarrow:
+            selector = fs.FileSelector(f"{found.path}/{self._folder}")
+            infos = found.filesystem().get_file_info(selector)
             names = (_Manifest(info.base_name, info.size, info.mtime) for info in infos)
         else:
             names = self._among_all(dataset)

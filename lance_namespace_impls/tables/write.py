@@ -86,7 +86,7 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
             rows.reader(aligned),
             f"file-object-store://{quote(os.fsencode(storage.location))}",
             mode="create",
-            storage_options=dict(storage.options) or None,
+            storage_options=storage.lance_options(),
             session=storage.session(),
         ).version
     )
@@ -99,7 +99,7 @@ def _overwrite(
     lance = load("lance")
     write_fragments = load("lance.fragment").write_fragments
 
-    options = dict(storage.options) or None
+    options = storage.lance_options()
     transaction = write_fragments(
         rows.reader(aligned),
         storage.location,
@@ -136,7 +136,7 @@ def _write_first(
             storage.location,
             mode="create",
             return_transaction=True,
-            storage_options=dict(storage.options) or None,
+            storage_options=storage.lance_options(),
             session=storage.session(),
         )
     except OSError as error:
@@ -196,7 +196,7 @@ def commit_onto(storage: TableStorage, transaction: Any) -> int:
     dataset = lance.LanceDataset.commit(
         storage.location,
         transaction,
-        storage_options=dict(storage.options) or None,
+        storage_options=storage.lance_options(),
         max_retries=0,
         **storage.of_namespace(),
     )
@@ -256,7 +256,7 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
     """
     LanceFileSession = load("lance.file").LanceFileSession
 
-    session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
+    session = LanceFileSession(storage.location, storage_options=storage.lance_options())
     for file in files:
         path = f"data/{file}"
         for each in [path, *session.list(path.removesuffix(".lance"))]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import attrs
 
@@ -18,7 +17,7 @@ from lance_namespace_client.errors import (
 from ..catalog.entry import LANCE, TABLE_TYPE, TableEntry, storage_options
 from ..core.identifiers import Identifier, format_identifier
 from ..core.json_api import Paging
-from ..core.location import as_address
+from ..core.location import as_address, stored_form
 
 __all__ = [
     "EXTERNAL",
@@ -114,10 +113,7 @@ def to_uri(location: str) -> str:
 
 def from_uri(location: str) -> str:
     """Return a location of the server as pylance takes it."""
-    parts = urlsplit(location)
-    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
-        return unquote(parts.path).rstrip("/") or "/"
-    return location.rstrip("/")
+    return stored_form(location)
 
 
 def too_long(body: Mapping[str, Any]) -> Callable[[Identifier], LanceNamespaceError]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,18 @@ from lance_namespace_impls.core.location import (
         ("~/b", "{home}/b"),
         ("~", "{home}"),
         ("s3://bucket/", "s3://bucket"),
-        ("s3://bucket/a/../b//", "s3://bucket/a/../b"),
-        ("file:///a", "file:///a"),
+        ("s3://bucket/a//", "s3://bucket/a"),
+        ("S3A://bucket/a b", "s3://bucket/a b"),
+        ("s3n://bucket/%61", "s3://bucket/%61"),
+        ("gcs://bucket/a", "gs://bucket/a"),
+        ("abfs://box@account.dfs.core.windows.net/a", "abfss://box@account.dfs.core.windows.net/a"),
+        ("file:///a", "/a"),
+        ("file:/a", "/a"),
+        ("file:////a/", "/a"),
+        ("FILE://LOCALHOST/a", "/a"),
+        ("file:///a%20%23b", "/a #b"),
+        ("//a", "/a"),
+        ("/a#b?c%20\\d", "/a#b?c%20\\d"),
     ],
 )
 def test_a_directory_is_absolute(
@@ -52,9 +63,46 @@ def test_no_directory_is_the_current_one_where_that_will_do(
 @pytest.mark.parametrize("path", ["", "/a\0b", "s3://b\0", "s3://", "s3:///", "file:///"])
 def test_what_names_no_directory_is_refused(path: str) -> None:
     for make in (absolute, absolute_or_current) if path else (absolute,):
-        with pytest.raises(InvalidInputError, match=r"empty or holds a NUL|names no bucket") as no:
+        with pytest.raises(InvalidInputError, match=r"is empty|holds a NUL|names no bucket") as no:
             make(path)
         assert no.value.code == 13
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("s3://b/a#b", "write %23"),
+        ("s3://b/a?b", "write %3F"),
+        ("file:///a#b", "write %23"),
+        ("s3://b/a//b", "empty level"),
+        ("s3://b//a", "empty level"),
+        ("s3://b/a%2F%2Fb", "empty level"),
+        ("s3://b/a/../b", "'..' in a URI"),
+        ("s3://b/a/./b", "'..' in a URI"),
+        ("s3://b/a/%2e%2E/b", "'..' in a URI"),
+        ("file:///a/../b", "'..' in a URI"),
+        ("s3://b/a%0Ab", "control character"),
+        ("/a\nb", "control character"),
+        ("s3://b/%ff", "not UTF-8"),
+        ("/a\udc80", "not valid Unicode"),
+        ("s3://b:9000/a", "a bucket has no port"),
+        ("s3://user:secret@b/a", "user name or password"),
+        ("az://user:secret@b/a", "user name or password"),
+        (" s3://b/a", "no spaces around it"),
+        ("s3:b/a", "write it as s3://"),
+        ("s3:/b/a", "write it as s3://"),
+        ("file:a", "write it as file:///path"),
+        ("file://elsewhere/a", "is on the host 'elsewhere'"),
+        ("/" + "n" * 256, "shorten it"),
+        ("/n" * 2000, "shorten it"),
+        ("s3://b/" + "n" * 897, "shorten it"),
+    ],
+)
+def test_an_address_that_readers_differ_about_is_refused(address: str, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=re.escape(message)) as refused:
+        absolute(address)
+    assert refused.value.code == 13
+    assert "secret" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from pyarrow import fs
 
 from lance_namespace_client.errors import InvalidInputError
-from lance_namespace_impls.core.stores import open_store, reaches, store_failure
+from lance_namespace_impls.core.stores import fitting, open_store, resolve, store_failure
 
 CODES = {
     "NETWORK_CONNECTION": 17,
@@ -59,57 +60,200 @@ S3 = {"access_key": "a", "secret_key": "b", "session_token": "c", "region": "d"}
 AZURE = {"account_name": "a", "account_key": "b", "sas_token": "c"}
 
 
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("AWS_", "AZURE_", "GOOGLE_")) or name in (
+            "ENDPOINT",
+            "REGION",
+            "TOKEN",
+        ):
+            monkeypatch.delenv(name)
+
+
+def given_to_pyarrow(address: str, options: dict[str, str]) -> dict[str, Any]:
+    """Return the arguments of the file system, without the retries, which are always the same."""
+    arguments = resolve(address, options).arguments()[1]
+    if (retries := arguments.pop("retry_strategy", None)) is not None:
+        assert retries.max_attempts == 4
+    return arguments
+
+
+GIVEN = {"aws_access_key_id": "k", "aws_secret_access_key": "s"}
+HTTP = {"allow_http": "true"}
+
+
 @pytest.mark.parametrize(
-    ("schemes", "kind", "options", "made"),
+    ("schemes", "options", "made"),
     [
-        (["s3"], "S3FileSystem", BY_VENDOR,
+        (["s3", "S3", "s3a", "s3n"], BY_VENDOR,
          {**S3, "endpoint_override": "http://h:1", "scheme": "http"}),
-        (["s3"], "S3FileSystem", PLAIN, {**S3, "endpoint_override": "https://h:1"}),
-        (["s3"], "S3FileSystem", {"aws_endpoint_url": "https://h"},
-         {"endpoint_override": "https://h"}),
-        (["s3"], "S3FileSystem", {}, {}),
-        (["gs", "gcs"], "GcsFileSystem", {"google_project_id": "p", "x": "y"}, {"project_id": "p"}),
-        (["az", "abfs", "abfss"], "AzureFileSystem",
+        (["s3"], PLAIN, {**S3, "endpoint_override": "https://h:1"}),
+        (["s3"], {"aws_endpoint_url": "HTTPS://h/"}, {"endpoint_override": "https://h"}),
+        (["s3"], {"endpoint_url": "https://h:9/base/"}, {"endpoint_override": "https://h:9/base"}),
+        (["s3"], {"aws_endpoint_url_s3": "https://h"}, {"endpoint_override": "https://h"}),
+        (["s3"], {"aws_default_region": "r"}, {"region": "r"}),
+        (["s3"], {"skip_signature": "1"}, {"anonymous": True}),
+        (["s3"], {"virtual_hosted_style_request": "true"}, {"force_virtual_addressing": True}),
+        (["s3"], {"virtual_hosted_style_request": "true", "endpoint": "https://bucket.h:1"},
+         {"force_virtual_addressing": True, "endpoint_override": "https://h:1"}),
+        (["s3"], {"proxy_url": "http://p:1"}, {"proxy_options": "http://p:1"}),
+        (["s3"], {"client_max_retries": "1", "timeout": "9s"}, {}),
+        (["gs", "gcs"], {"google_project_id": "p"}, {"project_id": "p"}),
+        (["gs"], {"google_skip_signature": "true", "google_base_url": "http://h:1", **HTTP},
+         {"anonymous": True, "scheme": "http", "endpoint_override": "h:1"}),
+        (["az", "azure", "abfs", "abfss"],
          {"azure_storage_account_name": "a", "AZURE_STORAGE_ACCOUNT_KEY": "b",
-          "azure_storage_sas_key": "c", "aws_region": "d"}, AZURE),
-        (["az"], "AzureFileSystem", {"account_name": "a", "account_key": "b", "sas_key": "c"}, AZURE),
+          "azure_storage_sas_key": "c"}, AZURE),
+        (["az"], {"account_name": "a", "access_key": "b", "sas_token": "c"}, AZURE),
+        (["az"], {"account_name": "a", "endpoint": "http://h:1/a", **HTTP},
+         {"account_name": "a", "blob_storage_authority": "h:1", "blob_storage_scheme": "http",
+          "dfs_storage_authority": "h:1", "dfs_storage_scheme": "http"}),
+        (["az"], {"account_name": "a", "endpoint": "https://a.blob.example"},
+         {"account_name": "a", "blob_storage_authority": ".blob.example",
+          "blob_storage_scheme": "https", "dfs_storage_authority": ".blob.example",
+          "dfs_storage_scheme": "https"}),
     ],
 )  # fmt: skip
-def test_a_store_is_opened_with_its_own_options(
-    schemes: list[str],
-    kind: str,
+def test_pyarrow_gets_the_equal_of_every_option(
+    schemes: list[str], options: dict[str, str], made: dict[str, str]
+) -> None:
+    for scheme in schemes:
+        address = f"{scheme}://bucket/a%20b/c"
+        assert given_to_pyarrow(address, options) == made
+        assert resolve(address, options).path == "bucket/a b/c"
+
+
+def test_an_account_of_azure_is_part_of_the_address() -> None:
+    found = resolve("abfss://box@acc.dfs.core.windows.net/a/b", {"account_key": "aGVsbG8="})
+    assert found.path == "box/a/b"
+    assert found.arguments()[1] == {"account_name": "acc", "account_key": "aGVsbG8="}
+    with pytest.raises(InvalidInputError, match="is not the account_name of the options"):
+        resolve("abfss://box@acc.dfs.core.windows.net/a", {"account_name": "other"})
+
+
+ENDPOINTS = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"]
+
+
+@pytest.mark.parametrize("name", ENDPOINTS)
+def test_an_endpoint_of_the_environment_is_for_both(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "http://h:1")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    found = resolve("s3://bucket/a", {})
+    assert found.options["aws_endpoint"] == "http://h:1"
+    assert found.arguments()[1]["endpoint_override"] == "http://h:1"
+
+
+def test_the_more_specific_variable_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number, name in reversed(list(enumerate(ENDPOINTS))):
+        monkeypatch.setenv(name, f"https://h:{number + 1}")
+        found = resolve("s3://bucket", {})
+        assert found.options["aws_endpoint"] == f"https://h:{number + 1}"
+
+
+@pytest.mark.parametrize("name", ENDPOINTS)
+@pytest.mark.parametrize("option", ["aws_endpoint", "endpoint", "endpoint_url", "aws_endpoint_url"])
+def test_an_option_counts_before_the_environment(
+    name: str, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "https://environment")
+    found = resolve("s3://bucket", {option: "https://option"})
+    assert set(found.options.values()) == {"https://option"}
+    assert found.arguments()[1]["endpoint_override"] == "https://option"
+
+
+def test_credentials_of_the_environment_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "env")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "env")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "env")
+    monkeypatch.setenv("AWS_REGION", "r")
+    names = ("access_key", "secret_key", "session_token")
+    found = given_to_pyarrow("s3://bucket", {})
+    assert found == {**dict.fromkeys(names, "env"), "region": "r"}
+    found = given_to_pyarrow("s3://bucket", GIVEN)
+    assert found == {"access_key": "k", "secret_key": "s", "region": "r"}
+    assert resolve("s3://bucket", GIVEN).options["aws_session_token"] == ""
+    found = given_to_pyarrow("s3://bucket", {"skip_signature": "true"})
+    assert found == {"anonymous": True, "region": "r"}
+
+
+@pytest.mark.parametrize(
+    ("address", "options", "environment", "message"),
+    [
+        ("s3://b", {"endpoint": "http://h"}, {}, "plain HTTP.*allow_http=true"),
+        ("s3://b", {"endpoint": "http://h", "allow_http": "false"}, {"AWS_ALLOW_HTTP": "true"},
+         "plain HTTP"),
+        ("s3://b", {"endpoint": "http://h", "allow_http": "true"}, {"AWS_ALLOW_HTTP": "false"},
+         "unset AWS_ALLOW_HTTP"),
+        ("s3://b", {}, {"AWS_ENDPOINT_URL": "http://h"}, "plain HTTP"),
+        ("s3://b", {"endpoint": "h:9000"}, {}, "no address of a server"),
+        ("s3://b", {"endpoint": "ftp://h"}, {}, "no address of a server"),
+        ("s3://b", {"endpoint": "https://"}, {}, "no address of a server"),
+        ("s3://b", {"endpoint": "https://h:port"}, {}, "no valid host and port"),
+        ("s3://b", {"endpoint": "https://h:99999"}, {}, "no valid host and port"),
+        ("s3://b", {"endpoint": "https://:9"}, {}, "no valid host and port"),
+        ("s3://b", {"endpoint": "https://u:secret@h"}, {}, "holds a user name or password"),
+        ("s3://b", {"endpoint": "https://h?a=b"}, {}, "query"),
+        ("s3://b", {"endpoint": "https://h#a"}, {}, "fragment"),
+        ("s3://b", {"endpoint": "https://h", "aws_endpoint": "https://i"}, {}, "have two values"),
+        ("s3://b", {"allow_http": "maybe"}, {}, "is true or false, not 'maybe'"),
+        ("s3://b", {"virtual_hosted_style_request": "true", "endpoint": "https://h"}, {},
+         "starts with the bucket: https://b.h"),
+        ("s3://b", {"access_key_id": "k"}, {}, "secret_access_key"),
+        ("s3://b", {"aws_profile": "p"}, {}, "aws_profile cannot be applied to listings"),
+        ("s3://b", {"allow_invalid_certificates": "true"}, {}, "cannot be applied to listings"),
+        ("gs://b", {"google_service_account": "/k"}, {}, "cannot be applied to listings"),
+        ("gs://b", {}, {"GOOGLE_SERVICE_ACCOUNT": "/k"}, "cannot be applied to listings"),
+        ("az://b", {}, {}, "names no account"),
+        ("az://b", {"account_name": "a", "endpoint": "https://h"}, {}, "https://a.h"),
+        ("oss://b", {}, {}, "oss:// cannot be listed"),
+        ("nowhere://b", {}, {}, "knows no store nowhere://"),
+    ],
+)  # fmt: skip
+def test_what_cannot_work_for_both_is_rejected_before_anything_is_opened(
+    address: str,
     options: dict[str, str],
-    made: dict[str, str],
+    environment: dict[str, str],
+    message: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fs, kind, dict)
-    for scheme in schemes:
-        found, path = open_store(f"{scheme}://bucket/a%20b/c", options)
-        if scheme == "s3":
-            assert found.pop("retry_strategy").max_attempts == 4
-        assert (found, path) == (made, "bucket/a b/c")
-
-
-def test_a_place_of_another_kind() -> None:
-    assert open_store("/a%20b", {}) == (fs.LocalFileSystem(), "/a%20b")
-    assert open_store("file:///a", {"aws_region": "d"}) == (fs.LocalFileSystem(), "/a")
-    with pytest.raises(InvalidInputError, match="nowhere://a cannot be opened") as caught:
-        open_store("nowhere://a", {})
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidInputError, match=message) as caught:
+        resolve(address, options).arguments()
     assert caught.value.code == 13
+    assert "secret@" not in str(caught.value)
+
+
+def test_local_storage_needs_no_options() -> None:
+    assert open_store("/a%20b", {}) == (fs.LocalFileSystem(), "/a%20b")
+    assert open_store("file:///a%20b", {"aws_region": "d"}) == (fs.LocalFileSystem(), "/a b")
 
 
 @pytest.mark.parametrize(
     ("root", "options", "expected"),
     [
         ("/a", {"aws_profile": "p"}, True),
-        ("s3://b/a", {**BY_VENDOR, **PLAIN, "expires_at_millis": "1", "allow_http": "true"}, True),
+        ("s3://b/a", {**BY_VENDOR, "expires_at_millis": "1"}, True),
         ("s3://b/a", {**BY_VENDOR, "aws_profile": "p"}, False),
         ("s3://b/a", {}, True),
         ("gs://b/a", {}, False),
         ("az://b/a", {"account_name": "a"}, False),
+        ("oss://b/a", {}, False),
     ],
 )
 def test_a_store_is_reached_only_with_all_of_its_options(
     root: str, options: dict[str, Any], expected: bool
 ) -> None:
-    assert reaches(root, options) is expected
+    assert resolve(root, options).is_reached_by_pyarrow is expected
+
+
+def test_options_of_another_kind_of_store_do_not_count() -> None:
+    mixed = {"aws_region": "r", "azure_storage_account_name": "a", "google_project_id": "p"}
+    assert fitting("s3a://b", mixed) == {"aws_region": "r"}
+    assert fitting("gs://b", mixed) == {"google_project_id": "p"}
+    assert fitting("az://b", mixed) == {"azure_storage_account_name": "a"}
+    assert fitting("abfss://b@other.dfs.core.windows.net", mixed) == {}
+    assert fitting("/a", mixed) == {}

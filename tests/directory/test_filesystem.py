@@ -19,8 +19,9 @@ from lance_namespace_client.errors import (
     InvalidTableStateError,
     LanceNamespaceError,
 )
+from lance_namespace_impls.core.location import absolute
 from lance_namespace_impls.directory import filesystem, local, sweep
-from lance_namespace_impls.directory.filesystem import MANY, Directory, directory_path
+from lance_namespace_impls.directory.filesystem import MANY, Directory
 from lance_namespace_impls.directory.local import OpenTree
 
 KINDS = {
@@ -169,12 +170,12 @@ def test_a_location_leads_back_to_its_folder(
     ],
 )
 def test_a_path_names_a_place(path: str, place: str) -> None:
-    assert directory_path(path) == place
+    assert absolute(path) == place
 
 
 def test_a_path_on_another_host_names_none() -> None:
     with pytest.raises(InvalidInputError, match="is on the host 'elsewhere'"):
-        directory_path("file://elsewhere/a")
+        absolute("file://elsewhere/a")
 
 
 # --- small files

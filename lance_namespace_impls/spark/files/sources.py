@@ -16,8 +16,7 @@ from pyarrow import fs
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ...core import stores
-from ...core.errors import first_line
+from ...core.stores import ResolvedAddress, fitting, resolve
 from ..failures import protocol_error
 from .downloads import Downloads, Hub, is_web, shards
 
@@ -71,7 +70,7 @@ class SourceFile:
     @contextmanager
     def open(self) -> Iterator[Any]:
         """Open it; compressed text is decompressed, and only that cannot be searched in."""
-        store = open_store(self.store, self.storage)[0]
+        store = _resolved(self.store or self.path, self.storage).filesystem()
         if self.is_compressed:
             source = store.open_input_stream(self.path, compression="detect")
         else:
@@ -80,26 +79,17 @@ class SourceFile:
             yield source
 
 
-def open_store(uri: str | None, storage: Mapping[str, str]) -> tuple[Any, str]:
-    """Open the store of a URI, and give the path that the URI has in it.
+def _resolved(address: str, storage: Mapping[str, str]) -> ResolvedAddress:
+    """Resolve the address of a source.
 
     Args:
-        uri: of something in the store; None is this machine.
-        storage: options by pylance's names; without any of this kind of store, they come from the
-            environment, or the URI where it names an account of Azure.
+        address: a path or URI.
+        storage: options by pylance's names, of which those for another kind of store do not count.
 
     Raises:
         InvalidInputError: code 13, there is no such kind of store.
     """
-    if uri is None:
-        return fs.LocalFileSystem(), ""
-    if stores.takes(uri, storage) and "@" not in urlsplit(uri).netloc:
-        return stores.open_store(uri, storage)
-    try:
-        store, path = fs.FileSystem.from_uri(uri)
-    except Exception as error:
-        raise InvalidInputError(f"{uri} cannot be opened: {first_line(error)}") from error
-    return store, path
+    return resolve(address, fitting(address, storage))
 
 
 def find_files(
@@ -179,12 +169,10 @@ def _expand(
     source: str, format: str | None, storage: Mapping[str, str], downloads: Downloads | None
 ) -> Iterable[SourceFile]:
     if not is_web(source):
-        uri = source if "://" in source and not source.startswith("file:") else None
-        store, path = open_store(source if "://" in source else None, storage if uri else {})
-        if "://" not in source:
-            path = os.path.abspath(os.path.expanduser(source))
-        own = storage if uri else {}
-        for info in _found(source, store, path, format):
+        found = _resolved(source, storage)
+        uri = None if found.kind is None else found.location
+        own = {} if uri is None else storage
+        for info in _found(source, found.filesystem(), found.path, format):
             yield SourceFile(path=info.path, size=info.size, store=uri, storage=own)
         return
     if downloads is None:

@@ -192,7 +192,7 @@ def _has_manifests(storage: TableStorage) -> bool:
     """Return whether there is what once was a dataset, which tells a damaged one from none."""
     LanceFileSession = load("lance.file").LanceFileSession
 
-    session = LanceFileSession(storage.location, storage_options=dict(storage.options) or None)
+    session = LanceFileSession(storage.location, storage_options=storage.lance_options())
     return any(path.endswith(".manifest") for path in session.list(VERSIONS))
 
 

@@ -224,7 +224,7 @@ def _copy(source: Namespace, target: Namespace, row: SyncRow) -> None:
     dataset = ours.open(ours.storage())
     try:
         dataset.deep_clone(
-            storage.location, int(dataset.version), storage_options=dict(storage.options) or None
+            storage.location, int(dataset.version), storage_options=storage.lance_options()
         )
         copied = theirs.open(storage)
         if copied.count_rows() != dataset.count_rows() or copied.schema != dataset.schema:
