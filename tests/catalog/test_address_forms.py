@@ -1,0 +1,406 @@
+"""Every form of an address, on each backend: both pyarrow and Lance find the same place, or neither.
+
+What comes out is written to ``build/addresses.md``, a line for each form.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+from typer.testing import CliRunner
+
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_impls import connect
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.spark import import_files
+from lance_namespace_impls.sql import initialize
+from tests.servers.glue import glue_server
+from tests.servers.s3 import GuardedS3
+from tests.servers.unity import UnityDouble
+
+pytestmark = pytest.mark.s3
+
+ROWS = pa.table({"x": [1, 2, 3]})
+BUILD = Path(__file__).parents[2] / "build"
+
+
+class Form(NamedTuple):
+    """An address: `{at}` stands for a folder or a bucket."""
+
+    text: str
+    leads_to: str | None = None
+    """The path below that folder or bucket; None where the address is refused."""
+    message: str = ""
+    """A part of the message of the refusal."""
+
+
+LOCAL = [
+    Form("{at}/plain", "plain"),
+    Form("{at}/trailing/", "trailing"),
+    Form("{at}//doubled//slashes", "doubled/slashes"),
+    Form("/{at}/two-at-the-start", "two-at-the-start"),
+    Form("{at}/x/../dots", "dots"),
+    Form("{at}/a b", "a b"),
+    Form("{at}/a#b", "a#b"),
+    Form("{at}/a?b", "a?b"),
+    Form("{at}/a%20b", "a%20b"),
+    Form("{at}/100%", "100%"),
+    Form("{at}/größe/日本", "größe/日本"),
+    Form("{at}/back\\slash", "back\\slash"),
+    Form("{at}/a:b", "a:b"),
+    Form("~/home", "home"),
+    Form("relative/path", "relative/path"),
+    Form("file:{at}/one-slash", "one-slash"),
+    Form("file:/{at}/two-slashes", None, "is on the host"),
+    Form("file://{at}/three-slashes", "three-slashes"),
+    Form("file://localhost{at}/host", "host"),
+    Form("file://elsewhere{at}/host", None, "is on the host 'elsewhere'"),
+    Form("FILE://{at}/capitals", "capitals"),
+    Form("file://{at}/e%20%23%3F", "e #?"),
+    Form("file://{at}/a#b", None, "write %23"),
+    Form("file://{at}/a?b", None, "write %3F"),
+    Form("file://{at}/x/../dots", None, "'..' in a URI"),
+    Form("file:relative", None, "write it as file:///path"),
+    Form("{at}/nul\0", None, "holds a NUL"),
+    Form("{at}/new\nline", None, "control character"),
+    Form("{at}/" + "n" * 256, None, "shorten it"),
+    Form("{at}" + "/n" * 2000, None, "shorten it"),
+]
+S3 = [
+    Form("s3://{at}/plain", "plain"),
+    Form("s3a://{at}/hadoop", "hadoop"),
+    Form("s3n://{at}/old", "old"),
+    Form("S3://{at}/capitals", "capitals"),
+    Form("s3://{at}/trailing//", "trailing"),
+    Form("s3://{at}/a b", "a b"),
+    Form("s3://{at}/a%20b", "a b"),
+    Form("s3://{at}/a%23b", "a#b"),
+    Form("s3://{at}/a%3Fb", "a?b"),
+    Form("s3://{at}/a%25b", "a%b"),
+    Form("s3://{at}/a+b&c=d", "a+b&c=d"),
+    Form("s3://{at}/größe/日本", "größe/日本"),
+    Form("s3://{at}/back\\slash", "back\\slash"),
+    Form("s3://{at}/~tilde", "~tilde"),
+    Form("s3://{at}/a#b", None, "write %23"),
+    Form("s3://{at}/a?versionId=1", None, "write %3F"),
+    Form("s3://{at}/a//b", None, "empty level"),
+    Form("s3://{at}//a", None, "empty level"),
+    Form("s3://{at}/x/../dots", None, "'..' in a URI"),
+    Form("s3://{at}/x/%2e%2e/dots", None, "'..' in a URI"),
+    Form("s3://{at}:9000/port", None, "a bucket has no port"),
+    Form("s3://user:word@{at}/login", None, "user name or password"),
+    Form("s3://", None, "names no bucket"),
+    Form("s3:///{at}/three", None, "names no bucket"),
+    Form("s3:{at}/none", None, "write it as s3://"),
+    Form("s3:/{at}/one", None, "write it as s3://"),
+    Form(" s3://{at}/space", None, "no spaces around it"),
+    Form("s3://{at}/nul%00", None, "control character"),
+    Form("s3://{at}/new%0Aline", None, "control character"),
+    Form("s3://{at}/" + "n" * 1000, None, "shorten it"),
+    Form("s3://no-such-bucket-{at}/t", None, "does not exist"),
+    Form("nowhere://{at}/t", None, "knows no store nowhere://"),
+]
+
+Reached = Callable[[str], AbstractContextManager[tuple[Any, list[str], str | None]]]
+"""Yields a namespace for an address, a table to make, and its location where it is not the root's."""
+
+
+def _storage(s3: GuardedS3) -> dict[str, str]:
+    return {f"storage.{key}": value for key, value in s3.options().items()}
+
+
+@contextmanager
+def _directory(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+    @contextmanager
+    def reach(address: str) -> Iterator[tuple[Any, list[str], str | None]]:
+        with connect("dir", {"path": address, **storage}) as namespace:
+            yield namespace, ["t"], None
+
+    yield reach
+
+
+def _reach(impl: str, properties: Mapping[str, str], table: list[str]) -> Reached:
+    @contextmanager
+    def reach(address: str) -> Iterator[tuple[Any, list[str], str | None]]:
+        with connect(impl, properties) as namespace:
+            yield namespace, table, address
+
+    return reach
+
+
+@contextmanager
+def _sql(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+    properties = {"uri": str(folder / "c.db"), "root": str(folder / "lake"), **storage}
+    initialize(properties)
+    yield _reach("sql", properties, ["t"])
+
+
+@contextmanager
+def _glue(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+    with glue_server() as server:
+        properties = {
+            "endpoint": server.endpoint,
+            "region": "us-east-1",
+            "access_key_id": "testing",
+            "secret_access_key": "testing",
+            "default_namespace_type": "database",
+            "root": str(folder / "lake"),
+            **storage,
+        }
+        with connect("glue", properties) as namespace:
+            namespace.create_namespace({"id": ["db"], "mode": "exist_ok"})
+        yield _reach("glue", properties, ["db", "t"])
+
+
+@contextmanager
+def _unity(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+    with UnityDouble() as server:
+        server.add_catalog("main", {})
+        properties = {
+            "endpoint": server.uri,
+            "catalog": "main",
+            "root": str(folder / "lake"),
+            **storage,
+        }
+        with connect("unity", properties) as namespace:
+            namespace.create_namespace({"id": ["main", "s"]})
+        yield _reach("unity", properties, ["main", "s", "t"])
+
+
+@contextmanager
+def _iceberg(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+    from tests.servers.iceberg import shared_iceberg
+
+    properties = {
+        "endpoint": shared_iceberg().endpoint,
+        "prefix": "",
+        "warehouses": "wh",
+        "root": str(folder / "lake"),
+        **storage,
+    }
+    name = f"forms_{folder.name.replace('-', '_')}"
+    with connect("iceberg", properties) as namespace:
+        namespace.create_namespace({"id": ["wh", name]})
+    yield _reach("iceberg", properties, ["wh", name, "t"])
+
+
+@contextmanager
+def _hive(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
+    from tests.servers.hive import shared
+
+    properties = {"uri": shared("2.3").uri, "root": str(folder / "lake"), **storage}
+    name = f"forms_{folder.name.replace('-', '_').lower()}"
+    with connect("hive2", properties) as namespace:
+        namespace.create_namespace({"id": [name]})
+    yield _reach("hive2", properties, [name, "t"])
+
+
+BACKENDS = {
+    "dir": _directory,
+    "sql": _sql,
+    "glue": _glue,
+    "hive": _hive,
+    "unity": _unity,
+    "iceberg": _iceberg,
+}
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[GuardedS3]:
+    with GuardedS3() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def results() -> Iterator[dict[tuple[str, str, str], str]]:
+    """What came out, by store, form and backend; written at the end."""
+    found: dict[tuple[str, str, str], str] = {}
+    yield found
+    path = BUILD / "addresses.json"
+    path.parent.mkdir(exist_ok=True)
+    known = json.loads(path.read_text()) if path.exists() else []
+    merged = {tuple(key): value for key, value in known} | found
+    path.write_text(json.dumps([[list(key), value] for key, value in merged.items()]))
+    (BUILD / "addresses.md").write_text(as_markdown(merged))
+
+
+def as_markdown(found: Mapping[tuple[str, ...], str]) -> str:
+    """Return the table of a store's forms, with a column for each backend and for files."""
+    columns = [*BACKENDS, "import", "export"]
+    lines = []
+    for store, forms in (("Local storage", LOCAL), ("S3", S3)):
+        lines += [f"## {store}", "", f"| Address | {' | '.join(columns)} | Message |"]
+        lines += ["| --- " * (len(columns) + 2) + "|"]
+        for form in forms:
+            cells = [found.get((store, form.text, column), "-") for column in columns]
+            messages = sorted({cell for cell in cells if cell not in ("works", "-")}, key=len)
+            shown = [
+                "works" if cell == "works" else "-" if cell == "-" else "rejected" for cell in cells
+            ]
+            text = repr(form.text.replace("{at}", "<at>"))[1:-1].replace("|", "\\|")
+            text = text if len(text) < 60 else f"{text[:40]}... ({len(form.text)} characters)"
+            message = messages[0].replace("|", "\\|").replace("\n", " ") if messages else ""
+            lines.append(f"| `{text}` | {' | '.join(shown)} | {message[:300]} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+@contextmanager
+def _prepared(
+    store: str, tmp_path: Path, s3: GuardedS3, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, Mapping[str, str], Callable[[], set[str]], list[Form]]]:
+    """Yield the folder or bucket, options, what lists the files in it, and the forms."""
+    lake = tmp_path / "at"
+    lake.mkdir()
+    if store == "S3":
+        s3.clear()
+        yield s3.bucket, _storage(s3), s3.objects, S3
+        return
+    monkeypatch.chdir(lake)
+    monkeypatch.setenv("HOME", str(lake))
+
+    def files() -> set[str]:
+        return {
+            os.path.relpath(os.path.join(folder, name), lake)
+            for folder, _, names in os.walk(lake)
+            for name in names
+        }
+
+    yield str(lake), {}, files, LOCAL
+
+
+@pytest.mark.parametrize("store", ["Local storage", "S3"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_table_at_every_form_of_address(
+    backend: str,
+    store: str,
+    tmp_path: Path,
+    s3: GuardedS3,
+    results: dict[tuple[str, str, str], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrong = []
+    with ExitStack() as stack:
+        at, storage, files, forms = stack.enter_context(_prepared(store, tmp_path, s3, monkeypatch))
+        reach = stack.enter_context(BACKENDS[backend](tmp_path, storage))
+        for form in forms:
+            before = files()
+            address = form.text.replace("{at}", at)
+            try:
+                folders = _lives(reach, address, files)
+            except LanceNamespaceError as error:
+                outcome = re.sub(re.escape(at), "<at>", error.message)
+                results[store, form.text, backend] = outcome
+                if error.code != 13 or form.leads_to is not None or form.message not in outcome:
+                    wrong.append((form.text[:80], int(error.code), outcome))
+                if _listed(reach, at):
+                    wrong.append((form.text[:80], "a rejected table is declared"))
+            else:
+                results[store, form.text, backend] = "works"
+                if folders != {form.leads_to}:
+                    wrong.append((form.text[:80], folders))
+            if left := {each for each in files() - before if not each.endswith("/")}:
+                wrong.append((form.text[:80], "is not empty after the drop", sorted(left)[:3]))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def _listed(reach: Reached, at: str) -> list[str]:
+    try:
+        with reach(f"s3://{at}/plain" if "/" not in at else f"{at}/plain") as (namespace, table, _):
+            return list(namespace.iter_tables(table[:-1], include_declared=True))
+    except LanceNamespaceError as error:
+        return [error.message]
+
+
+def _lives(reach: Reached, address: str, files: Callable[[], set[str]]) -> set[str]:
+    """Make a table, look at it in every way, and drop it; return the folders that it was in."""
+    with reach(address) as (namespace, table, location):
+        if location is not None:
+            namespace.declare_table({"id": table, "location": location})
+        try:
+            namespace.create_table({"id": table}, ROWS)
+        except LanceNamespaceError:
+            if location is not None:
+                namespace.deregister_table({"id": table})
+            raise
+        assert list(namespace.iter_tables(table[:-1], include_declared=False)) == ["t"]
+        found = namespace.describe_table({"id": table, "load_detailed_metadata": True})
+        assert found.version == 1
+        namespace.insert_into_table({"id": table}, ROWS)
+        assert namespace.count_table_rows({"id": table}).count == 6
+        assert [each.version for each in namespace.list_table_versions({"id": table}).versions]
+        assert namespace.open_table(table).to_table().num_rows == 6
+        inside = "/t.lance/" if location is None else "/"
+        folders = {
+            name.partition(f"{inside}_versions/")[0]
+            for name in files()
+            if f"{inside}_versions/" in name
+        }
+        namespace.drop_table({"id": table})
+        assert list(namespace.iter_tables(table[:-1], include_declared=True)) == []
+    return folders
+
+
+@pytest.mark.parametrize("store", ["Local storage", "S3"])
+def test_files_at_every_form_of_address(
+    store: str,
+    tmp_path: Path,
+    s3: GuardedS3,
+    results: dict[tuple[str, str, str], str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An import reads the file that an address names; an export writes it, on this machine."""
+    wrong = []
+    lake = str(tmp_path / "lake")
+    with connect("dir", {"path": lake}) as namespace:
+        namespace.create_table({"id": ["rows"]}, ROWS)
+    with ExitStack() as stack:
+        at, storage, _, forms = stack.enter_context(_prepared(store, tmp_path, s3, monkeypatch))
+        for number, form in enumerate(forms):
+            address = f"{form.text.replace('{at}', at).rstrip('/')}/{number}.csv"
+            place = f"{form.leads_to}/{number}.csv"
+            if form.leads_to is not None:
+                if store == "S3":
+                    s3.client().put_object(Bucket=at, Key=place, Body=b"x\n1\n2\n3\n")
+                else:
+                    (Path(at) / place).parent.mkdir(parents=True, exist_ok=True)
+                    csv.write_csv(ROWS, Path(at) / place)
+                if "/x/../" in address:
+                    (Path(at) / "x").mkdir(exist_ok=True)
+            try:
+                import_files(
+                    None,
+                    impl="dir",
+                    properties={"path": lake, **storage},
+                    table=[f"t{number}"],
+                    sources=[address],
+                    cores=1,
+                )
+                results[store, form.text, "import"] = "works"
+                if form.leads_to is None:
+                    wrong.append((form.text[:80], "import", "works"))
+            except LanceNamespaceError as error:
+                results[store, form.text, "import"] = re.sub(re.escape(at), "<at>", error.message)
+                if form.leads_to is not None or error.code != 13:
+                    wrong.append((form.text[:80], "import", int(error.code), error.message))
+            done = CliRunner().invoke(
+                app,
+                ["export", "--impl", "dir", "-p", f"path={lake}", "rows", address, "--overwrite"],
+            )
+            is_right = (done.exit_code == 0) is (form.leads_to is not None and store != "S3")
+            output = re.sub(re.escape(at), "<at>", done.output)
+            results[store, form.text, "export"] = "works" if done.exit_code == 0 else output
+            if not is_right or (done.exit_code and not isinstance(done.exception, SystemExit)):
+                wrong.append(
+                    (form.text[:80], "export", done.exit_code, done.output, done.exception)
+                )
+    assert not wrong, "\n".join(map(str, wrong))
