@@ -45,6 +45,10 @@ _TABLE: tuple[tuple[type[BaseException], str, type[LanceNamespaceError]], ...] =
     (ttypes.InvalidInputException, "", InvalidInputError),
     (TException, "", InternalError),
 )  # fmt: skip
+# Hadoop's words for a scheme that it does not know, or whose classes are not installed.
+_NO_FILE_SYSTEM = re.compile(
+    r"No FileSystem for scheme|ClassNotFoundException: Class \S+FileSystem"
+)
 _PATTERNS = tuple((kind, re.compile(pattern), error) for kind, pattern, error in _TABLE)
 
 
@@ -56,6 +60,11 @@ def from_metastore(error: BaseException, what: str) -> LanceNamespaceError | Non
         what: the operation and its object, to open the message with.
     """
     text = error_text(error)
+    if isinstance(error, TException) and _NO_FILE_SYSTEM.search(text):
+        return InvalidInputError(
+            f"{what}: the metastore has no file system for the location; choose one that it can open, "
+            f"such as s3a://, or add the file system to the metastore: {text}"
+        )
     for kind, pattern, found in _PATTERNS:
         if isinstance(error, kind) and pattern.search(text):
             return found(f"{what}: {text}")

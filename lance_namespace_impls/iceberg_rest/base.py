@@ -39,7 +39,7 @@ from ..core.location import absolute, as_address, default_location
 from ..core.locks import object_lock
 from ..core.paging import sorted_after
 from .config import IcebergRestConfig
-from .entries import location_taken, properties_of
+from .entries import location_taken, properties_of, store_unknown
 from .errors import (
     FAILURES,
     is_conflict,
@@ -47,6 +47,7 @@ from .errors import (
     is_missing,
     is_no_route,
     is_not_empty,
+    is_store_unknown,
     read_failure,
 )
 from .locations import as_opened
@@ -335,6 +336,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
             raising(table_exists, identifier, when=is_conflict),
             raising(namespace_not_found, identifier[:-1], when=is_missing),
             raising(location_taken("table", address), identifier, when=is_location_taken),
+            raising(store_unknown("table", address), identifier, when=is_store_unknown),
         ):
             return self.api.post(self.tables_path(warehouse, levels), body)
 

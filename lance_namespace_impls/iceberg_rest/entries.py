@@ -14,7 +14,7 @@ from lance_namespace_client.errors import (
 from ..core.identifiers import Identifier, format_identifier
 from .locations import as_opened
 
-__all__ = ["location_of", "location_taken", "properties_of"]
+__all__ = ["location_of", "location_taken", "properties_of", "store_unknown"]
 
 
 def properties_of(body: Mapping[str, Any]) -> dict[str, str]:
@@ -36,6 +36,14 @@ def location_of(identifier: Identifier, location: str | None) -> str:
             "with the catalog's own tools, and register it anew"
         )
     return opened
+
+
+def store_unknown(what: str, location: str) -> Callable[[Identifier], LanceNamespaceError]:
+    """Return what builds the error for a location that the server cannot open (code 13)."""
+    return lambda identifier: InvalidInputError(
+        f"{what} {format_identifier(identifier)} cannot be at {location}: this server has no file "
+        "system for it; choose another location, or add the file system to the server"
+    )
 
 
 def location_taken(what: str, location: str | None) -> Callable[[Identifier], LanceNamespaceError]:

@@ -13,6 +13,7 @@ __all__ = [
     "FAILURES",
     "is_conflict",
     "is_location_taken",
+    "is_store_unknown",
     "is_missing",
     "is_missing_warehouse",
     "is_no_route",
@@ -81,6 +82,11 @@ def is_conflict(failure: HttpFailure) -> bool:
 def is_not_empty(failure: HttpFailure) -> bool:
     """Return whether a namespace cannot be dropped because of what is in it."""
     return failure.kind == NOT_EMPTY or failure.status == 409
+
+
+def is_store_unknown(failure: HttpFailure) -> bool:
+    """Return whether the server has no file system for the location that it was sent."""
+    return failure.status == 500 and "Failed to get file system for path" in failure.message
 
 
 def is_location_taken(failure: HttpFailure) -> bool:

