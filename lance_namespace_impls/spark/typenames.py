@@ -8,12 +8,20 @@ import pyarrow as pa
 
 from lance_namespace_client.errors import InvalidInputError
 
+from ..tables.zones import check_zone
+
 __all__ = ["parse_type", "parse_types"]
 
-_FIXED_LIST = re.compile(r"(?P<item>.+)\[(?P<size>\d+)\]")
-_LIST = re.compile(r"list<(?P<item>.+)>")
-_DECIMAL = re.compile(r"decimal(128)?\((?P<precision>\d+),(?P<scale>-?\d+)\)")
-_ZONED = re.compile(r"timestamp\[(?P<unit>s|ms|us|ns),(?P<zone>.+)\]")
+_FIXED_LIST = re.compile(r"(?P<item>.+)\[(?P<size>[0-9]+)\]")
+_LIST = re.compile(r"(?P<large>large_)?list<((item|element):)?(?P<item>.+)>")
+_FIXED_SIZE_LIST = re.compile(
+    r"fixed_size_list<((item|element):)?(?P<item>.+)>\[(?P<size>[0-9]+)\]"
+)
+_DECIMAL = re.compile(r"decimal(128)?\((?P<precision>[0-9]+),(?P<scale>-?[0-9]+)\)")
+_ZONED = re.compile(r"timestamp\[(?P<unit>s|ms|us|ns),(tz=)?(?P<zone>[^\[\]=]+)\]")
+_ALIASES = {"date32[day]": "date32", "date64[ms]": "date64", "halffloat": "float16"}
+MAX_DEPTH = 64
+MAX_SHOWN = 100
 _SPLIT = re.compile(r",(?![^<(\[]*[>)\]])")
 
 
@@ -22,27 +30,48 @@ def parse_type(text: str) -> pa.DataType:
 
     Names are Arrow's (``int32``, ``float64``, ``string``, ``date32``, ``timestamp[us]``), and
     ``timestamp[us, Europe/Berlin]``, ``decimal(10, 2)``, ``list<int64>``, and ``float32[768]``
-    for lists of 768 (vectors).
+    for lists of 768 (vectors). Arrow's own form of those, such as ``timestamp[us, tz=UTC]`` or
+    ``list<item: int64>``, is read too.
 
     Raises:
-        InvalidInputError: code 13, there is no such type.
+        InvalidInputError: code 13, there is no such type, or no such time zone.
     """
-    name = text.replace(" ", "")
     try:
-        if match := _FIXED_LIST.fullmatch(name):
-            return pa.list_(parse_type(match["item"]), int(match["size"]))
-        if match := _LIST.fullmatch(name):
-            return pa.list_(parse_type(match["item"]))
-        if match := _DECIMAL.fullmatch(name):
-            return pa.decimal128(int(match["precision"]), int(match["scale"]))
-        if match := _ZONED.fullmatch(name):
-            return pa.timestamp(match["unit"], match["zone"])
-        return pa.date32() if name == "date" else pa.type_for_alias(name)
-    except ValueError as error:
+        return _parsed(text.replace(" ", ""), MAX_DEPTH)
+    # Arrow raises others than ValueError for numbers that it cannot hold.
+    except (ValueError, OverflowError, TypeError) as error:
         raise InvalidInputError(
-            f"type {text!r} is not known; write an Arrow type such as int32, float64, string, "
-            "date32, timestamp[us], timestamp[us, UTC], decimal(10, 2), list<int64> or float32[768]"
+            f"type {shortened(text)!r} is not known; write an Arrow type such as int32, float64, "
+            "string, date32, timestamp[us], timestamp[us, UTC], decimal(10, 2), list<int64> or "
+            "float32[768]"
         ) from error
+
+
+def shortened(text: str) -> str:
+    """Return a text for a message."""
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
+
+
+def _parsed(name: str, depth: int) -> pa.DataType:
+    if depth == 0:
+        raise ValueError("nested too deep")
+    if match := _FIXED_SIZE_LIST.fullmatch(name) or _FIXED_LIST.fullmatch(name):
+        return pa.list_(_parsed(match["item"], depth - 1), _size(match["size"]))
+    if match := _LIST.fullmatch(name):
+        item = _parsed(match["item"], depth - 1)
+        return pa.large_list(item) if match["large"] else pa.list_(item)
+    if match := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(match["precision"]), int(match["scale"]))
+    if match := _ZONED.fullmatch(name):
+        return pa.timestamp(match["unit"], check_zone(match["zone"], "types"))
+    return pa.date32() if name == "date" else pa.type_for_alias(_ALIASES.get(name, name))
+
+
+def _size(text: str) -> int:
+    size = int(text)
+    if not 0 < size < 2**31:
+        raise ValueError("a list of that many items")
+    return size
 
 
 def parse_types(text: str) -> dict[str, pa.DataType]:
@@ -56,5 +85,7 @@ def parse_types(text: str) -> dict[str, pa.DataType]:
         column, colon, kind = item.partition(":")
         if not colon or not column.strip():
             raise InvalidInputError(f"types: {item.strip()!r} is not of the form 'column:type'")
+        if column.strip() in types:
+            raise InvalidInputError(f"types: column {column.strip()} is named twice")
         types[column.strip()] = parse_type(kind)
     return types

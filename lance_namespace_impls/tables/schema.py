@@ -17,6 +17,7 @@ from lance_namespace_client.models import JsonArrowDataType, JsonArrowField, Jso
 
 from ..core.imports import load
 from .errors import plain_message
+from .zones import check_zone, is_zone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,6 +70,12 @@ def _check_type(kind: pa.DataType, column: str) -> None:
     if kind.id in _lacking():
         raise TableSchemaValidationError(
             f"column {column!r}: Lance has no type {kind}; cast the column"
+        )
+    zone = getattr(kind, "tz", None)
+    if zone is not None and not is_zone(zone):
+        raise TableSchemaValidationError(
+            f"column {column!r}: there is no time zone {zone[:100]!r}; use one such as UTC, "
+            "Europe/Berlin or +02:00"
         )
     _require_distinct([kind.field(number).name for number in range(kind.num_fields)], f"{column}.")
     for number in range(kind.num_fields):
@@ -245,7 +252,8 @@ def _read_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
         numbers = unpack_decimal(_length(kind, what))
         return _made(kind, what, lambda: getattr(pa, name)(*numbers))
     if name == "timestamp":
-        return _made(kind, what, lambda: pa.timestamp(kind.unit or "us", kind.timezone))
+        zone = kind.timezone and check_zone(kind.timezone, what)
+        return _made(kind, what, lambda: pa.timestamp(kind.unit or "us", zone))
     if name in ("time32", "time64", "duration"):
         unit = kind.unit or ("s" if name == "time32" else "us")
         return _made(kind, what, lambda: getattr(pa, name)(unit))
@@ -297,11 +305,14 @@ def _read_lance_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
 
     try:
         wrapped = {"fields": [{"name": "x", "nullable": True, "type": kind.to_dict()}]}
-        return json_to_schema(wrapped).field(0).type
+        found = json_to_schema(wrapped).field(0).type
     except Exception as error:
         raise InvalidInputError(
             f"{what}: there is no type {kind.type!r}: {plain_message(error)}"
         ) from error
+    if zone := getattr(found, "tz", None):
+        check_zone(zone, what)
+    return found
 
 
 def column_types(schema: pa.Schema) -> dict[str, str]:

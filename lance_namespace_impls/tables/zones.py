@@ -1,0 +1,47 @@
+"""Names of time zones."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import zoneinfo
+from functools import cache
+
+from lance_namespace_client.errors import InvalidInputError
+
+__all__ = ["check_zone", "is_zone"]
+
+# Arrow's form of a fixed offset; other forms are read by some tools and not by others.
+_OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+@cache
+def _zones() -> frozenset[str]:
+    # Lance's engine does not know these two, which are no places.
+    return frozenset(zoneinfo.available_timezones() - {"Factory", "localtime"})
+
+
+def is_zone(name: str) -> bool:
+    """Return whether a name is a time zone that readers of a table know."""
+    return name == "UTC" or name in _zones() or bool(_OFFSET.fullmatch(name))
+
+
+def check_zone(name: str, what: str) -> str:
+    """Return the name of a time zone unchanged.
+
+    Args:
+        name: a name of the IANA database such as ``Europe/Berlin``, or an offset such as ``+02:00``.
+        what: what has the zone, to open the message with.
+
+    Raises:
+        InvalidInputError: code 13, there is no such zone.
+    """
+    if is_zone(name):
+        return name
+    by_case = {each.lower(): each for each in _zones()}
+    close = difflib.get_close_matches(name.lower()[:100], by_case, n=1, cutoff=0.8)
+    hint = f"; did you mean {by_case[close[0]]!r}?" if close else ""
+    raise InvalidInputError(
+        f"{what}: there is no time zone {name[:100]!r}"
+        f"{hint or '; write one such as UTC, Europe/Berlin or +02:00'}"
+    )
