@@ -28,6 +28,7 @@ from lance_namespace_client.errors import (
 
 from ..core.imports import load
 from ..core.storage import TableStorage
+from ..tables.align import aligned
 from ..tables.dataset import exists
 from ..tables.errors import may_be_committed
 from ..tables.schema import check_columns
@@ -247,7 +248,7 @@ def _write_fragments(
 
     def write(mode: str) -> list[Any]:
         fragments: list[Any] = write_fragments(
-            rows.reader(),
+            rows.reader(aligned),
             storage.location,
             schema=plan.schema,
             mode=mode,

@@ -33,6 +33,9 @@ def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _aligned(column: Any) -> Any:
     import pyarrow as pa
 
+    # pylance panics at the nulls of a struct in a struct that starts in the middle of a buffer.
+    if column.offset and _has_struct_in_struct(column.type):
+        return pa.concat_arrays([column])
     unit = _WIDE if _is_wide(column.type) else _LEAST
     buffers = column.buffers()
     if _is_view(column.type):
@@ -40,6 +43,17 @@ def _aligned(column: Any) -> Any:
     if all(buffer is None or buffer.address % unit == 0 for buffer in buffers):
         return column
     return pa.concat_arrays([column])
+
+
+def _has_struct_in_struct(kind: Any, *, inside: bool = False) -> bool:
+    from pyarrow import types as is_
+
+    if is_.is_struct(kind):
+        return inside or any(_has_struct_in_struct(child.type, inside=True) for child in kind)
+    return is_.is_nested(kind) and any(
+        _has_struct_in_struct(kind.field(index).type, inside=inside)
+        for index in range(kind.num_fields)
+    )
 
 
 def _is_wide(kind: Any) -> bool:

@@ -90,3 +90,18 @@ def test_a_stream_through_the_server_may_have_its_columns_in_any_order(
         remote.create_table({"id": ["t"]}, rows)
         remote.insert_into_table({"id": ["t"]}, rows)
         assert lance.dataset(str(tmp_path / "t.lance")).to_table() == pa.concat_tables([rows] * 2)
+
+
+@pytest.mark.parametrize("wrap", ["plain", "list", "deep"])
+def test_structs_in_structs_that_start_in_the_middle_of_a_buffer(wrap: str) -> None:
+    inner = pa.struct([("y", pa.uint32())])
+    kind = {
+        "plain": pa.struct([("x", inner)]),
+        "list": pa.struct([("x", pa.list_(inner))]),
+        "deep": pa.struct([("x", pa.struct([("x", inner)]))]),
+    }[wrap]
+    rows = pa.table({"n": pa.chunked_array([[1], [2]]), "c": pa.nulls(2, kind)})
+    lake = connect("memory", {})
+    lake.create_table({"id": ["t"]}, rows)
+    lake.insert_into_table({"id": ["t"]}, rows)
+    assert lake.query_table({"id": ["t"], "k": 0}).read_all()["c"].to_pylist() == [None] * 4
