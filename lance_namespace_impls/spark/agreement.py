@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+)
 
+from .casts import uniform
 from .columns import with_types
 from .files import FileInfo, Format
 from .files.numbers import has_mixed
+from .typenames import parse_types
 from .writing import check_schema
 
-__all__ = ["agree"]
+__all__ = ["agree", "changed_columns", "exact_columns"]
 
 
 def agree(
@@ -29,6 +35,7 @@ def agree(
 
     Raises:
         TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
+        InvalidInputError: code 13, the option ``types`` names other types than the table has.
         TableSchemaValidationError: code 20, a file does not fit; the message names it.
     """
     infos = [info for info in infos if info.schema.names]
@@ -43,18 +50,58 @@ def agree(
                 )
             found[field.name] = kind
     if table is None:
-        settled = pa.schema([(column, reader.settled(kind)) for column, kind in found.items()])
+        settled = pa.schema(
+            [(column, uniform(reader.settled(kind))) for column, kind in found.items()]
+        )
         schema = with_types(settled, reader.options.types)
         _check_digits(schema, name)
-    elif reader.options.types:
-        raise InvalidInputError(f"{name} is there and has its types: leave out the option 'types'")
     else:
         schema = table
+        _check_types(parse_types(reader.options.types or ""), table, name)
     check_schema(schema, name)
     by_schema = {info.schema: info for info in reversed(infos)}  # the first file of each schema
     for info in by_schema.values():
         _check_file(info, reader, schema, name)
     return schema
+
+
+def exact_columns(infos: Sequence[FileInfo], reader: Format, schema: pa.Schema) -> tuple[str, ...]:
+    """Return the columns whose values must be compared with the file when they are read.
+
+    They have other types than were found in a file, which the option ``types`` does not name.
+    """
+    asked = parse_types(reader.options.types or "")
+    return tuple(name for name in changed_columns(infos, reader, schema) if name not in asked)
+
+
+def changed_columns(
+    infos: Sequence[FileInfo], reader: Format, schema: pa.Schema
+) -> tuple[str, ...]:
+    """Return the columns that have another type than was found in a file."""
+    return tuple(
+        {
+            field.name: None
+            for info in infos
+            for field in info.schema
+            if uniform(reader.settled(field.type)) != uniform(schema.field(field.name).type)
+        }
+    )
+
+
+def _check_types(types: Mapping[str, pa.DataType], table: pa.Schema, name: str) -> None:
+    """Refuse types that are not those of the table; one that is accepts that digits are lost."""
+    for column, kind in types.items():
+        index = table.get_field_index(column)
+        if index < 0:
+            raise TableColumnNotFoundError(
+                f"types: {name} has no column {column}; it has {', '.join(table.names)}"
+            )
+        has = table.field(index).type
+        if uniform(has) != uniform(kind):
+            raise InvalidInputError(
+                f"types: {name} is there and its column {column} is {has}, not {kind}: leave it out "
+                f"of the option 'types', or name {has} to accept that digits are lost"
+            )
 
 
 def _check_digits(schema: pa.Schema, name: str) -> None:

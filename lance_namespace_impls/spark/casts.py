@@ -6,14 +6,88 @@ import warnings
 from collections.abc import Iterator
 
 import pyarrow as pa
+from pyarrow import compute as pc
 from pyarrow import types as is_
 
-__all__ = ["is_list", "may_overflow", "tell_losses"]
+__all__ = ["first_rounded", "is_list", "may_overflow", "tell_losses", "uniform"]
 
 
 def is_list(kind: pa.DataType) -> bool:
     """Return whether a type is a list of any of Arrow's forms."""
     return bool(is_.is_list(kind) or is_.is_large_list(kind) or is_.is_fixed_size_list(kind))
+
+
+def uniform(kind: pa.DataType) -> pa.DataType:
+    """Return a type with Arrow's default names inside of lists and maps, where nulls are allowed.
+
+    Tools name the items of a list differently (``item``, ``element``, ``array``), and Lance appends
+    only rows whose names are those of the table.
+    """
+    if is_.is_struct(kind):
+        return pa.struct([(child.name, uniform(child.type)) for child in kind])
+    if is_.is_map(kind):
+        return pa.map_(uniform(kind.key_type), uniform(kind.item_type), kind.keys_sorted)
+    if is_.is_fixed_size_list(kind):
+        return pa.list_(uniform(kind.value_type), kind.list_size)
+    if is_.is_large_list(kind):
+        return pa.large_list(uniform(kind.value_type))
+    if is_.is_list(kind):
+        return pa.list_(uniform(kind.value_type))
+    return kind
+
+
+def first_rounded(given: pa.Array, kept: pa.Array) -> int | None:
+    """Return the index of the first value that a cast has rounded, at any depth, or None.
+
+    Args:
+        given: the values.
+        kept: the same after the cast.
+    """
+    if not _may_round(given.type, kept.type) or not _is_rounded(given, kept):
+        return None
+    low, high = 0, len(given)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _is_rounded(given.slice(low, middle - low), kept.slice(low, middle - low)):
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _may_round(given: pa.DataType, wanted: pa.DataType) -> bool:
+    return any(
+        is_.is_floating(after) if not is_.is_floating(before) else before != after
+        for before, after in _leaves(given, wanted)
+    )
+
+
+def _is_rounded(given: pa.Array, kept: pa.Array) -> bool:
+    """Return whether a value differs from what it was before a cast."""
+    if is_.is_dictionary(given.type):
+        given = given.dictionary_decode()
+    if is_.is_dictionary(kept.type):
+        kept = kept.dictionary_decode()
+    if is_.is_map(given.type) and is_.is_map(kept.type):
+        return _is_rounded(given.keys, kept.keys) or _is_rounded(given.items, kept.items)
+    if is_list(given.type) and is_list(kept.type):
+        return _is_rounded(given.flatten(), kept.flatten())
+    if is_.is_struct(given.type) and is_.is_struct(kept.type):
+        parts = dict(zip(kept.type.names, kept.flatten(), strict=True))
+        return any(
+            _is_rounded(part, parts[name])
+            for name, part in zip(given.type.names, given.flatten(), strict=True)
+            if name in parts
+        )
+    if given.type == kept.type or not _may_round(given.type, kept.type):
+        return False
+    try:
+        differs = pc.not_equal(given, kept.cast(given.type))
+    except pa.ArrowInvalid:
+        return True
+    if is_.is_floating(given.type):
+        differs = pc.and_(differs, pc.invert(pc.is_nan(given)))
+    return bool(pc.any(differs).as_py())
 
 
 def tell_losses(given: pa.Schema, wanted: pa.Schema, what: str) -> None:

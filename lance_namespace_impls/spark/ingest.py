@@ -24,7 +24,7 @@ from lance_namespace_client.errors import (
 from ..core.identifiers import parse_identifier
 from ..core.modes import parse_mode
 from ..registry import open_namespace
-from .agreement import agree
+from .agreement import agree, changed_columns, exact_columns
 from .failures import failure_answer, protocol_error, raise_failure
 from .files import FileInfo, Format, Piece, SourceFile
 from .files.downloads import Downloading
@@ -272,7 +272,8 @@ def preview_into(
     storage = target.namespace.config.storage
     with opened(sources, format, options, storage, downloading) as inputs:
         job = _Import(ThreadRunner(cores), target, inputs, progress)
-        _, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+        infos, schema = job.agree(inputs.files, present if chosen is Mode.APPEND else None)
+        job.check(infos, schema)
         return ImportPreview(
             table=target.table,
             format=inputs.format,
@@ -412,10 +413,11 @@ class _Import:
         tasks = divide(infos, self._task_bytes(infos))
         texts = [json.dumps([plain(piece) for piece in task]) for task in tasks]
         format, storage = self.format, self._storage
+        exact = exact_columns(infos, format, plan.schema)
         written: list[Mapping[str, Any]] = []
         try:
             answers = self._run(
-                texts, lambda text, count: _write(format, storage, plan, text, count)
+                texts, lambda text, count: _write(format, storage, plan, exact, text, count)
             )
             written = [fragment for answer in answers for fragment in answer.get("fragments", ())]
             for answer in answers:
@@ -427,6 +429,25 @@ class _Import:
             except LanceNamespaceError as second:
                 error.add_note(f"What was written could not be rolled back: {second}")
             raise
+
+    def check(self, infos: Sequence[FileInfo], schema: pa.Schema) -> None:
+        """Read the files whose columns have other types than were found, and write nothing.
+
+        Raises:
+            TableSchemaValidationError: code 20, a value does not fit.
+        """
+        format, storage = self.format, self._storage
+        if not changed_columns(infos, format, schema):
+            return
+        exact = exact_columns(infos, format, schema)
+        texts = [
+            json.dumps([plain(piece) for piece in task])
+            for task in divide(infos, self._task_bytes(infos))
+        ]
+        for answer in self._run(
+            texts, lambda text, count: _read(format, storage, schema, exact, text, count)
+        ):
+            raise_failure(answer)
 
     def _task_bytes(self, infos: Sequence[FileInfo]) -> int:
         if self.format.options.task_bytes:
@@ -474,15 +495,38 @@ def _inspect(format: Format, storage: Storage, text: str) -> dict[str, Any]:
     return {"files": [info_to_json(info) for info in infos]}
 
 
+def _read(
+    format: Format,
+    storage: Storage,
+    schema: pa.Schema,
+    exact: Sequence[str],
+    text: str,
+    count: Count,
+) -> dict[str, Any]:
+    """Read pieces of files and drop the rows, on a worker."""
+    try:
+        for piece in json.loads(text):
+            for batch in format.read(piece_of(piece, storage), schema, exact):
+                count(batch.num_rows)
+    except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+        return failure_answer(protocol_error(error, "reading files"))
+    return {}
+
+
 def _write(
-    format: Format, storage: Storage, plan: WritePlan, text: str, count: Count
+    format: Format,
+    storage: Storage,
+    plan: WritePlan,
+    exact: Sequence[str],
+    text: str,
+    count: Count,
 ) -> dict[str, Any]:
     """Read pieces of files and write their rows, on a worker."""
     pieces = [piece_of(piece, storage) for piece in json.loads(text)]
 
     def batches() -> Iterator[pa.RecordBatch]:
         for piece in pieces:
-            for batch in format.read(piece, plan.schema):
+            for batch in format.read(piece, plan.schema, exact):
                 count(batch.num_rows)
                 yield batch
 

@@ -75,8 +75,8 @@ def option(default: Any = None, *, read: Callable[[str], Any] = str, doc: str, *
     return attrs.field(default=default, metadata={"read": read, "doc": doc}, **more)
 
 
-def whole_number(minimum: int) -> Callable[[str], int]:
-    """Read a whole number that is not below `minimum`."""
+def whole_number(minimum: int, maximum: int | None = None) -> Callable[[str], int]:
+    """Read a whole number that is not below `minimum`, nor above `maximum`."""
 
     def read(text: str) -> int:
         try:
@@ -85,6 +85,8 @@ def whole_number(minimum: int) -> Callable[[str], int]:
             number = minimum - 1
         if number < minimum:
             raise ValueError(f"a whole number of {minimum} or more")
+        if maximum is not None and number > maximum:
+            raise ValueError(f"a whole number of {minimum} to {maximum}")
         return number
 
     return read

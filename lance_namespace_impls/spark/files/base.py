@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -24,7 +24,19 @@ from ..failures import protocol_error
 from ..options import choice, option, whole_number
 from .sources import SourceFile
 
-__all__ = ["Format", "ImportOptions", "FileInfo", "Piece", "named_once", "refused"]
+__all__ = [
+    "FileInfo",
+    "Format",
+    "ImportOptions",
+    "Piece",
+    "TextOptions",
+    "named_once",
+    "refused",
+    "row_too_long",
+]
+
+MAX_ROWS_PER_FILE = 1 << 32
+MAX_ROW_BYTES = 1 << 30
 
 
 @frozen(kw_only=True)
@@ -38,10 +50,23 @@ class ImportOptions:
         read=choice("error", "null"),
         doc="what a column is that a file lacks, else error (CSV, Parquet) or null (JSON)",
     )
-    rows_per_file: int = option(1 << 20, read=whole_number(1), doc="most rows in one data file")
+    rows_per_file: int = option(
+        1 << 20, read=whole_number(1, MAX_ROWS_PER_FILE), doc="most rows in one data file"
+    )
     task_bytes: int | None = option(
         read=whole_number(1),
         doc="bytes of files that one task reads, else 8 to 128 MiB, to keep all cores busy",
+    )
+
+
+@frozen(kw_only=True)
+class TextOptions(ImportOptions):
+    """Options of text files."""
+
+    max_row_bytes: int = option(
+        128 << 20,
+        read=whole_number(1, MAX_ROW_BYTES),
+        doc="bytes of the longest row; a row needs about six times its size in memory",
     )
 
 
@@ -62,6 +87,8 @@ class Piece:
     """Parquet: unit that timestamps of the type INT96 are read in; None where there are none."""
     columns: Sequence[str] = ()
     """CSV: the columns of the file, in order."""
+    one_line_each: bool = False
+    """CSV: whether no value holds a line break."""
 
 
 @frozen(kw_only=True)
@@ -72,7 +99,9 @@ class FileInfo:
     schema: pa.Schema
     """Columns in the file's order; of type null where it has no values for them."""
     divisible: bool = False
-    """Text: whether every line is a row, so that it can be cut anywhere between lines."""
+    """Text: whether it can be cut anywhere between lines."""
+    one_line_each: bool = False
+    """CSV: whether no value holds a line break."""
     row_groups: Sequence[int] = field(factory=tuple)
     """Parquet: bytes of each row group."""
     int96_unit: str | None = None
@@ -103,6 +132,7 @@ class FileInfo:
                 start=start,
                 end=end,
                 columns=self.schema.names,
+                one_line_each=self.one_line_each,
             )
             for start, end in zip(cuts, ends, strict=True)
         ]
@@ -144,8 +174,15 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def read(
+        self, piece: Piece, schema: pa.Schema, exact: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Read a piece in a schema.
+
+        Args:
+            piece: the part of a file.
+            schema: the schema of the rows.
+            exact: columns of which no number may lose digits.
 
         Raises:
             TableSchemaValidationError: code 20, a value does not fit; the message names file and
@@ -188,24 +225,29 @@ class Format(ABC):
 
 
 _CSV_COLUMN = re.compile(r"In CSV column #(\d+): ")
-_ROW = re.compile(r"Row #\d+: ")
+_CSV_ROW = re.compile(r"Row #(\d+): ")
 _DAMAGE = re.compile(r"compress|[Cc]orrupt|thrift|Unexpected end|Invalid")
 _JSON_COLUMN = re.compile(r"Column\(/([^)]*)\)")
+_JSON_ROW = re.compile(r" in row (\d+)$")
+
+
+def _no_rows() -> int:
+    return 0
 
 
 @contextmanager
 def refused(
-    file: SourceFile, columns: Sequence[str] = (), *, from_first_row: bool = True
+    file: SourceFile, columns: Sequence[str] = (), rows_before: Callable[[], int] = _no_rows
 ) -> Iterator[None]:
-    """Let what is wrong with a file be an error that names it, and the column where there is one.
+    """Translate a failure to read a file to an error that names it, and column and row if known.
 
     Args:
         file: the file.
         columns: the columns that are read, in their order.
-        from_first_row: whether the numbers of rows in Arrow's messages are those of the file.
+        rows_before: returns the rows of the file before those in which Arrow counts.
 
     Raises:
-        TableSchemaValidationError: code 20, what is in the file does not fit.
+        TableSchemaValidationError: code 20, the content of the file does not fit.
         LanceNamespaceError: another code, it could not be read.
     """
     try:
@@ -217,8 +259,10 @@ def refused(
         text = first_line(error)
         if match := _CSV_COLUMN.search(text):
             text = f"column {columns[int(match[1])]}: {_CSV_COLUMN.sub('', text)}"
-        if not from_first_row:
-            text = _ROW.sub("", text)
+        if match := _CSV_ROW.search(text):
+            text = _CSV_ROW.sub(f"Row #{int(match[1]) + rows_before()}: ", text)
+        if match := _JSON_ROW.search(text):
+            text = _JSON_ROW.sub(f" in row {int(match[1]) + 1 + rows_before()}", text)
         if match := _JSON_COLUMN.search(text):
             text = f"column {match[1].replace('/', '.')}: {text}"
         raise TableSchemaValidationError(f"{file.name}: {text}") from error
@@ -233,6 +277,14 @@ def refused(
 def _is_damage(error: OSError, file: SourceFile) -> bool:
     """Return whether what was read is wrong, rather than that it could not be read."""
     return error.errno is None and (file.store is None or bool(_DAMAGE.search(str(error))))
+
+
+def row_too_long(row: int, size: int, most: int) -> TableSchemaValidationError:
+    """Return the error of a row that has more bytes than the option ``max_row_bytes`` allows."""
+    return TableSchemaValidationError(
+        f"row {row} is at least {size:,} bytes long, more than the {most:,} that the option "
+        "max_row_bytes allows; set it higher"
+    )
 
 
 def named_once(names: Sequence[str]) -> None:

@@ -1,68 +1,59 @@
-"""Ranges of a text file that hold whole lines."""
+"""Ranges of a text file that hold whole lines, and blocks that hold whole rows."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
+import codecs
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
-__all__ = ["BLOCK_BYTES", "Lines"]
+__all__ = ["BLOCK_BYTES", "Lines", "RowTooLong", "decoded", "row_blocks", "row_end", "rows_end"]
 
 BLOCK_BYTES = 8 << 20
+_BOM = codecs.BOM_UTF8
 
 
-class Lines(io.RawIOBase):
-    """The lines that start in a range of bytes, as a file.
+class RowTooLong(Exception):
+    """A row is longer than the limit.
+
+    Args:
+        size: how many bytes of it were read.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"a row of at least {size} bytes")
+        self.size = size
+
+
+class Lines:
+    """The lines that start in a range of bytes.
 
     Args:
         source: the file; it need not be searchable for the range from 0 to None.
         start: first byte of the range.
         end: first byte after it; None is the end of the file.
-        line_end: what to add where the last line of the file has none.
     """
 
-    def __init__(
-        self, source: Any, start: int = 0, end: int | None = None, line_end: bytes = b""
-    ) -> None:
+    def __init__(self, source: Any, start: int = 0, end: int | None = None) -> None:
         first = _line_start(source, start)
         self._left = None if end is None else _line_start(source, end) - first
         self._source = source
-        self._line_end = line_end
-        self._chunks = self._read_chunks()
-        self._rest = b""
         if start or end is not None:
             source.seek(first)
 
-    def readable(self) -> bool:
-        """Return True."""
-        return True
+    def chunks(self) -> Iterator[bytes]:
+        """Return the bytes, many at a time."""
+        while chunk := self._fetch():
+            yield chunk
 
-    def read(self, size: int = -1) -> bytes:
-        """Read the next bytes, no more than `size`."""
-        self._rest = self._rest or next(self._chunks, b"")
-        size = len(self._rest) if size < 0 else size
-        part, self._rest = self._rest[:size], self._rest[size:]
-        return part
+    def blocks(self, most: int) -> Iterator[bytes]:
+        """Return the lines, many at a time and each whole.
 
-    def blocks(self) -> Iterator[bytes]:
-        """Return the lines, many at a time and each whole."""
-        rest = b""
-        for chunk in self._chunks:
-            block = rest + chunk
-            cut = block.rfind(b"\n") + 1
-            if cut:
-                yield block[:cut]
-            rest = block[cut:]
-        if rest:
-            yield rest
-
-    def _read_chunks(self) -> Iterator[bytes]:
-        chunk = self._fetch()
-        while chunk:
-            following = self._fetch()
-            ended = following or chunk.endswith((b"\n", b"\r"))
-            yield chunk if ended else chunk + self._line_end
-            chunk = following
+        Raises:
+            RowTooLong: a line has more than `most` bytes.
+        """
+        return row_blocks(self.chunks(), lambda data: data.rfind(b"\n") + 1, most)
 
     def _fetch(self) -> bytes:
         size = BLOCK_BYTES if self._left is None else min(BLOCK_BYTES, self._left)
@@ -70,6 +61,107 @@ class Lines(io.RawIOBase):
         if self._left is not None:
             self._left -= len(part)
         return part
+
+
+def row_blocks(
+    chunks: Iterable[bytes], last_end: Callable[[bytes], int], most: int
+) -> Iterator[bytes]:
+    """Join chunks of text to blocks that end where a row ends.
+
+    Args:
+        chunks: the text.
+        last_end: returns the end of the last whole row of a text that starts with a row, else 0.
+        most: bytes of the longest row; rows that fit into a chunk are never too long.
+
+    Raises:
+        RowTooLong: a row has more than `most` bytes.
+    """
+    parts: list[bytes] = []
+    size = target = 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size < target:
+            continue
+        data = b"".join(parts)
+        cut = last_end(data)
+        if cut:
+            yield data[:cut]
+        elif size > max(most, BLOCK_BYTES):
+            raise RowTooLong(size)
+        parts = [data[cut:]]
+        size -= cut
+        # A long row is searched again only after it has doubled.
+        target = min(2 * size, max(most, BLOCK_BYTES) + 1)
+    if size:
+        yield b"".join(parts)
+
+
+def decoded(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+    """Convert text of an encoding to UTF-8 without a byte order mark.
+
+    Raises:
+        UnicodeError: it is not of that encoding.
+    """
+    decoder = None if encoding == "utf-8" else codecs.getincrementaldecoder(encoding)()
+    head = b""
+    begun = False
+    for chunk in chunks:
+        text = chunk if decoder is None else decoder.decode(chunk).encode()
+        if begun:
+            yield text
+            continue
+        head += text
+        if begun := len(head) >= len(_BOM):
+            yield head.removeprefix(_BOM)
+    rest = b"" if decoder is None else decoder.decode(b"", final=True).encode()
+    yield rest if begun else (head + rest).removeprefix(_BOM)
+
+
+@cache
+def _patterns(
+    delimiter: str, quote: str, escape: str | None
+) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """Return patterns of one row and of all whole rows, as Arrow's parser divides CSV.
+
+    A quote opens only at the start of a value; text after the closing one belongs to the value.
+    """
+    cut, mark = re.escape(delimiter), re.escape(quote)
+    sign = re.escape(escape or "")
+    escaped = f"|{sign}." if escape else ""
+    quoted = rf"{mark}(?:[^{mark}{sign}]++|{mark}{mark}{escaped})*+{mark}"
+    value = rf"(?:{quoted}|(?!{mark}))(?:[^{cut}\r\n{sign}]++{escaped})*+"
+    row = rf"{value}(?:{cut}{value})*+(?:\r\n|\n|\r(?!\n|\Z))"
+    return (
+        re.compile(row.encode(), re.DOTALL),
+        re.compile(rf"(?:{row})*+".encode(), re.DOTALL),
+    )
+
+
+def row_end(data: bytes, delimiter: str, quote: str, escape: str | None) -> int:
+    """Return the end of the first row of CSV; 0 if it is not whole."""
+    found = _patterns(delimiter, quote, escape)[0].match(data)
+    return found.end() if found else 0
+
+
+def rows_end(
+    data: bytes, delimiter: str, quote: str, escape: str | None, one_line_each: bool = False
+) -> int:
+    """Return the end of the last whole row of CSV; 0 if there is none.
+
+    Args:
+        data: text that starts with a row.
+        delimiter: what separates values.
+        quote: what encloses a value.
+        escape: what removes the meaning of the next character.
+        one_line_each: whether no value is known to hold a line break.
+    """
+    signs = [quote, *filter(None, [escape])]
+    if one_line_each or not any(sign.encode() in data for sign in signs):
+        # The line feed after a carriage return at the end may not have been read yet.
+        return max(data.rfind(b"\n"), data.rfind(b"\r", 0, len(data) - 1)) + 1
+    found = _patterns(delimiter, quote, escape)[1].match(data)
+    return found.end() if found else 0
 
 
 def _line_start(source: Any, position: int) -> int:

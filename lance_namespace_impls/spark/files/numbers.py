@@ -19,16 +19,24 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import compute as pc
 from pyarrow import types as is_
 
+from lance_namespace_client.errors import TableSchemaValidationError
+
 __all__ = [
     "EXACT",
     "MIXED",
+    "first_lost",
     "given_back",
     "has_mixed",
+    "is_given_back",
+    "lost",
+    "may_differ",
     "numbers_in",
+    "rounded",
     "settled",
     "shown",
     "unify",
@@ -47,6 +55,7 @@ DOUBLE_DIGITS = 15
 _NO_NUMBER = r"^(\+|-?0[0-9xX])"
 _WHOLE = r"^-?[0-9]+$"
 _LONG = rf"[0-9][0-9.]{{{DOUBLE_DIGITS},}}|[eE]"
+_PREFIXED = re.compile(_NO_NUMBER)
 _MANTISSA = re.compile(r"-?([0-9.]+)")
 
 
@@ -147,15 +156,78 @@ def _doubles(text: pa.Array, values: pa.Array, other: pa.Array) -> pa.DataType:
     return pa.float64() if exact else MIXED
 
 
+def may_differ(kind: pa.DataType) -> bool:
+    """Return whether values of a type may be other numbers than the texts they are read from."""
+    if is_.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(is_.is_integer(kind) or is_.is_floating(kind) or is_.is_decimal(kind))
+
+
+def lost(column: str, row: int, text: str, kind: pa.DataType) -> TableSchemaValidationError:
+    """Return the error of a number that would not be the same in a column."""
+    return TableSchemaValidationError(
+        f"column {column}: row {row} has {text if len(text) < 80 else text[:77] + '...'}, which "
+        f"{kind} would not give back; the option types={column}:{kind} reads it nevertheless"
+    )
+
+
+def first_lost(texts: pa.Array, values: pa.Array, *, exact: bool) -> int | None:
+    """Return the index of the first text that its number does not give back, or None.
+
+    Args:
+        texts: the text in the file.
+        values: the numbers read from it.
+        exact: whether digits count; else only numbers that became infinite.
+    """
+    if is_.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    kind = values.type
+    if exact and is_.is_decimal(kind):
+        differ = pc.match_substring_regex(pc.utf8_trim_whitespace(texts), _NO_NUMBER)
+    elif exact:
+        differ = pc.not_equal(pc.utf8_trim_whitespace(texts), _written(values))
+    else:
+        differ = pc.is_inf(values)
+    rows = pc.indices_nonzero(pc.fill_null(pc.and_(differ, values.is_valid()), False))
+    if exact and is_.is_floating(kind):
+        found = texts.take(rows)
+        bad = [text for text in pc.unique(found).to_pylist() if not is_given_back(text, kind)]
+        rows = rows.filter(pc.is_in(found, pa.array(bad, found.type)))
+    elif not exact:
+        trimmed = pc.utf8_trim_whitespace(texts.take(rows))
+        rows = rows.filter(pc.match_substring_regex(trimmed, r"^[+-]?[0-9.]"))
+    return rows[0].as_py() if len(rows) else None
+
+
+def _written(values: pa.Array) -> pa.Array:
+    """Return numbers as Arrow writes them."""
+    wide = pa.float32() if is_.is_float16(values.type) else values.type
+    return values.cast(wide).cast(pa.string())
+
+
+def is_given_back(text: str, kind: pa.DataType) -> bool:
+    """Return whether a floating-point type gives back the number in a text."""
+    text = text.strip()
+    return not _PREFIXED.match(text) and _is_given_back(text, rounded(float(text), kind))
+
+
+def rounded(value: float, kind: pa.DataType) -> float:
+    """Return the nearest number of a floating-point type."""
+    if is_.is_float64(kind):
+        return value
+    with np.errstate(over="ignore"):
+        return float((np.float32 if is_.is_float32(kind) else np.float16)(value))
+
+
 def given_back(texts: pa.Array) -> bool:
     """Return whether the nearest double, written with as many digits, gives each number back."""
     texts = pc.unique(texts)
     shortest = texts.cast(pa.float64()).cast(pa.string())
-    return all(map(_is_given_back, texts.filter(pc.not_equal(texts, shortest)).to_pylist()))
+    differing = texts.filter(pc.not_equal(texts, shortest)).to_pylist()
+    return all(_is_given_back(text, float(text)) for text in differing)
 
 
-def _is_given_back(text: str) -> bool:
-    value = float(text)
+def _is_given_back(text: str, value: float) -> bool:
     mantissa = _MANTISSA.match(text)
     if mantissa is None:  # nan, inf
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,9 @@ from pyarrow import types as is_
 from lance_namespace_client.errors import TableSchemaValidationError
 from lance_namespace_client.ipc import validated
 
+from ..casts import first_rounded
 from ..columns import cast_batch
+from . import numbers
 from .base import FileInfo, Format, Piece, named_once, refused
 from .sources import SourceFile
 
@@ -48,7 +50,9 @@ class ParquetFormat(Format):
             file=file, schema=schema.remove_metadata(), row_groups=groups, int96_unit=unit
         )
 
-    def read(self, piece: Piece, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def read(
+        self, piece: Piece, schema: pa.Schema, exact: Collection[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
         """Read row groups, a batch at a time."""
         with refused(piece.file), piece.file.open() as source:
             content = parquet.ParquetFile(
@@ -56,12 +60,46 @@ class ParquetFormat(Format):
             )
             groups = list(piece.row_groups)
             batches = content.iter_batches(_batch_rows(content.metadata, groups), row_groups=groups)
+            row = 1 + sum(
+                content.metadata.row_group(i).num_rows for i in range(min(groups, default=0))
+            )
             for batch in validated(batches):
-                yield cast_batch(batch, schema)
+                rows = _cast(batch, schema, row)
+                for name in set(batch.schema.names).intersection(exact):
+                    given, kept = batch.column(name), rows.column(name)
+                    index = first_rounded(given, kept)
+                    if index is not None:
+                        text = str(given[index].as_py())
+                        raise numbers.lost(name, row + index, text, kept.type)
+                row += batch.num_rows
+                yield rows
 
     def carrier(self, kind: pa.DataType) -> pa.DataType | None:
         """Parquet files say themselves what type their values are read in."""
         return kind
+
+
+def _cast(batch: pa.RecordBatch, schema: pa.Schema, first_row: int) -> pa.RecordBatch:
+    """Cast a batch; a message names the first row that does not fit."""
+    try:
+        return cast_batch(batch, schema)
+    except TableSchemaValidationError as error:
+        low, high = 0, batch.num_rows
+        while high - low > 1:
+            middle = (low + high) // 2
+            if _is_cast(batch.slice(low, middle - low), schema):
+                low = middle
+            else:
+                high = middle
+        raise TableSchemaValidationError(f"{error.message}, in row {first_row + low}") from error
+
+
+def _is_cast(batch: pa.RecordBatch, schema: pa.Schema) -> bool:
+    try:
+        cast_batch(batch, schema)
+    except TableSchemaValidationError:
+        return False
+    return True
 
 
 def _batch_rows(metadata: parquet.FileMetaData, groups: Sequence[int]) -> int:
