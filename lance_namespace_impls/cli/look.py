@@ -423,7 +423,9 @@ def _json(value: Any) -> Any:
 
 
 def _write_csv(reader: pa.RecordBatchReader, sink: Any) -> None:
-    with _writer(sink, reader.schema, FileFormat.CSV) as writer:
+    from ..spark.files.writers import open_writer
+
+    with open_writer(sink, reader.schema, FileFormat.CSV) as writer:
         for batch in reader:
             writer.write_batch(batch)
 
@@ -442,10 +444,12 @@ def _write_file(reader: pa.RecordBatchReader, file: Path, format: FileFormat) ->
     """Write rows to a file, and walk how many are written; a file that is not whole goes away."""
     import pyarrow as pa
 
+    from ..spark.files.writers import open_writer
+
     partial = file.with_name(f".{file.name}.partial")
     written = 0
     try:
-        with _writer(partial, reader.schema, format) as writer:
+        with open_writer(partial, reader.schema, format) as writer:
             for batch in reader:
                 writer.write_batch(batch)
                 written += batch.num_rows
@@ -455,21 +459,3 @@ def _write_file(reader: pa.RecordBatchReader, file: Path, format: FileFormat) ->
         raise UsageError(f"{file} cannot be written: {error}") from error
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _writer(sink: Any, schema: pa.Schema, format: FileFormat) -> Any:
-    import pyarrow as pa
-
-    match format:
-        case FileFormat.PARQUET:
-            return load("pyarrow.parquet").ParquetWriter(sink, schema)
-        case FileFormat.CSV:
-            nested = [field.name for field in schema if pa.types.is_nested(field.type)]
-            if nested:
-                raise TableSchemaValidationError(
-                    f"CSV holds no lists and structs: leave {', '.join(nested)} out with --select, "
-                    "or write Parquet or Arrow"
-                )
-            return load("pyarrow.csv").CSVWriter(sink, schema)
-        case FileFormat.ARROW:
-            return pa.ipc.new_file(sink, schema)
