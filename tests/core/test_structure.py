@@ -1,4 +1,4 @@
-"""What the package looks like from outside: imports without circles, files of a readable length."""
+"""What the package looks like from outside: imports without circles."""
 
 from __future__ import annotations
 
