@@ -263,6 +263,17 @@ def test_json_numbers_do_not_become_infinite(tmp_path: Path) -> None:
         load(tmp_path, "t", text, types="n:float32")
 
 
+@pytest.mark.parametrize(
+    "value", [[None, 2**53 + 1], [[None, True]], [{"x": [None, None, 1]}], [None, None]]
+)
+@pytest.mark.parametrize("shape", ["plain", "struct"])
+def test_json_lists_whose_first_values_are_null(tmp_path: Path, value: Any, shape: str) -> None:
+    rows = [{"a": {"s": each} if shape == "struct" else each} for each in (value, [], value)]
+    content = "".join(json.dumps(row) + "\n" for row in rows)
+    found = read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
+    assert found.to_pylist() == rows
+
+
 @pytest.mark.parametrize("depth", [200, 100_000])
 @pytest.mark.parametrize(("start", "end"), [("[", "]"), ('{"x":', "}")])
 def test_json_that_is_nested_too_deep(tmp_path: Path, depth: int, start: str, end: str) -> None:

@@ -162,12 +162,9 @@ class JsonFormat(Format):
 
     def _inferred(self, block: bytes) -> pa.Table:
         table = self._parse(block)
-        try:
-            table.validate()
-        except pa.ArrowInvalid:
-            # Where the first values of a list are null, Arrow finds the type and loses values.
-            return self._parse(block, table.schema)
-        return table
+        # Arrow finds the type of a list whose first values are null, and loses values of it.
+        has_lists = any(map(_has_list, table.schema.types))
+        return self._parse(block, table.schema) if has_lists else table
 
     def _merge(self, schema: pa.Schema, found: pa.Schema) -> pa.Schema:
         for column in found:
@@ -183,6 +180,10 @@ class JsonFormat(Format):
                 )
             schema = schema.set(index, column.with_type(kind))
         return schema
+
+
+def _has_list(kind: pa.DataType) -> bool:
+    return is_list(kind) or (is_.is_struct(kind) and any(_has_list(child.type) for child in kind))
 
 
 def _is_bytes(kind: pa.DataType) -> bool:
@@ -279,6 +280,9 @@ def _found(block: bytes, table: pa.Table) -> pa.Schema:
             ]
             return pa.struct(children)
         if is_.is_list(kind):
+            # Arrow may have lost some nulls of a list that has no other values.
+            if is_.is_null(kind.value_type):
+                return kind
             return pa.list_(kind_of(values.flatten(), (*path, ITEM)))
         if is_.is_int64(kind):
             return numbers.whole_numbers(values)
@@ -288,7 +292,7 @@ def _found(block: bytes, table: pa.Table) -> pa.Schema:
 
     return pa.schema(
         [
-            (name, kind_of(column.combine_chunks(), (name,)))
+            (name, kind_of(column.chunk(0), (name,)))
             for name, column in zip(table.schema.names, table.columns, strict=True)
         ]
     )
