@@ -97,6 +97,34 @@ def test_a_row_of_any_length_up_to_the_limit(
         read_whole(format_of(kind, types="a:string", max_row_bytes="1000"), file)
 
 
+FINE = "2020-01-01 10:00:00.123456789"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["7754-01-18", FINE], pa.string()),
+        (["7754-01-18 10:00:00", FINE], pa.string()),
+        (["2020-01-18", FINE], pa.timestamp("ns")),
+        (["7754-01-18", "2020-01-01 10:00:00.123456"], pa.timestamp("us")),
+        (["7754-01-18", "2020-01-01"], pa.date32()),
+        (["1500-01-18 10:00:00", "2020-01-01 10:00:00.1"], pa.timestamp("us")),
+        (["7754-01-18T00:00:00Z", "2020-01-01T10:00:00.123456789Z"], pa.string()),
+        (["2020-01-18", "2020-01-01T10:00:00Z"], pa.string()),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_moments_that_nanoseconds_do_not_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: list[str], kind: Any, order: int
+) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", 1)  # a row each
+    content = "".join(f"{each}\n" for each in ["t", *values[::order]])
+    table = read_csv(tmp_path / "a.csv", content)
+    assert table["t"].type == kind
+    assert table["t"].null_count == 0
+
+
 # --- nulls and empty text
 
 

@@ -41,6 +41,8 @@ __all__ = ["CsvFormat", "CsvOptions"]
 _field_size = threading.Lock()  # Python's limit is one for all threads
 _LINE_BREAK = re.compile(rb"[\r\n]")
 _LINE_ENDS = b"\r\n"
+MAX_NANOSECONDS = 2**63 // 10**9 - 1
+"""Seconds around 1970 that 64 bits of nanoseconds hold."""
 LONGEST_TYPED = 1000
 """Bytes of the longest text that may be something else, such as a number."""
 _CARRIERS = {
@@ -209,18 +211,18 @@ class CsvFormat(Format):
         kind = numbers.unify(one, other)
         if kind is not None:
             return pa.string() if kind == numbers.MIXED else kind
-        if is_.is_date32(one) and is_.is_timestamp(other) and other.tz is None:
-            return other
-        if is_.is_date32(other) and is_.is_timestamp(one) and one.tz is None:
-            return one
+        if _is_moment(one) and _is_moment(other):
+            return _unify_moments(one, other)
         return super().unify(one, other) or pa.string()
 
     def settled(self, kind: pa.DataType) -> pa.DataType:
         """Text where there was no value; moments in microseconds, or finer."""
         if is_.is_null(kind):
             return pa.string()
-        if is_.is_timestamp(kind) and kind.unit == "s":
+        if is_.is_timestamp(kind) and kind.unit != "ns":
             return pa.timestamp("us", kind.tz)
+        if is_.is_date(kind):
+            return pa.date32()
         return numbers.settled(kind)
 
     def described(self, files: Sequence[SourceFile]) -> dict[str, str]:
@@ -462,6 +464,8 @@ class CsvFormat(Format):
                 kind = numbers.numbers_in(given.filter(values.is_valid()), values.drop_null())
             elif is_.is_timestamp(kind) and kind.unit == "ns":
                 kind = self._coarser(name, kind, text.getbuffer(), columns)
+            if _is_moment(kind):
+                kind = _with_reach(kind, values)
             kinds.append(pa.string() if kind == numbers.MIXED else kind)
         return kinds
 
@@ -509,6 +513,39 @@ def _empty_rows(block: bytes, columns: Sequence[str]) -> int:
 def _ended(text: bytes) -> bytes:
     """Return text whose last line ends: Arrow cannot read another."""
     return text if text.endswith((b"\n", b"\r")) else text + b"\n"
+
+
+def _is_moment(kind: pa.DataType) -> bool:
+    return bool(is_.is_date(kind) or is_.is_timestamp(kind))
+
+
+def _with_reach(kind: pa.DataType, values: pa.ChunkedArray) -> pa.DataType:
+    """Return the type for dates or times as they are found in a part of a column.
+
+    Some that nanoseconds do not reach are date64, or a timestamp in milliseconds.
+    """
+    if is_.is_timestamp(kind) and kind.unit == "ns":
+        return kind
+    days = pc.min_max(values.cast(pa.timestamp("s", getattr(values.type, "tz", None)), safe=False))
+    ends = [days[end].cast(pa.int64()).as_py() for end in ("min", "max")]
+    if all(end is None or abs(end) <= MAX_NANOSECONDS for end in ends):
+        return kind
+    return pa.timestamp("ms", kind.tz) if is_.is_timestamp(kind) else pa.date64()
+
+
+def _unify_moments(one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """Return the type for dates and times of two parts of a column; a date is midnight too."""
+    both = (one, other)
+    times = [kind for kind in both if is_.is_timestamp(kind)]
+    if not times:
+        return one if one == other else pa.date64()
+    units = {kind.unit for kind in times}
+    far = "ms" in units or any(map(is_.is_date64, both))
+    zones = {kind.tz if is_.is_timestamp(kind) else None for kind in both}
+    if len(zones) > 1 or (far and "ns" in units):
+        return pa.string()
+    unit = "ns" if "ns" in units else "ms" if far else "us" if "us" in units else "s"
+    return pa.timestamp(unit, zones.pop())
 
 
 def _is_text(kind: pa.DataType) -> bool:
