@@ -14,8 +14,10 @@ __all__ = ["to_table"]
 def to_table(data: Any) -> pa.Table | None:
     """Return rows given as Python objects as an Arrow table; None where they are none of these.
 
-    A column of numpy vectors of one length, or a two-dimensional array, becomes a column of
-    fixed-size lists, which vector search needs. The index of a pandas frame is left out.
+    A column of numpy vectors of one length, nulls among them or not, or a two-dimensional array
+    becomes a column of fixed-size lists, which vector search needs. Named index levels of a pandas
+    frame become columns behind the others, as in pandas' own Parquet files; unnamed ones are left
+    out.
 
     Args:
         data: a pandas or polars frame, lazy too, a ``pyarrow.dataset.Dataset``, a list of dicts,
@@ -37,11 +39,11 @@ def to_table(data: Any) -> pa.Table | None:
         if hasattr(data, "scanner") and hasattr(data, "schema"):
             return data.scanner().to_table()
         if isinstance(data, Mapping) and data:
-            return pa.table({str(name): _column(values) for name, values in data.items()})
+            return pa.table({str(name): _named(name, values) for name, values in data.items()})
         if isinstance(data, list | tuple) and data and all(isinstance(r, Mapping) for r in data):
             return _from_dicts(data)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        message = " ".join(str(error).split())
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError, RecursionError) as error:
+        message = " ".join(str(error).split())[:300]
         raise InvalidInputError(f"the rows cannot be read: {message}") from error
     return None
 
@@ -50,17 +52,47 @@ def _from_pandas(frame: Any) -> pa.Table:
     import pyarrow as pa
 
     table = pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+    for level, name in enumerate(frame.index.names):
+        if name is not None:
+            table = _with_level(table, str(name), frame.index.get_level_values(level))
     for place, field in enumerate(table.schema):
-        if pa.types.is_list(field.type) and (vectors := _vectors(frame[field.name])) is not None:
+        if pa.types.is_list(field.type) and (vectors := _vectors(frame.iloc[:, place])) is not None:
             table = table.set_column(place, field.name, vectors)
     return table
+
+
+def _with_level(table: pa.Table, name: str, values: Any) -> pa.Table:
+    """Return a table with a level of a pandas index as its last column."""
+    import pyarrow as pa
+
+    column = pa.array(values)
+    if name not in table.column_names:
+        return table.append_column(name, column)
+    if table.column(name).to_pylist() == column.to_pylist():  # set_index(..., drop=False)
+        return table
+    raise ValueError(
+        f"the index and a column are both named {name!r} and differ; rename one, or drop the index "
+        "with reset_index(drop=True)"
+    )
 
 
 def _from_dicts(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     import pyarrow as pa
 
     names = list(dict.fromkeys(name for row in rows for name in row))
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    if not names:
+        raise ValueError("they have no columns")
+    return pa.table({str(name): _named(name, [row.get(name) for row in rows]) for name in names})
+
+
+def _named(name: Any, values: Any) -> Any:
+    """Return a column; an error names it."""
+    import pyarrow as pa
+
+    try:
+        return _column(values)
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"column {str(name)[:100]!r}: {error}") from error
 
 
 def _column(values: Any) -> Any:
@@ -76,19 +108,45 @@ def _column(values: Any) -> Any:
 
 
 def _vectors(values: Iterable[Any]) -> Any:
-    """Return numpy vectors of one length as fixed-size lists; None where they are not all such."""
+    """Return numpy vectors of one length as fixed-size lists; None where they are not all such.
+
+    Missing ones (None, or a NaN as pandas has it) become nulls.
+    """
     arrays = list(values)
-    if not arrays or any(getattr(each, "ndim", None) != 1 for each in arrays):
+    found = [each for each in arrays if _is_vector(each)]
+    if not found or len({len(each) for each in found}) != 1 or not len(found[0]):
         return None
-    if len({len(each) for each in arrays}) != 1 or not len(arrays[0]):
+    if len(found) == len(arrays):
+        import numpy as np
+
+        return _fixed(np.stack(arrays))
+    missing = [not _is_vector(each) for each in arrays]
+    if not all(_is_missing(each) for gap, each in zip(missing, arrays, strict=True) if gap):
         return None
     import numpy as np
 
-    return _fixed(np.stack(arrays))
+    blank = np.zeros_like(found[0])
+    filled = [blank if gap else each for gap, each in zip(missing, arrays, strict=True)]
+    return _fixed(np.stack(filled), missing)
 
 
-def _fixed(matrix: Any) -> Any:
+def _is_vector(value: Any) -> bool:
+    """Return whether a value is a one-dimensional numpy array of numbers or truth values."""
+    return getattr(value, "ndim", None) == 1 and value.dtype.kind in "fiub"
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value stands for none: None, NaN, or pandas' NA and NaT."""
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and value != value)
+    )
+
+
+def _fixed(matrix: Any, missing: Sequence[bool] | None = None) -> Any:
     import pyarrow as pa
 
     width = int(matrix.shape[1])
-    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), width)
+    mask = None if missing is None else pa.array(missing)
+    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.reshape(-1)), width, mask=mask)

@@ -93,8 +93,8 @@ class Search:
 
     def limit(self, rows: int) -> Search:
         """Return at most so many rows."""
-        if rows < 1:
-            raise InvalidInputError(f"limit: {rows} is not a number of rows; give 1 or more")
+        if not isinstance(rows, int) or rows < 1:
+            raise InvalidInputError(f"limit: {rows!r} is not a number of rows; give 1 or more")
         return self._with(k=rows)
 
     def offset(self, rows: int) -> Search:
@@ -183,5 +183,5 @@ def _vector(query: Any) -> dict[str, Any]:
         if values and isinstance(values[0], list | tuple):
             return {"multi_vector": [list(map(float, each)) for each in values]}
         return {"single_vector": [float(value) for value in values]}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInputError("search: a vector is a list of numbers") from None

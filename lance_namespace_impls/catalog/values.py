@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, TypeAlias
 
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
@@ -28,6 +29,8 @@ def literal(value: Value) -> str:
             return "NULL"
         case bool():
             return "true" if value else "false"
+        case float() if not math.isfinite(value):
+            return f"CAST('{value}' AS DOUBLE)"
         case int() | float():
             return repr(value)
         case str():

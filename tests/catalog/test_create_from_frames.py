@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 from lance_namespace_impls import connect
+from lance_namespace_impls.catalog.table import Table
 
 COLUMNS = {"n": [1, 2], "s": ["a", None]}
 
@@ -30,3 +33,157 @@ def test_a_table_of_what_is_in_python(tmp_path: Path, rows: Any) -> None:
     lake = connect("dir", {"path": str(tmp_path)})
     lake.create_table({"id": ["t"]}, rows)
     assert lake.table("t").to_arrow().to_pydict() == COLUMNS
+
+
+DAYS = pd.DatetimeIndex(["2024-01-01", "2024-01-02"], name="day")
+VECTOR = np.array([1, 2], "f4")
+FIXED = pa.list_(pa.float32(), 2)
+
+
+def written(tmp_path: Path, rows: Any) -> pa.Table:
+    """Return what a table that is created with these rows holds."""
+    lake = connect("dir", {"path": str(tmp_path)})
+    return lake.table("t").create(rows).to_arrow()
+
+
+@pytest.mark.parametrize(
+    ("index", "columns"),
+    [
+        pytest.param(DAYS, ["close", "day"], id="named"),
+        pytest.param(pd.RangeIndex(2, name="n"), ["close", "n"], id="named-range"),
+        pytest.param(
+            pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["x", "y"]),
+            ["close", "x", "y"],
+            id="levels",
+        ),
+        pytest.param(
+            pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["x", None]),
+            ["close", "x"],
+            id="one-named-level",
+        ),
+        pytest.param(pd.Index([3, 5]), ["close"], id="unnamed"),
+        pytest.param(None, ["close"], id="default"),
+    ],
+)
+def test_named_levels_of_an_index_become_columns(
+    tmp_path: Path, index: Any, columns: list[str]
+) -> None:
+    frame = pd.DataFrame({"close": [1.5, 2.5]}, index=index)
+    table = written(tmp_path, frame)
+    assert table.column_names == columns
+    for name in columns[1:]:
+        assert table[name].to_pylist() == list(frame.index.get_level_values(name))
+
+
+def test_an_index_reaches_merge_and_add(tmp_path: Path) -> None:
+    table = connect("dir", {"path": str(tmp_path)}).table("t")
+    table.create(pd.DataFrame({"close": [1.5, 2.5]}, index=DAYS))
+    table.merge(pd.DataFrame({"close": [9.5]}, index=DAYS[1:]), "day")
+    table.add(pd.DataFrame({"close": [3.5]}, index=DAYS[:1].shift(5, freq="D")))
+    assert sorted(table.to_arrow()["close"].to_pylist()) == [1.5, 3.5, 9.5]
+
+
+def test_an_index_that_repeats_a_column_is_kept_once(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"n": [3, 4]})
+    assert written(tmp_path / "same", frame.set_index("n", drop=False)).to_pydict() == {"n": [3, 4]}
+    with pytest.raises(InvalidInputError, match="both named 'n'"):
+        written(tmp_path / "other", frame.set_index(pd.Index([7, 8], name="n")))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param([{"v": VECTOR}, {"v": None}], id="dicts"),
+        pytest.param([{"v": VECTOR}, {"n": 1}], id="dicts-without-the-key"),
+        pytest.param({"v": [VECTOR, None]}, id="columns"),
+        pytest.param(pd.DataFrame({"v": [VECTOR, None]}), id="pandas"),
+        pytest.param(pd.DataFrame({"v": [VECTOR, float("nan")]}), id="pandas-nan"),
+        pytest.param(pd.DataFrame({0: [VECTOR, pd.NA]}), id="pandas-na-under-a-number"),
+        pytest.param(
+            pl.DataFrame({"v": pl.Series([[1, 2], None], dtype=pl.Array(pl.Float32, 2))}),
+            id="polars",
+        ),
+    ],
+)
+def test_vectors_with_a_missing_one_can_be_searched(tmp_path: Path, rows: Any) -> None:
+    lake = connect("dir", {"path": str(tmp_path)})
+    table = lake.table("t").create(rows)
+    name = table.schema.names[0]
+    assert table.schema.field(name).type == FIXED
+    assert table.to_arrow()[name].to_pylist() == [[1, 2], None]
+    assert table.search([1.0, 2.0], column=name).limit(1).to_list()[0][name] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[np.array(["a", "b"]), None], [np.ones(2), np.ones(3), None]],
+    ids=["texts", "ragged"],
+)
+def test_other_arrays_stay_lists(tmp_path: Path, values: list[Any]) -> None:
+    assert pa.types.is_list(written(tmp_path, {"v": values}).schema.field("v").type)
+
+
+PLAIN = [{"n": 2, "v": [0.5, 0.5]}, {"n": 3, "v": None}]
+
+
+def overwrite(table: Table, rows: Any) -> None:
+    table.namespace.insert_into_table({"id": list(table.id), "mode": "Overwrite"}, rows)
+
+
+def append(table: Table, rows: Any) -> None:
+    table.namespace.insert_into_table({"id": list(table.id)}, rows)
+
+
+def merge(table: Table, rows: Any) -> None:
+    request = {"id": list(table.id), "on": ["n"], "when_not_matched_insert_all": True}
+    table.namespace.merge_insert_into_table(request, rows)
+
+
+WAYS: dict[str, Any] = {
+    "overwrite": overwrite,
+    "append": append,
+    "merge": merge,
+    "add": Table.add,
+    "add-overwrite": lambda table, rows: table.add(rows, mode="overwrite"),
+    "table-merge": lambda table, rows: table.merge(rows, "n"),
+}
+FORMS: dict[str, Any] = {
+    "dicts": PLAIN,
+    "pandas": pd.DataFrame(PLAIN),
+    "polars": pl.DataFrame(PLAIN),
+    "arrow": pa.table(
+        {"n": [2, 3], "v": pa.array([[0.5, 0.5], None], pa.large_list(pa.float64()))}
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("way", WAYS)
+def test_plain_lists_become_the_vectors_that_the_table_has(
+    tmp_path: Path, way: str, form: str
+) -> None:
+    table = connect("dir", {"path": str(tmp_path)}).table("t")
+    table.create(pa.table({"n": [1], "v": pa.array([[1, 2]], FIXED)}))
+    WAYS[way](table, FORMS[form])
+    assert table.schema.field("v").type == FIXED
+    found = {row["n"]: row["v"] for row in table.to_arrow().to_pylist()}
+    assert found[2] == [0.5, 0.5]
+    assert found[3] is None
+    assert len(table.search([0.5, 0.5]).limit(1).to_list()) == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_lists_of_another_length_change_nothing(tmp_path: Path, way: str) -> None:
+    table = connect("dir", {"path": str(tmp_path)}).table("t")
+    table.create(pa.table({"n": [1], "v": pa.array([[1, 2]], FIXED)}))
+    with pytest.raises(LanceNamespaceError, match="'v'") as caught:
+        WAYS[way](table, [{"n": 2, "v": [1.0, 2.0, 3.0]}])
+    assert caught.value.code in (13, 20)
+    assert table.to_arrow().to_pylist() == [{"n": 1, "v": [1, 2]}]
+
+
+def test_an_overwrite_with_vectors_replaces_the_type(tmp_path: Path) -> None:
+    table = connect("dir", {"path": str(tmp_path)}).table("t")
+    table.create(pa.table({"v": pa.array([[1, 2]], FIXED)}))
+    overwrite(table, {"v": np.ones((1, 3), "f8")})
+    assert table.schema.field("v").type == pa.list_(pa.float64(), 3)
