@@ -176,19 +176,23 @@ class RowStream:
         return self.are_few or self._count < 2
 
     def reader(
-        self, prepare: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+        self,
+        prepare: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
+        schema: pa.Schema | None = None,
     ) -> pa.RecordBatchReader:
-        """Return what reads the rows.
+        """Return a reader of the rows.
 
         Args:
-            prepare: what is done to each batch before it is handed on.
+            prepare: what is done to each batch before it is handed on; the same in each call.
+            schema: schema of prepared batches, if it differs from that of the rows.
         """
         import pyarrow as pa
 
+        schema = self.schema if schema is None else schema
         if not self.are_few:
-            return pa.RecordBatchReader.from_batches(self.schema, self._each(prepare))
+            return pa.RecordBatchReader.from_batches(schema, self._each(prepare))
         if self._kept is None:
-            self._kept = pa.Table.from_batches(self._each(prepare), self.schema)
+            self._kept = pa.Table.from_batches(self._each(prepare), schema)
         # A writer's threads read these without a word of Python.
         return self._kept.to_reader()
 

@@ -388,12 +388,14 @@ def _write(
     batches: Iterable[pa.RecordBatch],
 ) -> dict[str, Any]:
     """Write the new columns of a fragment; return its new data files, as JSON."""
+    from ..tables.incoming import checked
+
     fragment = dataset.get_fragment(number)
     before = [file.path for file in fragment.data_files()]
     rows = RowStream(schema, batches)
     storage = plan.target.storage_at(plan.location)
     with writing.attempt_at(plan, storage, rows) as attempt:
-        merged, whole = fragment.merge_columns(rows.reader())
+        merged, whole = fragment.merge_columns(rows.reader(checked))
         files = [file for file in merged.to_json()["files"] if file["path"] not in before]
         attempt.finish(file["path"] for file in files)
     return {

@@ -246,9 +246,11 @@ def _write_fragments(
 ) -> list[Any]:
     write_fragments = load("lance.fragment").write_fragments
 
+    from ..tables.incoming import checked
+
     def write(mode: str) -> list[Any]:
         fragments: list[Any] = write_fragments(
-            rows.reader(aligned),
+            rows.reader(checked),
             storage.location,
             schema=plan.schema,
             mode=mode,

@@ -17,7 +17,8 @@ def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the batch with those columns copied that pylance could not read where they lie.
 
     Other writers, Java's among them, pad the buffers of an Arrow stream to 8 bytes. Where a
-    128-bit column ends up in such a stream depends on the columns before it.
+    128-bit column ends up in such a stream depends on the columns before it. And pylance panics
+    at a slice of a struct that holds another one.
 
     Source: the Arrow columnar format, "Buffer Alignment and Padding".
     """
@@ -33,27 +34,14 @@ def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _aligned(column: Any) -> Any:
     import pyarrow as pa
 
-    # pylance panics at the nulls of a struct in a struct that starts in the middle of a buffer.
-    if column.offset and _has_struct_in_struct(column.type):
-        return pa.concat_arrays([column])
     unit = _WIDE if _is_wide(column.type) else _LEAST
     buffers = column.buffers()
     if _is_view(column.type):
         buffers = buffers[:2]  # behind the views there is text, a byte at a time
-    if all(buffer is None or buffer.address % unit == 0 for buffer in buffers):
+    is_aligned = all(buffer is None or buffer.address % unit == 0 for buffer in buffers)
+    if is_aligned and not (_has_struct(column.type) and _is_sliced(column)):
         return column
     return pa.concat_arrays([column])
-
-
-def _has_struct_in_struct(kind: Any, *, inside: bool = False) -> bool:
-    from pyarrow import types as is_
-
-    if is_.is_struct(kind):
-        return inside or any(_has_struct_in_struct(child.type, inside=True) for child in kind)
-    return is_.is_nested(kind) and any(
-        _has_struct_in_struct(kind.field(index).type, inside=inside)
-        for index in range(kind.num_fields)
-    )
 
 
 def _is_wide(kind: Any) -> bool:
@@ -68,6 +56,31 @@ def _is_wide(kind: Any) -> bool:
     if is_.is_nested(kind):
         return any(_is_wide(kind.field(index).type) for index in range(kind.num_fields))
     return bool(is_.is_decimal128(kind) or is_.is_decimal256(kind) or _is_view(kind))
+
+
+def _has_struct(kind: Any) -> bool:
+    from pyarrow import types as is_
+
+    return bool(is_.is_struct(kind)) or any(
+        _has_struct(kind.field(index).type) for index in range(kind.num_fields)
+    )
+
+
+def _is_sliced(column: Any) -> bool:
+    """Return whether an array, or one nested in it, begins behind the start of its buffers."""
+    import pyarrow as pa
+    from pyarrow import types as is_
+
+    kind = column.type
+    if column.offset:
+        return True
+    if isinstance(kind, pa.BaseExtensionType):
+        return _is_sliced(column.storage)
+    if is_.is_struct(kind):
+        return any(_is_sliced(column.field(index)) for index in range(kind.num_fields))
+    if is_.is_map(kind):
+        return _is_sliced(column.keys) or _is_sliced(column.items)
+    return hasattr(kind, "value_field") and _is_sliced(column.values)
 
 
 def _is_view(kind: Any) -> bool:

@@ -12,7 +12,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from .schema import check_column_name, from_json_type
+from .schema import check_column_name, check_types, from_json_type
 from .sql import check_sql
 
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         expressions[entry.name] = entry.expression
     if not expressions:
         raise InvalidInputError("there is no column to add")
+    # With row ids, since Lance scans no columns that are all constants.
+    scanner = dataset.scanner(columns=expressions, limit=0, with_row_id=True)
+    check_types(scanner.projected_schema)
     dataset.add_columns(expressions)
 
 
@@ -120,6 +123,8 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         UnsupportedError: code 0, a virtual column is asked for.
         InvalidInputError: code 13, there is nothing to alter, or two entries are of one column.
     """
+    import pyarrow as pa
+
     given: set[tuple[str, str]] = set()
     alterations: list[dict[str, Any]] = []
     lost: dict[str, dict[str, str]] = {}
@@ -142,6 +147,7 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
             change["nullable"] = entry.nullable
         if entry.data_type is not None:
             change["data_type"] = from_json_type(entry.data_type, entry.path)
+            check_types(pa.schema([pa.field(entry.path, change["data_type"])]))
             if field.metadata:
                 parent, dot, name = entry.path.rpartition(".")
                 lost[f"{parent}{dot}{entry.rename or name}"] = _metadata(field)

@@ -28,6 +28,7 @@ from lance_namespace_client.errors import (
 
 from ..core.storage import TableStorage
 from .align import aligned
+from .incoming import writable
 from .dataset import follow
 from .errors import from_lance, may_be_committed
 from .write import delete_data_files
@@ -70,6 +71,7 @@ def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
     Raises:
         TableColumnNotFoundError: code 12, the rows lack a key column.
         InvalidInputError: code 13, two rows have one key, or the rows cannot be read to their end.
+        TableSchemaValidationError: code 20, Lance cannot store the rows.
     """
     import pyarrow as pa
 
@@ -81,7 +83,7 @@ def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
     size = 0
     with TemporaryFile() as file, rows.guarded():
         writer: Any = None
-        for batch in rows.reader(aligned):
+        for batch in writable(rows):
             held.append(batch)
             held_keys.append(batch.select(keys))
             size += batch.nbytes

@@ -13,6 +13,7 @@ from lance_namespace_client.models import (
 
 from ..core.durations import parse_duration
 from .merge import merge_alone
+from .incoming import with_vectors_of
 from .sql import check_sql
 from .update import reads_own_columns, update_at_once
 
@@ -136,12 +137,16 @@ def merge_insert(
         result = merge_alone(
             dataset,
             request.branch,
-            lambda onto: builder(onto).execute_uncommitted(rows.read()),
+            lambda onto: builder(onto).execute_uncommitted(
+                with_vectors_of(rows.read(), onto.schema)
+            ),
             timeout,
         )
     else:
         merge = builder(dataset)
-        result = (merge if timeout is None else merge.retry_timeout(timeout)).execute(rows.read())
+        result = (merge if timeout is None else merge.retry_timeout(timeout)).execute(
+            with_vectors_of(rows.read(), dataset.schema)
+        )
     return MergeInsertIntoTableResponse(
         num_updated_rows=result["num_updated_rows"],
         num_inserted_rows=result["num_inserted_rows"],

@@ -20,15 +20,19 @@ from .errors import plain_message
 from .zones import check_zone, is_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import pyarrow as pa
 
 __all__ = [
     "check_column_name",
     "check_columns",
+    "check_metadata",
+    "check_types",
     "column_types",
+    "extension_of",
     "from_json_type",
+    "storage_of",
     "to_json_schema",
     "type_name",
     "unpack_decimal",
@@ -41,17 +45,84 @@ RESERVED = frozenset(
 _UNREADABLE = {".": "a dot", "`": "a backtick", "\0": "a zero byte"}
 
 
+MAX_FIELDS = 10_000
+"""Fields that a schema has at most, at all depths."""
+MAX_NESTING = 64
+"""Levels that a column's type has at most; Arrow's own readers refuse deeper ones."""
+MAX_METADATA_ENTRIES = 1_000
+"""Metadata entries that a schema has at most, and each of its fields."""
+MAX_METADATA_BYTES = 4 << 20
+"""Size of all metadata of a schema together."""
+
+
 def check_columns(schema: pa.Schema) -> None:
     """Refuse a schema whose columns could be written and then not be read.
 
     Raises:
         TableSchemaValidationError: code 20.
     """
+    if not schema.names:
+        raise TableSchemaValidationError("there are no columns to write; send one at least")
     for name in schema.names:
         check_column_name(name)
+    check_types(schema)
+
+
+def check_types(schema: pa.Schema) -> None:
+    """Reject a schema with types that Lance cannot store and return unchanged, at any depth.
+
+    Unlike `check_columns` it accepts every name: rows may go to a table that another tool made.
+
+    Raises:
+        TableSchemaValidationError: code 20; it names the column.
+    """
     _require_distinct(schema.names, "")
+    if len(schema.names) > MAX_FIELDS:
+        raise _too_wide()
+    fields = 0
+    size = check_metadata(schema.metadata, "the schema")
     for field in schema:
-        _check_type(field.type, field.name)
+        for path, each, _ in _walk(field):
+            fields += 1
+            if fields > MAX_FIELDS:
+                raise _too_wide()
+            size += check_metadata(each.metadata, f"column {path[:200]!r}")
+            if size > MAX_METADATA_BYTES:
+                raise TableSchemaValidationError(
+                    f"the schema has more than {MAX_METADATA_BYTES} bytes of metadata; remove some"
+                )
+
+
+def _too_wide() -> TableSchemaValidationError:
+    return TableSchemaValidationError(
+        f"the schema has more than {MAX_FIELDS} fields; store them in a list or map column, or in "
+        "several tables"
+    )
+
+
+def check_metadata(metadata: Mapping[Any, Any] | None, owner: str) -> int:
+    """Return the size in bytes of metadata.
+
+    Args:
+        metadata: the entries.
+        owner: the schema or column, for messages.
+
+    Raises:
+        TableSchemaValidationError: code 20, there are too many entries, or they are too large.
+    """
+    if not metadata:
+        return 0
+    if len(metadata) > MAX_METADATA_ENTRIES:
+        raise TableSchemaValidationError(
+            f"{owner} has {len(metadata)} metadata entries; at most {MAX_METADATA_ENTRIES} are "
+            "stored"
+        )
+    size = sum(len(key) + len(value) for key, value in metadata.items())
+    if size > MAX_METADATA_BYTES:
+        raise TableSchemaValidationError(
+            f"{owner} has {size} bytes of metadata; at most {MAX_METADATA_BYTES} are stored"
+        )
+    return size
 
 
 def _require_distinct(names: list[str], parent: str) -> None:
@@ -64,23 +135,120 @@ def _require_distinct(names: list[str], parent: str) -> None:
         seen.add(name)
 
 
-def _check_type(kind: pa.DataType, column: str) -> None:
-    """Refuse a type that Lance does not store, or two fields of one name, at any depth (code 20)."""
-    kind = getattr(kind, "storage_type", kind)  # of an extension
+def _walk(field: pa.Field) -> Iterator[tuple[str, pa.Field, int]]:
+    """Yield a column and all fields nested in it, with their paths and depths, each checked."""
+    left = [(field.name, field, 1)]
+    while left:
+        path, field, depth = left.pop()
+        yield path, field, depth
+        kind = storage_of(field.type)
+        if fault := _fault(kind) or _fault_of_extension(extension_of(field), kind):
+            raise TableSchemaValidationError(f"column {path[:200]!r}: {fault}")
+        if kind.num_fields and depth >= MAX_NESTING:
+            raise TableSchemaValidationError(
+                f"column {path[:60]!r} is nested deeper than {MAX_NESTING} levels; flatten it"
+            )
+        children = [kind.field(number) for number in range(kind.num_fields)]
+        _require_distinct([child.name for child in children], f"{path}.")
+        for child in children:
+            if "\0" in child.name:
+                raise TableSchemaValidationError(
+                    f"column {path[:200]!r}: the name of field {child.name!r} has a zero byte in "
+                    "it; choose another name"
+                )
+        left += [(f"{path}.{child.name}", child, depth + 1) for child in reversed(children)]
+
+
+def storage_of(kind: pa.DataType) -> pa.DataType:
+    """Return the type that holds the values of an extension type; of any other, itself."""
+    while (inner := getattr(kind, "storage_type", None)) is not None:
+        kind = inner
+    return kind
+
+
+def extension_of(field: pa.Field) -> str:
+    """Return the name of a column's extension type, registered with pyarrow or not; else ""."""
+    name = getattr(field.type, "extension_name", None)
+    if name is None and field.metadata:
+        name = field.metadata.get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
+    return name or ""
+
+
+def _fault_of_extension(name: str, storage: pa.DataType) -> str | None:
+    """Return why Lance cannot store an extension type, and a remedy; None if it can."""
+    from pyarrow import types as is_
+
+    if name == "arrow.json" and not (is_.is_string(storage) or is_.is_large_string(storage)):
+        return f"Lance cannot store {name} over {_short(storage)}; cast it to {name} over utf8"
+    return None
+
+
+def _fault(kind: pa.DataType) -> str | None:
+    """Return why Lance cannot store a type, and a remedy; None if it can.
+
+    Only the type itself is looked at, not the fields nested in it.
+    """
+    from pyarrow import types as is_
+
     if kind.id in _lacking():
-        raise TableSchemaValidationError(
-            f"column {column!r}: Lance has no type {kind}; cast the column"
-        )
+        return f"Lance has no type {_short(kind)}; cast the column"
     zone = getattr(kind, "tz", None)
     if zone is not None and not is_zone(zone):
-        raise TableSchemaValidationError(
-            f"column {column!r}: there is no time zone {zone[:100]!r}; use one such as UTC, "
-            "Europe/Berlin or +02:00"
+        return (
+            f"there is no time zone {zone[:100]!r}; use one such as UTC, Europe/Berlin or +02:00"
         )
-    _require_distinct([kind.field(number).name for number in range(kind.num_fields)], f"{column}.")
-    for number in range(kind.num_fields):
-        child = kind.field(number)
-        _check_type(child.type, f"{column}.{child.name}")
+    if is_.is_struct(kind) and not kind.num_fields:
+        return "Lance cannot store a struct without fields; add a field, or leave the column out"
+    if is_.is_map(kind) and kind.keys_sorted:
+        return "Lance cannot store a map with sorted keys; cast it to one without keys_sorted"
+    if is_.is_fixed_size_list(kind):
+        if kind.list_size < 1:
+            return "Lance cannot store fixed-size lists of length 0; cast them to list"
+        inner = kind.value_type
+        if not (is_.is_fixed_size_list(inner) or _has_fixed_width(inner)):
+            return (
+                f"Lance cannot store fixed-size lists of {_short(inner)}; cast the column to "
+                "list, whose items may be of any type"
+            )
+    if is_.is_dictionary(kind) and not _is_dictionary_value(kind.value_type):
+        return (
+            f"Lance cannot store dictionaries of {_short(kind.value_type)}; cast the column to "
+            "that type"
+        )
+    return None
+
+
+def _short(kind: pa.DataType) -> str:
+    text = str(kind)
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _has_fixed_width(kind: pa.DataType) -> bool:
+    from pyarrow import types as is_
+
+    return bool(
+        is_.is_null(kind)
+        or is_.is_boolean(kind)
+        or is_.is_integer(kind)
+        or is_.is_floating(kind)
+        or is_.is_decimal(kind)
+        or is_.is_temporal(kind)
+        or (is_.is_fixed_size_binary(kind) and kind.byte_width)
+    )
+
+
+def _is_dictionary_value(kind: pa.DataType) -> bool:
+    from pyarrow import types as is_
+
+    return bool(
+        is_.is_string(kind)
+        or is_.is_large_string(kind)
+        or is_.is_binary(kind)
+        or is_.is_large_binary(kind)
+        or is_.is_boolean(kind)
+        or is_.is_integer(kind)
+        or is_.is_floating(kind)
+    )
 
 
 @cache

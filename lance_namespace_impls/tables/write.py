@@ -20,10 +20,10 @@ from lance_namespace_client.errors import (
 from ..core.imports import load
 from ..core.modes import InsertMode
 from ..core.storage import TableStorage
-from .align import aligned
 from .dataset import follow, open_dataset
 from .errors import from_lance, plain_message
 from .files import delete_file, missing_beside
+from .incoming import writable
 from .layout import DATA
 from .lineage import OpenedVersion, There
 from .schema import check_columns
@@ -83,7 +83,7 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
     # renames it one after the other, each in another thread.
     return int(
         lance.write_dataset(
-            rows.reader(aligned),
+            writable(rows),
             f"file-object-store://{quote(os.fsencode(storage.location))}",
             mode="create",
             storage_options=storage.lance_options(),
@@ -101,7 +101,7 @@ def _overwrite(
 
     options = storage.lance_options()
     transaction = write_fragments(
-        rows.reader(aligned),
+        writable(rows),
         storage.location,
         mode="overwrite",
         return_transaction=True,
@@ -132,7 +132,7 @@ def _write_first(
 
     try:
         transaction = write_fragments(
-            rows.reader(aligned),
+            writable(rows),
             storage.location,
             mode="create",
             return_transaction=True,
@@ -284,7 +284,7 @@ def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersio
     if mode is InsertMode.OVERWRITE:
         check_columns(rows.schema)
     transaction = write_fragments(
-        rows.reader(aligned), dataset, mode=mode.value, return_transaction=True
+        writable(rows, dataset.schema), dataset, mode=mode.value, return_transaction=True
     )
     try:
         found = opened.look()
