@@ -11,7 +11,8 @@ import anyio.to_thread
 import httpx
 
 from ._operation import Body, Operation
-from ._wire import HttpWire, failure, is_encoded, is_refused
+from ._wire import HttpWire, failure, is_refused
+from .decoding import MAX_ANSWER_BYTES, bound
 from .errors import InvalidInputError
 from .model import Model, RequestLike
 
@@ -35,8 +36,11 @@ class AsyncTransport(HttpWire):
     async def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
-        """Send a request once; a subclass may send it again where `operation` allows."""
-        return await self._client.send(request, stream=stream)
+        """Send a request once; a subclass may send it again where `operation` allows.
+
+        The body of the answer need not be read yet, also if it is not to be streamed.
+        """
+        return await self._client.send(request, stream=True)
 
     async def _call(
         self, operation: Operation[Request, Response], request: Request | RequestLike | None
@@ -64,7 +68,9 @@ class AsyncTransport(HttpWire):
         with self._exchanging(operation):
             response = await self._send(self._build(operation, request, rows), operation, stream)
             refused = is_refused(response)
-            if stream and refused:
+            whole = refused or not stream
+            bound(response, MAX_ANSWER_BYTES if whole else None)
+            if whole:
                 async with contextlib.aclosing(response):
                     await response.aread()
         if refused:
@@ -94,7 +100,7 @@ class AsyncRows:
         cls, wire: HttpWire, operation: Operation[Any, Any], response: httpx.Response
     ) -> Self:
         rows = cls(response)
-        chunks = response.aiter_bytes() if is_encoded(response) else response.aiter_raw()
+        chunks = response.aiter_raw()
 
         def pulled() -> Iterator[bytes]:
             while chunk := anyio.from_thread.run(anext, chunks, b""):

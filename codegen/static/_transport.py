@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import httpx
 
 from ._operation import Body, Operation
-from ._wire import HttpWire, failure, is_encoded, is_refused
+from ._wire import HttpWire, failure, is_refused
+from .decoding import MAX_ANSWER_BYTES, bound
 from .model import Model, RequestLike
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ class Transport(HttpWire):
     def _send(
         self, request: httpx.Request, operation: Operation[Any, Any], stream: bool
     ) -> httpx.Response:
-        """Send a request once; a subclass may send it again where `operation` allows."""
-        return self._client.send(request, stream=stream)
+        """Send a request once; a subclass may send it again where `operation` allows.
+
+        The body of the answer need not be read yet, also if it is not to be streamed.
+        """
+        return self._client.send(request, stream=True)
 
     def _call(
         self, operation: Operation[Request, Response], request: Request | RequestLike | None
@@ -60,12 +64,13 @@ class Transport(HttpWire):
         with self._exchanging(operation):
             response = self._send(self._build(operation, request, rows), operation, stream)
             refused = is_refused(response)
-            if stream and refused:
+            whole = refused or not stream
+            bound(response, MAX_ANSWER_BYTES if whole else None)
+            if whole:
                 with contextlib.closing(response):
                     response.read()
         if refused:
             raise failure(operation, response)
         if not stream:
             return self._answer(operation, request, response)
-        chunks = response.iter_bytes() if is_encoded(response) else response.iter_raw()
-        return cast("Response", self._rows(operation, chunks, response.close))
+        return cast("Response", self._rows(operation, response.iter_raw(), response.close))

@@ -18,6 +18,7 @@ import httpx
 
 from . import errors
 from ._operation import Body, Operation
+from .decoding import ACCEPTED_ENCODINGS
 from .errors import (
     InternalError,
     InvalidInputError,
@@ -38,7 +39,7 @@ from .wire import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["HttpWire", "failure", "is_encoded", "is_refused"]
+__all__ = ["HttpWire", "failure", "is_refused"]
 
 Request = TypeVar("Request", bound=Model)
 Response = TypeVar("Response")
@@ -180,6 +181,10 @@ class HttpWire:
     ) -> httpx.Request:
         """Build a request; ``httpx.Client.build_request`` takes twice as long for the same."""
         merged = self._client.headers.copy()
+        if "," in merged.get(
+            "Accept-Encoding", ""
+        ):  # the library's own, which may be more
+            merged["Accept-Encoding"] = ACCEPTED_ENCODINGS
         merged.update(headers)
         return httpx.Request(
             method,
@@ -204,10 +209,11 @@ class HttpWire:
         if operation.answer is not Body.NONE and response.content:
             try:
                 data = json.loads(response.content)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
+                deep = isinstance(error, RecursionError)
                 raise InternalError(
-                    f"{operation.name}: {self._uri} answered {response.status_code} "
-                    "with a body that is not JSON"
+                    f"{operation.name}: {self._uri} answered {response.status_code} with "
+                    f"{'JSON that is nested too deep' if deep else 'a body that is not JSON'}"
                 ) from error
         if operation.answer is Body.FIELD:
             data = {operation.answer_field: data}
@@ -325,11 +331,6 @@ def is_refused(response: httpx.Response) -> bool:
     )
 
 
-def is_encoded(response: httpx.Response) -> bool:
-    """Return whether HTTP compresses the body of an answer."""
-    return bool(response.headers.get("Content-Encoding"))
-
-
 def failure(
     operation: Operation[Any, Any], response: httpx.Response
 ) -> LanceNamespaceError:
@@ -341,7 +342,7 @@ def failure(
     body: Any = None
     try:
         body = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     status = response.status_code
     retry_after = retry_after_seconds(response.headers.get("Retry-After"))

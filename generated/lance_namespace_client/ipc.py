@@ -24,11 +24,11 @@ __all__ = ["open_batches", "open_checked", "validated"]
 
 # What a stream may become when it is decoded: so many bytes for each that was sent, and so many
 # in any case. Columns of one value compress well beyond that, but seldom are this large.
-DECODED_PER_BYTE = 256
+DECODED_PER_BYTE = 32
 DECODED_ANYWAY = 64 << 20
 # Rows of no bytes at all, such as nulls, that a batch may have.
 EMPTY_ROWS = 1 << 20
-MAX_METADATA_BYTES = 64 << 20
+MAX_METADATA_BYTES = 16 << 20
 PIECE_BYTES = 64 << 20
 
 FEW_BYTES = 1 << 16
@@ -136,6 +136,7 @@ class _Sizes:
         self._most = max_batch_bytes
         self._sent = 0
         self._decoded = 0
+        self._grown: dict[int, int] = {}
 
     def sent(self, count: int) -> None:
         """Note that so many bytes came in."""
@@ -150,9 +151,18 @@ class _Sizes:
                 f"a batch has {body} bytes, of which {self._most} are read; send smaller batches"
             )
 
-    def check_decoded(self, decoded: int, rows: int) -> None:
-        """Refuse a batch before it is decoded, where that would make too much of it."""
+    def check_decoded(self, decoded: int, rows: int, grown: int | None = None) -> None:
+        """Reject a batch before it is decoded if that would make too much of it.
+
+        Args:
+            decoded: its size in bytes.
+            rows: its rows.
+            grown: number of the dictionary that it adds values to.
+        """
         self.check_length(decoded)
+        if grown is not None:
+            self._grown[grown] = self._grown.get(grown, 0) + decoded
+            self.check_length(sum(self._grown.values()))
         self._decoded += decoded
         if self._decoded > DECODED_ANYWAY + DECODED_PER_BYTE * self._sent:
             raise _invalid(
@@ -355,16 +365,19 @@ def _body_length(metadata: bytes) -> int:
     return 0 if at is None else int(struct.unpack_from("<q", metadata, at)[0])
 
 
-def _claims(metadata: bytes, body: memoryview) -> tuple[int, int] | None:
+def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | None:
     """Return the bytes that a batch is to have when it is decoded, and its rows.
 
-    None where the message is no batch.
+    Third is the number of the dictionary that the batch adds values to, if it does. None if the
+    message is no batch.
     """
     message = _u32(metadata, 0)
     kind_at = _field(metadata, message, 1)
     kind = metadata[kind_at] if kind_at is not None and kind_at < len(metadata) else 0
     batch = _child(metadata, message, 2)
+    grown = None
     if batch is not None and kind == DICTIONARY_BATCH:
+        grown = _grown_dictionary(metadata, batch)
         batch = _child(metadata, batch, 1)
     if batch is None or kind not in (DICTIONARY_BATCH, RECORD_BATCH):
         return None
@@ -392,4 +405,13 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int] | None:
             if size < 0:  # this buffer was left as it is
                 size = length
         decoded += size
-    return decoded, rows
+    return decoded, rows, grown
+
+
+def _grown_dictionary(metadata: bytes, batch: int) -> int | None:
+    """Return the number of the dictionary that a dictionary batch adds to; None if it replaces it."""
+    delta = _field(metadata, batch, 2)
+    if delta is None or not metadata[delta]:
+        return None
+    number = _field(metadata, batch, 0)
+    return 0 if number is None else int(struct.unpack_from("<q", metadata, number)[0])

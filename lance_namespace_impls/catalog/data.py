@@ -337,9 +337,11 @@ class DataOperations(OpenedTables, abstract=True):
         self, request: UpdateTableSchemaMetadataRequest
     ) -> UpdateTableSchemaMetadataResponse:
         """Add to the metadata of a table's schema and give all of it."""
+        from ..tables.columns import schema_metadata
+
         with self._changed("UpdateTableSchemaMetadata", request.id, request.branch) as dataset:
-            metadata = dataset.update_schema_metadata(request.metadata or {})
-            return models.UpdateTableSchemaMetadataResponse(metadata=dict(metadata))
+            metadata = schema_metadata(dataset, request.metadata or {})
+            return models.UpdateTableSchemaMetadataResponse(metadata=metadata)
 
     # --- indices
 

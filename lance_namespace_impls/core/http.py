@@ -14,6 +14,7 @@ import attrs
 import httpx
 from httpx_retries import Retry, RetryTransport
 
+from lance_namespace_client.decoding import ACCEPTED_ENCODINGS, bound
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_seconds
 
@@ -217,7 +218,7 @@ def _with_rules(
     headers: Mapping[str, str] | None,
 ) -> Client:
     """Build a client whose calls are tried again, and that keeps nothing of one for the next."""
-    sent = httpx.Headers(headers)
+    sent = httpx.Headers({"Accept-Encoding": ACCEPTED_ENCODINGS, **(headers or {})})
     if config.auth_token is not None:
         sent["Authorization"] = f"Bearer {config.auth_token}"
     sent.update(config.headers)
@@ -281,6 +282,7 @@ class _WholeAnswers(httpx.BaseTransport):
             response = self._transport.handle_request(request)
             call.result = str(response.status_code)
             if response.is_error or STREAMED not in request.extensions:
+                bound(response)
                 try:
                     response.read()
                 except BaseException:
@@ -305,6 +307,7 @@ class _WholeAsyncAnswers(httpx.AsyncBaseTransport):
             response = await self._transport.handle_async_request(request)
             call.result = str(response.status_code)
             if response.is_error or STREAMED not in request.extensions:
+                bound(response)
                 try:
                     await response.aread()
                 except BaseException:

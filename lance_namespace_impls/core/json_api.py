@@ -255,6 +255,10 @@ class JsonApi:
                 f"{method} {path}: no answer from {self.base} ({first_line(error)}); "
                 "is the server running?"
             ) from error
+        except httpx.DecodingError as error:
+            raise InternalError(
+                f"{method} {path}: the answer of {self.base} cannot be decoded: {first_line(error)}"
+            ) from error
         if not response.is_success:
             raise self._failure(response, f"{method} {path}")
         return response
@@ -263,7 +267,7 @@ class JsonApi:
         kind = message = ""
         try:
             body = response.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         if isinstance(body, dict):
             kind, message = self._read_failure(body)
@@ -282,6 +286,11 @@ class JsonApi:
             found = response.json()
         except ValueError:
             found = None
+        except RecursionError as error:
+            raise InternalError(
+                f"{request}: {self.base} answered HTTP {response.status_code} with JSON that is nested "
+                "too deep"
+            ) from error
         if not isinstance(found, dict):
             raise InternalError(
                 f"{request}: {self.base} answered HTTP {response.status_code} with a body that is "

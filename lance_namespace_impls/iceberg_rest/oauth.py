@@ -15,7 +15,11 @@ import httpx
 from authlib.common.errors import AuthlibBaseError
 from authlib.oauth2.client import OAuth2Client
 
-from lance_namespace_client.errors import ServiceUnavailableError, UnauthenticatedError
+from lance_namespace_client.errors import (
+    InternalError,
+    ServiceUnavailableError,
+    UnauthenticatedError,
+)
 
 from ..core.errors import first_line, scrub
 from ..core.http import Retries, new_client, send
@@ -97,6 +101,8 @@ class ClientCredentials(httpx.Auth):
             raise ServiceUnavailableError(
                 f"no token from {self._uri} ({first_line(error)}); is the server running?"
             ) from error
+        except (httpx.DecodingError, RecursionError) as error:
+            raise InternalError(f"{self._uri} answered unreadably: {first_line(error)}") from error
         except (AuthlibBaseError, httpx.HTTPStatusError, ValueError) as error:
             raise self._refused(error) from error
         token = found.get("access_token")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import (
@@ -12,7 +12,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from .schema import check_column_name, check_types, from_json_type
+from .schema import check_column_name, check_metadata, check_types, from_json_type
 from .sql import check_sql
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from .lineage import OpenedVersion
 
-__all__ = ["add", "alter", "drop", "field_metadata", "require"]
+__all__ = ["add", "alter", "drop", "field_metadata", "require", "schema_metadata"]
 
 
 def require(dataset: Any, path: str) -> Any:
@@ -196,12 +196,32 @@ def field_metadata(
     for entry in entries:
         require(dataset, entry.path)
     _require_once(entry.path for entry in entries)
+    for entry in entries:
+        before = {} if entry.replace else _metadata(require(dataset, entry.path))
+        _check_merged(before, entry.metadata, f"column {entry.path!r}")
     for replace in (False, True):
         updates = {e.path: dict(e.metadata) for e in entries if bool(e.replace) is replace}
         if updates:
             opened.note(dataset)
             dataset.update_field_metadata(updates, replace=replace)
     return {entry.path: _metadata(require(dataset, entry.path)) for entry in entries}
+
+
+def _check_merged(before: Mapping[str, str], entries: Mapping[str, str | None], owner: str) -> None:
+    """Reject a change after which there would be too much metadata (code 20); null removes."""
+    merged = {**before, **entries}
+    check_metadata({key: value for key, value in merged.items() if value is not None}, owner)
+
+
+def schema_metadata(dataset: Any, entries: Mapping[str, Any]) -> dict[str, str]:
+    """Add to the metadata of a table's schema and return all of it.
+
+    Raises:
+        TableSchemaValidationError: code 20, there would be too much.
+    """
+    before = {key.decode(): value for key, value in (dataset.schema.metadata or {}).items()}
+    _check_merged(before, entries, "the schema")
+    return dict(dataset.update_schema_metadata(dict(entries)))
 
 
 def _metadata(field: Any) -> dict[str, str]:

@@ -312,7 +312,7 @@ def _parse_json(text: str) -> dict[str, Any] | None:
     """Read ``type_json``: the Spark field, or its type alone, or (from some writers) no JSON."""
     try:
         described = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if isinstance(described, str):
         return {"name": "", "type": described}

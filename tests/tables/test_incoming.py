@@ -245,3 +245,22 @@ def test_lists_take_the_place_of_vectors_alone() -> None:
     read = writable(RowStream.of(rows), onto).read_all()
     assert read.schema.types == [onto.field("v").type, pa.list_(pa.float64()), pa.list_(pa.int64())]
     assert read["v"].to_pylist() == [[1, 2], None]
+
+
+def test_metadata_that_is_changed_is_bounded(tmp_path: Path) -> None:
+    lake = connect("dir", {"path": str(tmp_path)})
+    lake.create_table({"id": ["t"]}, pa.table({"n": [1]}))
+    many = {f"k{number}": "" for number in range(MAX_METADATA_ENTRIES)}
+    change = {"path": "n", "metadata": many}
+    lake.update_table_schema_metadata({"id": ["t"], "metadata": many})
+    lake.update_field_metadata({"id": ["t"], "updates": [change]})
+    for call in (
+        lambda: lake.update_table_schema_metadata({"id": ["t"], "metadata": {"more": ""}}),
+        lambda: lake.update_field_metadata(
+            {"id": ["t"], "updates": [{"path": "n", "metadata": {"more": ""}}]}
+        ),
+    ):
+        with pytest.raises(LanceNamespaceError, match="metadata entries") as caught:
+            call()
+        assert caught.value.code in (13, 20)
+    lake.update_field_metadata({"id": ["t"], "updates": [{**change, "replace": True}]})
