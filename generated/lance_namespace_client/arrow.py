@@ -37,6 +37,8 @@ FILE_MAGIC = b"ARROW1"
 FEW_BYTES = 1 << 16
 # Pieces of a batch that are handed on together.
 HELD_BYTES = 1 << 16
+# Levels of a type that readers of Arrow IPC accept.
+MAX_NESTING = 64
 
 
 def __getattr__(name: str) -> Any:
@@ -285,9 +287,31 @@ class _Chunks:
         return out
 
 
+def _check_sendable(kind: pa.DataType, column: str, depth: int = 1) -> None:
+    """Reject a type that Arrow IPC does not carry (code 13)."""
+    import pyarrow as pa
+
+    from .errors import InvalidInputError
+
+    if depth > MAX_NESTING:
+        raise InvalidInputError(
+            f"column {column!r} is nested deeper than {MAX_NESTING} levels; flatten it"
+        )
+    kind = getattr(kind, "storage_type", kind)
+    if pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type):
+        raise InvalidInputError(
+            f"column {column!r} is a dictionary of {kind.value_type}, which Arrow IPC does not carry; "
+            "cast the column to the type of its values"
+        )
+    for number in range(kind.num_fields):
+        _check_sendable(kind.field(number).type, column, depth + 1)
+
+
 def _chunks(reader: pa.RecordBatchReader, new_writer: Any) -> Iterator[bytes]:
     import pyarrow as pa
 
+    for field in reader.schema:
+        _check_sendable(field.type, field.name)
     sink = _Chunks()
     # A writer hands on many small pieces, and with each one it would wait for its turn in Python.
     held = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), HELD_BYTES)

@@ -84,8 +84,10 @@ def random_type(rng: Random, depth: int = 3) -> pa.DataType:
     if kind == 4:
         index = rng.choice(INDICES)
         values = rng.choice(PLAIN) if rng.random() < 0.9 else random_type(rng, depth - 1)
-        if isinstance(values, pa.BaseExtensionType):  # pyarrow writes a stream that it cannot read
-            values = values.storage_type
+        # pyarrow writes both to a stream that it cannot read back.
+        while isinstance(values, pa.BaseExtensionType) or pa.types.is_dictionary(values):
+            is_extension = isinstance(values, pa.BaseExtensionType)
+            values = values.storage_type if is_extension else values.value_type
         try:
             return pa.dictionary(index, values, ordered=rng.random() < 0.2)
         except (pa.ArrowException, TypeError):
