@@ -290,8 +290,8 @@ def _check_sendable(kind: pa.DataType, column: str, depth: int = 1) -> None:
     kind = getattr(kind, "storage_type", kind)
     if pa.types.is_dictionary(kind) and pa.types.is_dictionary(kind.value_type):
         raise InvalidInputError(
-            f"column {column!r} is a dictionary of {kind.value_type}, which Arrow IPC does not carry; "
-            "cast the column to the type of its values"
+            f"column {column!r} is a dictionary of {kind.value_type}, which Arrow IPC does not "
+            "carry; cast the column to the type of its values"
         )
     for number in range(kind.num_fields):
         _check_sendable(kind.field(number).type, column, depth + 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import AsyncIterator, Iterator
+from typing import cast
 
 import httpx
 
@@ -58,15 +59,13 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._decoded = 0
 
     def __iter__(self) -> Iterator[bytes]:
-        assert isinstance(self._stream, httpx.SyncByteStream)
         decoders = self._decoders()
-        for part in self._stream:
+        for part in cast("httpx.SyncByteStream", self._stream):
             yield from self._pieces(part, decoders)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        assert isinstance(self._stream, httpx.AsyncByteStream)
         decoders = self._decoders()
-        async for part in self._stream:
+        async for part in cast("httpx.AsyncByteStream", self._stream):
             for piece in self._pieces(part, decoders):
                 yield piece
 

@@ -385,7 +385,7 @@ def _claims(metadata: bytes, body: memoryview) -> tuple[int, int, int | None] | 
 
 
 def _grown_dictionary(metadata: bytes, batch: int) -> int | None:
-    """Return the number of the dictionary that a dictionary batch adds to; None if it replaces it."""
+    """Return the number of the dictionary that a batch adds to; None if it replaces one."""
     delta = _field(metadata, batch, 2)
     if delta is None or not metadata[delta]:
         return None
