@@ -42,9 +42,9 @@ def main(arguments: Sequence[str] | None = None, program: str = PROGRAM) -> int:
     target: Path = options.out / options.package
     try:
         check_tools()
-        document = Document(options.spec)
         if options.check_upstream is not None:
-            return _compare(document, options.check_upstream)
+            return _compare(options.spec, options.check_upstream)
+        document = Document(options.spec)
         spec = parse(document)
         allowed = frozenset(options.allow_breaking or ())
         if ALL not in allowed and (published := options.published or _last(target)) is not None:
@@ -93,20 +93,13 @@ def _header(options: argparse.Namespace, program: str) -> str:
     return f"# Generated from {spec}; edit that instead, and run\n# {command}"
 
 
-def _compare(document: Document, path: Path) -> int:
-    try:
-        theirs = read(path)
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"{path}: cannot be read: {error.strerror}", file=sys.stderr)
-        return 1
-    lines = list(differences(document.data, theirs))
-    for line in lines:
-        print(line)
-    print(f"{len(lines)} differences between {document.path.name} and {path.name}")
-    return 1 if lines else 0
+def _compare(spec: Path, path: Path) -> int:
+    found = sorted(set(differences(read(spec), read(path))), key=lambda each: each.cause)
+    for each in found:
+        print(each)
+    noun = "difference" if len(found) == 1 else "differences"
+    print(f"{len(found)} {noun} between {spec.name} and {path.name}")
+    return 1 if found else 0
 
 
 def _refuse_breaking(document: Document, path: Path, allowed: frozenset[str]) -> None:

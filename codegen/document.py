@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -44,19 +45,26 @@ class Document:
 
     Args:
         path: the YAML file.
+        strict: whether to reject values that JSON does not have, such as dates; they are kept as
+            text otherwise.
 
     Raises:
         SpecError: the file cannot be read, is not YAML, or repeats a key.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, strict: bool = True) -> None:
         self.path = path
+        self._strict = strict
         self._tree = _load(path)
         if not isinstance(self._tree, CommentedMap):
             raise SpecError(
                 [Problem(path, 1, "must be a mapping with the parts of an OpenAPI document")]
             )
-        self.data: dict[str, Any] = self._plain(self._tree, ())
+        try:
+            self.data: dict[str, Any] = self._plain(self._tree, ())
+        except RecursionError as error:
+            cause = "is nested too deeply, or an alias is inside of its own anchor"
+            raise SpecError([Problem(path, None, cause)]) from error
 
     def line(self, place: Place) -> int:
         """Return the line of the deepest part of `place` that the file has, from 1."""
@@ -106,6 +114,8 @@ class Document:
                 return float(node)
             case str():
                 return str(node)
+        if not self._strict:
+            return str(node)
         raise SpecError(
             [self.problem(place, f"{node!r} is not a value that JSON has; put it in quotes")]
         )
@@ -113,15 +123,27 @@ class Document:
 
 def resolve(data: dict[str, Any], reference: str) -> Any:
     """Return what a local ``$ref`` within `data` points at, or None."""
+    found = target(data, reference)
+    return None if found is None else found[1]
+
+
+def target(data: dict[str, Any], reference: str) -> tuple[Place, Any] | None:
+    """Return the place and the value that a local ``$ref`` within `data` points at, or None."""
     node: Any = data
+    place: list[str | int] = []
     if not reference.startswith("#/"):
         return None
-    for key in reference[2:].split("/"):
-        key = key.replace("~1", "/").replace("~0", "~")
-        if not isinstance(node, dict) or key not in node:
+    for text in unquote(reference[2:]).split("/"):
+        key = text.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            place.append(int(key))
+            node = node[int(key)]
+        elif isinstance(node, dict) and key in node:
+            place.append(key)
+            node = node[key]
+        else:
             return None
-        node = node[key]
-    return node
+    return tuple(place), node
 
 
 def _load(path: Path) -> Any:
@@ -143,6 +165,8 @@ def _load(path: Path) -> Any:
         raise SpecError([Problem(path, line, f"is not YAML: {error.reason}")]) from error
     except YAMLError as error:
         raise SpecError([Problem(path, 1, f"is not YAML: {error}")]) from error
+    except RecursionError as error:
+        raise SpecError([Problem(path, None, "is nested too deeply")]) from error
 
 
 def _marked(path: Path, error: MarkedYAMLError) -> Problem:

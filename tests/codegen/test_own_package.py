@@ -98,15 +98,15 @@ def test_another_document_is_compared(run: Run, spec: Path, tmp_path: Path) -> N
     )
     ran = run("--check-upstream", other)
     assert ran.status == 1
-    lines = ran.out.splitlines()
-    assert "operation NewThing is new: POST /v1/x/{id}/y" in lines
-    assert any(line.startswith("operation PaintTable is not there") for line in lines)
-    assert "PaintTableRequest.gloss is new and required" in lines
-    assert "PaintTableRequest.coats is string, and integer here" in lines
+    causes = [line.split(": ", 1)[-1] for line in ran.out.splitlines()]
+    assert "operation NewThing: only upstream (POST /v1/x/{id}/y)" in causes
+    assert any(cause.startswith("operation PaintTable: only here") for cause in causes)
+    assert "PaintTableRequest.gloss: only upstream, required" in causes
+    assert "PaintTableRequest.coats: type is string upstream, integer here" in causes
     assert run("--check-upstream", spec).status == 0
     assert run("--check-upstream", tmp_path / "none.yaml").status == 1
     (tmp_path / "bad.yaml").write_text("[1, 2]")
-    assert "no OpenAPI document" in run("--check-upstream", tmp_path / "bad.yaml").err[0]
+    assert "parts of an OpenAPI document" in run("--check-upstream", tmp_path / "bad.yaml").err[0]
 
 
 @pytest.mark.parametrize(

@@ -117,9 +117,11 @@ def test_a_project_of_its_own(python: Path, tmp_path: Path) -> None:
     (tmp_path / "upstream.json").write_text(json.dumps(upstream.document()))
     compare = (*generate[:3], "--check-upstream", "upstream.json")
     compared = run(lance_ns, tmp_path, *compare, status=1)
-    operations = ("AlterNamespace", "AlterTable", "ListOperations", "PaintTable")
+    causes = {line.split(": ", 1)[-1] for line in compared.splitlines()[:-1]}
+    operations = {cause for cause in causes if re.match("operation .*: only", cause)}
+    assert {cause.split(":")[0] for cause in operations} == {
+        f"operation {name}"
+        for name in ("AlterNamespace", "AlterTable", "ListOperations", "PaintTable")
+    }
     parameters = ("index_type", "timezone", "unit")
-    assert [each.split(":")[0] for each in compared.splitlines()[:-1]] == [
-        *(f"operation {name} is not there" for name in operations),
-        *(f"JsonArrowDataType.{name} is not there" for name in parameters),
-    ]
+    assert {f"JsonArrowDataType.{name}: only here" for name in parameters} <= causes

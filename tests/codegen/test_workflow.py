@@ -49,11 +49,15 @@ def test_it_runs_by_a_schedule() -> None:
     assert WORKFLOW[True]["schedule"] == [{"cron": "17 5 * * 1"}]
 
 
+def test_it_downloads_the_document_from_its_current_path() -> None:
+    assert WORKFLOW["env"]["UPSTREAM"].endswith("/lance-namespace/main/docs/src/spec.yaml")
+
+
 def test_what_has_changed_is_told_and_the_client_made(project: Path) -> None:
     compared = run("Compare", project)
     assert compared.returncode == 0, compared.stderr
     told = (project / "temp" / "differences.txt").read_text("utf-8")
-    assert "model DescribeTheTableRequest is new" in told
+    assert "model DescribeTheTableRequest: only upstream" in told
     assert (project / "upstream.yaml").read_text() == (project / "newest.yaml").read_text()
     made = run("Regenerate", project)
     assert made.returncode == 0, made.stderr
