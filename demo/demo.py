@@ -7,6 +7,9 @@ searches by meaning in what 400 services of AWS say of themselves, in the packag
 draws both into a picture.
 
     python demo/demo.py [FOLDER]
+
+It may run again, also after an interruption: its tables are overwritten. A run next to another one
+uses a folder of its own.
 """
 
 from __future__ import annotations
@@ -21,10 +24,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import distribution
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from filelock import FileLock, Timeout
 from pyarrow import csv
 from rich.bar import Bar
 from rich.console import Console
@@ -40,6 +45,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from services import QUESTIONS, texts_and_vectors
 
 TABLES = ("airlines", "airports", "flights", "planes", "weather")
+SERVICES = "services"
+FOLDERS = 100
 NULL = "NA"
 
 console = Console(highlight=False)
@@ -55,12 +62,33 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("folder", nargs="?", default="demo-data", help="where its data goes")
-    folder = Path(parser.parse_args().folder).resolve()
+    wanted = Path(parser.parse_args().folder).resolve()
     try:
-        run(folder)
+        with own_folder(wanted) as folder:
+            run(folder)
     except (DemoError, LanceNamespaceError) as error:
         console.print(f"[bold red]The demo failed:[/] {error}", soft_wrap=True)
         sys.exit(1)
+
+
+@contextmanager
+def own_folder(wanted: Path) -> Iterator[Path]:
+    """Return the folder, or the next one with a number if another run is using it."""
+    for number in range(1, FOLDERS):
+        folder = wanted if number == 1 else wanted.with_name(f"{wanted.name}-{number}")
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            console.print(f"Another run is using {folder}", soft_wrap=True)
+            continue
+        try:
+            yield folder
+        finally:
+            lock.release()
+        return
+    raise DemoError(f"{FOLDERS - 1} other runs are using {wanted} and the folders next to it")
 
 
 def run(folder: Path) -> None:
@@ -71,7 +99,8 @@ def run(folder: Path) -> None:
     lake = folder / "lance"
     properties = {"path": str(lake)}
     with step("Start Spark"):
-        spark = local_session("lance-namespace-kit demo")
+        with without_incubator_warning():
+            spark = local_session("lance-namespace-kit demo")
         console.print(f"Spark {spark.version} on the Java at {os.environ['JAVA_HOME']}")
     try:
         with step(f"Import them into the directory namespace {lake}"):
@@ -100,6 +129,29 @@ def run(folder: Path) -> None:
 
 
 @contextmanager
+def without_incubator_warning() -> Iterator[None]:
+    """Drop Java's warning about the module that Spark starts it with; pass all else to stderr."""
+    reader, writer = os.pipe()
+    before, terminal = os.dup(2), os.dup(2)
+
+    def copy() -> None:
+        with os.fdopen(reader, "rb") as lines, os.fdopen(terminal, "wb", buffering=0) as out:
+            for line in lines:
+                if not line.startswith(b"WARNING: Using incubator modules"):
+                    out.write(line)
+
+    sys.stderr.flush()
+    os.dup2(writer, 2)  # Java inherits it, and keeps it as long as it runs
+    os.close(writer)
+    Thread(target=copy, name="stderr-of-java", daemon=True).start()
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+
+
+@contextmanager
 def step(title: str) -> Iterator[None]:
     """Print what is done, and how long it took."""
     console.rule(f"[bold]{title}", align="left", style="cyan")
@@ -121,8 +173,14 @@ def write_csv_files(folder: Path) -> dict[str, Path]:
     files = {name: folder / f"{name}.csv" for name in TABLES}
     for file in files.values():
         expect(file.is_file(), f"the package has no {file.name}")
-        console.print(f"{file}  {file.stat().st_size / 1e3:,.0f} kB", soft_wrap=True)
+        console.print(f"{file}  {size(file)}", soft_wrap=True)
     return files
+
+
+def size(file: Path) -> str:
+    """Write the size of a file in bytes, or in kB from 10 kB on."""
+    found = file.stat().st_size
+    return f"{found:,} bytes" if found < 10_000 else f"{found / 1e3:,.0f} kB"
 
 
 def read_csv(file: Path) -> pa.Table:
@@ -190,8 +248,9 @@ def look_with_our_client(address: str, rows: Mapping[str, int]) -> dict[str, str
         column.justify = "right"
     locations = {}
     with connect("rest", {"uri": address}) as client:
-        names = list(client.iter_tables())
-        expect(names == sorted(TABLES), f"the server lists {names}, not {sorted(TABLES)}")
+        listed = set(client.iter_tables())
+        names = sorted(TABLES)  # an earlier run has left others
+        expect(listed.issuperset(names), f"the server lists {sorted(listed)}, not all of {names}")
         for name in names:
             found = client.describe_table({"id": [name], "load_detailed_metadata": True})
             count = client.count_table_rows({"id": [name]}).count
@@ -215,8 +274,9 @@ def look_with_pylance(address: str, locations: Mapping[str, str]) -> None:
     from lance_namespace import DescribeTableRequest, ListTablesRequest
 
     client = RestNamespace(uri=address)  # type: ignore[no-untyped-call]
-    names = sorted(client.list_tables(ListTablesRequest(id=[])).tables)
-    expect(names == sorted(locations), f"pylance lists {names}, not {sorted(locations)}")
+    listed = client.list_tables(ListTablesRequest(id=[])).tables
+    names = sorted(locations)
+    expect(set(listed).issuperset(names), f"pylance lists {listed}, not all of {names}")
     for name in names:
         location = client.describe_table(DescribeTableRequest(id=[name])).location
         expect(location == locations[name], f"pylance finds {name} at {location}")
@@ -285,13 +345,11 @@ def search_services(address: str) -> Answers:
     vectors = np.stack(services["vector"].to_numpy(zero_copy_only=False))
     answers: Answers = {}
     with connect("rest", {"uri": address}) as client:
-        table = client.table("services")
-        if table.exists():  # from an earlier run
-            table.drop()
-        table.create(services)
+        table = client.table(SERVICES)
+        table.create(services, mode="overwrite")
         for question in QUESTIONS:
             vector = meaning.vector(question)
-            rows = table.search(vector).select(["service"]).limit(5).to_list()
+            rows = table.search(vector).select(["service"]).limit(6).to_list()
             nearest = ((vectors - np.array(vector, "float32")) ** 2).sum(axis=1)
             expect(
                 math.isclose(rows[0]["_distance"], nearest.min(), rel_tol=1e-3, abs_tol=1e-5),

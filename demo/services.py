@@ -19,13 +19,15 @@ import pyarrow as pa
 
 __all__ = ["QUESTIONS", "Meaning", "read_services", "texts_and_vectors"]
 
-DIMENSIONS = 64
+DIMENSIONS = 44
 QUESTIONS = (
     "analyze data in a lake with sql",
     "train and deploy machine learning models",
-    "send text messages and emails to customers",
+    "send text messages and emails",
 )
 WORD = re.compile(r"[a-z]{3,}")
+# A word that more than one of so many texts has tells nothing about any of them.
+COMMON = 8
 NAME = re.compile(r'"serviceFullName"\s*:\s*("(?:[^"\\]|\\.)*")')
 # The last of the keys of a file; the file of a large service is read in no time so.
 ABOUT = re.compile(
@@ -47,33 +49,51 @@ def read_services() -> pa.Table:
     return pa.table({"service": list(found), "text": list(found.values())})
 
 
+def words(text: str) -> list[str]:
+    """Return the words of a text in small letters, plurals as singulars."""
+    return [_singular(word) for word in WORD.findall(text.lower())]
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
 class Meaning:
     """Turns text into vectors, as a collection of texts teaches it."""
 
     def __init__(self, texts: list[str]) -> None:
-        documents = [set(WORD.findall(text.lower())) for text in texts]
+        documents = [set(words(text)) for text in texts]
         counts: dict[str, int] = {}
-        for words in documents:
-            for word in words:
+        for document in documents:
+            for word in document:
                 counts[word] = counts.get(word, 0) + 1
-        kept = sorted(word for word, n in counts.items() if 2 <= n <= len(texts) // 4)
+        kept = sorted(word for word, n in counts.items() if 2 <= n <= len(texts) // COMMON)
         self._place = {word: number for number, word in enumerate(kept)}
         self._rarity = np.log(len(texts) / np.array([counts[word] for word in kept]))
         weighted = np.stack([self._weighted(text) for text in texts])
-        _, _, axes = np.linalg.svd(weighted, full_matrices=False)
-        self._axes = axes[:DIMENSIONS].T
+        # The singular vectors, by way of a matrix that is as small as the number of texts.
+        squares, left = np.linalg.eigh(weighted @ weighted.T)
+        largest = np.argsort(-squares)[:DIMENSIONS]
+        self._axes = weighted.T @ (left[:, largest] / np.sqrt(squares[largest]))
 
     def _weighted(self, text: str) -> Any:
         row = np.zeros(len(self._place))
-        for word in WORD.findall(text.lower()):
+        for word in words(text):
             if word in self._place:
                 row[self._place[word]] += 1
-        return np.log1p(row) * self._rarity
+        return _of_length_1(np.log1p(row) * self._rarity)
 
     def vector(self, text: str) -> list[float]:
         """Return the vector of a text, of length 1 unless no word of it is known."""
-        found = self._weighted(text) @ self._axes
-        return [float(each) for each in found / (np.linalg.norm(found) or 1)]
+        return [float(each) for each in _of_length_1(self._weighted(text) @ self._axes)]
+
+
+def _of_length_1(vector: Any) -> Any:
+    return vector / (np.linalg.norm(vector) or 1)
 
 
 def texts_and_vectors() -> tuple[pa.Table, Meaning]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import serving
@@ -57,9 +62,117 @@ def test_the_package_s_tables_are_written_as_csv(demo: Any, tmp_path: Path) -> N
 def test_the_search_and_the_picture(demo: Any, tmp_path: Path) -> None:
     with connect("memory") as namespace, serving(namespace) as uri:
         answers = demo.search_services(uri)
-    assert [len(found) for found in answers.values()] == [5, 5, 5]
-    services = {service for found in answers.values() for service, _ in found}
-    assert {"Amazon Machine Learning", "AWS Lake Formation"} <= services
+    assert [len(found) for found in answers.values()] == [6, 6, 6]
+    expected = (
+        {"AWS Lake Formation", "Amazon Athena"},
+        {"Amazon Machine Learning"},
+        {"Amazon Simple Email Service", "Amazon Simple Notification Service"},
+    )
+    for (question, found), services in zip(answers.items(), expected, strict=True):
+        assert services <= {service for service, _ in found}, question
     picture = tmp_path / "demo.png"
     demo.draw(picture, RIGHT, answers)
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_small_file_is_not_0_kb(demo: Any, tmp_path: Path) -> None:
+    for length, shown in ((0, "0 bytes"), (461, "461 bytes"), (104_400, "104 kB")):
+        file = tmp_path / "file"
+        file.write_bytes(b"x" * length)
+        assert demo.size(file) == shown
+
+
+def test_a_run_next_to_another_has_a_folder_of_its_own(demo: Any, tmp_path: Path) -> None:
+    wanted = tmp_path / "demo-data"
+    with demo.own_folder(wanted) as first, demo.own_folder(wanted) as second:
+        assert (first, second) == (wanted, tmp_path / "demo-data-2")
+        # A killed run leaves its lock file, and holds no lock.
+        with demo.own_folder(wanted) as third:
+            assert third == tmp_path / "demo-data-3"
+    with demo.own_folder(wanted) as again:
+        assert again == wanted
+
+
+def test_the_lock_of_a_killed_run_is_free(demo: Any, tmp_path: Path) -> None:
+    wanted = tmp_path / "demo-data"
+    script = (
+        "import sys, time; from pathlib import Path; sys.path.insert(0, sys.argv[1]); import demo\n"
+        "with demo.own_folder(Path(sys.argv[2])): print('held', flush=True); time.sleep(600)"
+    )
+    folder = str(Path(__file__).parents[2] / "demo")
+    with subprocess.Popen(
+        [sys.executable, "-c", script, folder, str(wanted)], stdout=subprocess.PIPE
+    ) as held:
+        try:
+            assert held.stdout is not None
+            assert held.stdout.readline() == b"held\n"
+            with demo.own_folder(wanted) as other:
+                assert other == tmp_path / "demo-data-2"
+        finally:
+            held.kill()
+    with demo.own_folder(wanted) as again:
+        assert again == wanted
+
+
+def test_javas_warning_is_left_out_and_nothing_else(capfd: Any, demo: Any) -> None:
+    script = "echo 'WARNING: Using incubator modules: x' >&2; echo 'WARNING: other' >&2"
+    with demo.without_incubator_warning():
+        subprocess.run(["sh", "-c", script], check=True, timeout=60)
+    os.write(2, b"after\n")
+    seen = ""
+    deadline = time.monotonic() + 60
+    while "other" not in seen and time.monotonic() < deadline:
+        time.sleep(0.01)
+        seen += capfd.readouterr().err
+    assert sorted(seen.split("\n")) == ["", "WARNING: other", "after"]
+
+
+@pytest.fixture
+def small(demo: Any, monkeypatch: pytest.MonkeyPatch, spark: SparkSession) -> Any:
+    """The demo with few flights and few services, in the session of the tests."""
+
+    def write_csv_files(folder: Path) -> dict[str, Path]:
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = {
+            "flights": "carrier,dep_delay\nA,1\nA,NA\nB,5\n",
+            "airlines": "carrier,name\nA,Alpha\nB,Beta\n",
+        }
+        files = {name: folder / f"{name}.csv" for name in demo.TABLES}
+        for name, file in files.items():
+            file.write_text(texts.get(name, "x\n1\n"))
+        return files
+
+    monkeypatch.setattr(demo, "write_csv_files", write_csv_files)
+    monkeypatch.setattr(demo, "local_session", lambda name: spark)
+    monkeypatch.setattr(spark, "stop", lambda: None)
+    return demo
+
+
+def test_it_runs_any_number_of_times(small: Any, tmp_path: Path) -> None:
+    for _ in range(3):
+        with small.own_folder(tmp_path / "demo-data") as folder:
+            small.run(folder)
+    with connect("dir", {"path": str(tmp_path / "demo-data" / "lance")}) as lake:
+        assert list(lake.iter_tables()) == sorted([*small.TABLES, small.SERVICES])
+
+
+@pytest.mark.parametrize(
+    "interrupted", ["import_all", "look_with_pylance", "search_services", "draw"]
+)
+def test_it_runs_after_an_interruption(
+    small: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, interrupted: str
+) -> None:
+    lake = tmp_path / "lance"
+    whole = getattr(small, interrupted)
+
+    def stopped(*arguments: Any) -> None:
+        if interrupted in ("import_all", "search_services"):
+            whole(*arguments)
+        (lake / "services.lance").mkdir(exist_ok=True)  # begun, and nothing in it yet
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(small, interrupted, stopped)
+    with pytest.raises(KeyboardInterrupt):
+        small.run(tmp_path)
+    monkeypatch.setattr(small, interrupted, whole)
+    small.run(tmp_path)
