@@ -128,13 +128,15 @@ class LanceNamespace:
 
         Removes a namespace from the catalog. The mode is `Fail` (default: a
         missing namespace answers NamespaceNotFound) or `Skip` (a missing one is
-        a success). The behavior is `Restrict` (default: a namespace that holds
-        any object, whether a Lance table or not, answers NamespaceNotEmpty and
-        stays) or `Cascade`, which removes every child from the catalog as well.
-        Data on storage is never deleted, not even with `Cascade`. An unknown
-        mode or behavior answers InvalidInput, a change made by someone else
-        meanwhile ConcurrentModification, and a behavior the catalog cannot
-        offer Unsupported.
+        a success). In an Iceberg REST catalog a missing namespace is a success
+        in either mode, as the specification of that catalog requires. The
+        behavior is `Restrict` (default: a namespace that holds any object,
+        whether a Lance table or not, answers NamespaceNotEmpty and stays) or
+        `Cascade`, which removes every child from the catalog as well. Data on
+        storage is never deleted, not even with `Cascade`. An unknown mode or
+        behavior answers InvalidInput, a change made by someone else meanwhile
+        ConcurrentModification, and a behavior the catalog cannot offer
+        Unsupported.
 
         Args:
             request: a `DropNamespaceRequest`, or what stands for one.

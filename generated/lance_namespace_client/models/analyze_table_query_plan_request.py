@@ -182,8 +182,8 @@ AnalyzeTableQueryPlanRequest._wire = (
     Wire("vector_column", "vector_column", string),
     Wire("version", "version", integer(0)),
     Wire("with_row_id", "with_row_id", boolean),
-    Wire("minimum_nprobes", "minimum_nprobes", integer(0)),
-    Wire("maximum_nprobes", "maximum_nprobes", integer(0)),
+    Wire("minimum_nprobes", "minimum_nprobes", integer(1)),
+    Wire("maximum_nprobes", "maximum_nprobes", integer(1)),
     Wire("identity", "identity", model("Identity")),
     Wire("context", "context", mapping(string)),
 )

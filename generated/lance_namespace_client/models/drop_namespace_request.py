@@ -29,9 +29,10 @@ class DropNamespaceRequest(Model):
     """
 
     mode: str | None = None
-    """What to do where the namespace is missing, in any letter case: `Fail`
-    (default) gives NamespaceNotFound (1), `Skip` succeeds without doing
-    anything. Any other value is InvalidInput (13).
+    """What to do if the namespace is missing, in any letter case: `Fail` (default)
+    returns NamespaceNotFound (1), `Skip` succeeds without doing anything. An
+    Iceberg REST catalog succeeds in either mode. Any other value is
+    InvalidInput (13).
     """
 
     behavior: str | None = None
