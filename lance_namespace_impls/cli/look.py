@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lance_namespace_client.errors import TableSchemaValidationError
-
-from ..core.imports import load
 from .completion import complete_id
 from .failures import UsageError
 from .output import Cell, Styled, progress

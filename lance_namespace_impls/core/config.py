@@ -9,6 +9,7 @@ Source: the general specification, "Configuring an Implementation Details".
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
@@ -23,11 +24,28 @@ from .options import HIDDEN, is_secret_option, redact, secret_parts, shown
 
 __all__ = [
     "Config",
+    "Foreign",
     "option",
     "prefix_option",
     "root_option",
     "timeout_option",
 ]
+
+
+# Numbers without a unit that look like those of the other unit: 10000 seconds, 10 milliseconds.
+PLAUSIBLE = {"seconds": (0.0, 999.0), "milliseconds": (100.0, math.inf)}
+OTHER_UNIT = {"seconds": "milliseconds", "milliseconds": "seconds"}
+SUFFIXES = {"seconds": "s", "milliseconds": "ms"}
+
+
+@attrs.frozen
+class Foreign:
+    """A setting of another package that is no property here."""
+
+    instead: str
+    """What to do instead; ends the message that refuses it."""
+    harmless: Collection[str] = ()
+    """Values that ask for nothing, in small letters, which are accepted."""
 
 
 def _hidden(value: Any) -> str:
@@ -88,6 +106,22 @@ def timeout_option(
     return option(also=also, default=default, unit=unit, doc=doc, **more)
 
 
+def _warn_of_unit(impl: str, key: str, value: Any, unit: str) -> None:
+    """Warn of a number without a unit that was probably meant in the other one."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return  # with a unit of its own, or refused
+    least, most = PLAUSIBLE[unit]
+    if 0 < number < math.inf and not least <= number <= most:
+        other = OTHER_UNIT[unit]
+        warnings.warn(
+            f"{impl}: property {key!r} is {number:g} {unit}; write '{number:g}{SUFFIXES[other]}' if "
+            f"{other} are meant, or '{number:g}{SUFFIXES[unit]}' to confirm",
+            stacklevel=4,
+        )
+
+
 def prefix_option(
     prefix: str, *, also: Collection[str] = (), secret: bool = False, doc: str
 ) -> Any:
@@ -124,6 +158,14 @@ class Config:
 
     not_taken: ClassVar[Mapping[str, str]] = {}
     """Properties of the base that would do nothing here, each with the reason that refuses it."""
+
+    foreign: ClassVar[Mapping[str, Foreign]] = {
+        "ops_metrics_enabled": Foreign(
+            "the server counts calls at /metrics, clients with OpenTelemetry", ("false",)
+        ),
+        "dynamic_context_provider.": Foreign("set 'headers.*' for the headers of every request"),
+    }
+    """Settings of the official packages without a counterpart; a key with a dot at its end is a group."""
 
     root: str | None = option(
         default=None,
@@ -188,6 +230,8 @@ class Config:
             if key in by_key:
                 attribute = by_key[key]
                 unit = attribute.metadata.get("units", {}).get(key)
+                if unit is None and key.endswith("timeout") and attribute.metadata["unit"] in UNITS:
+                    _warn_of_unit(cls.impl, full_key, value, attribute.metadata["unit"])
                 parsed = _parse(cls.impl, full_key, value, hints[attribute.name], attribute, unit)
                 if attribute.name in values and values[attribute.name] != parsed:
                     raise InvalidInputError(
@@ -212,6 +256,13 @@ class Config:
                 raise InvalidInputError(
                     f"{cls.impl}: property {full_key!r} does nothing here: {cls.not_taken[key]}"
                 )
+            foreign = cls._foreign_setting(key)
+            if foreign is not None:
+                if str(value).strip().lower() in foreign.harmless:
+                    continue
+                raise InvalidInputError(
+                    f"{cls.impl}: property {full_key!r} is not known here: {foreign.instead}"
+                )
             raise InvalidInputError(_unknown(cls.impl, full_key, key, [*by_key, *prefixes]))
         missing = [
             _key(attribute)
@@ -222,6 +273,16 @@ class Config:
             doc = next(a for a in _taken(cls) if _key(a) == missing[0]).metadata["doc"]
             raise InvalidInputError(f"{cls.impl}: property {missing[0]!r} is required: {doc}")
         return cls(**values)
+
+    @classmethod
+    def _foreign_setting(cls, key: str) -> Foreign | None:
+        """Return the setting of another package that a key is."""
+        for kind in cls.__mro__:
+            for name, foreign in vars(kind).get("foreign", {}).items():
+                if key == name or (name.endswith(".") and key.startswith(name)):
+                    found: Foreign = foreign
+                    return found
+        return None
 
     def to_properties(self) -> dict[str, str]:
         """Return the properties that build this configuration again, all as text."""

@@ -6,7 +6,7 @@ import os
 import ssl
 from collections.abc import Callable, Mapping
 from http.cookiejar import DefaultCookiePolicy
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -18,7 +18,7 @@ from lance_namespace_client.decoding import ACCEPTED_ENCODINGS, bound
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_seconds
 
-from .config import Config, option, prefix_option, timeout_option
+from .config import Config, Foreign, option, prefix_option, timeout_option
 from .errors import first_line
 from .lanes import Lanes
 from .streams import LoopBackend
@@ -51,6 +51,12 @@ STREAMED: Final = "streamed"
 class HttpConfig(Config):
     """The properties of every backend that is reached over HTTP."""
 
+    foreign: ClassVar[Mapping[str, Foreign]] = {
+        "tls.reload_interval_seconds": Foreign(
+            "certificates are read when the namespace connects; connect again to read new ones"
+        ),
+    }
+
     auth_token: str | None = option(
         default=None,
         also=("token",),
@@ -78,6 +84,11 @@ class HttpConfig(Config):
     max_connections: int = option(default=100, doc="maximum open connections")
     tls_verify: bool = option(
         default=True, also=("tls.verify",), doc="whether the server's certificate is checked"
+    )
+    tls_verify_hostname: bool = option(
+        default=True,
+        also=("tls.assert_hostname",),
+        doc="whether the certificate must be for the server's name",
     )
     ca_bundle: str | None = option(
         default=None,
@@ -245,8 +256,9 @@ def _tls(config: HttpConfig, uri: str) -> ssl.SSLContext:
             context = ssl.create_default_context(capath=config.ca_bundle)
         else:
             context = ssl.create_default_context(cafile=config.ca_bundle)
-        if not config.tls_verify:
+        if not (config.tls_verify and config.tls_verify_hostname):
             context.check_hostname = False
+        if not config.tls_verify:
             context.verify_mode = ssl.CERT_NONE
         if config.client_cert is not None:
             context.load_cert_chain(config.client_cert, config.client_key)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import attrs
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.config import Config, option
+from ..core.config import Config, Foreign, option
 from ..core.location import absolute
 from ..core.options import shown
 
@@ -36,6 +37,28 @@ class DirectoryConfig(Config):
     """Properties of a directory namespace."""
 
     impl: ClassVar[str] = "dir"
+    foreign: ClassVar[Mapping[str, Foreign]] = {
+        "dir_listing_to_manifest_migration_enabled": Foreign(
+            "run `lance-ns migrate --to manifest` once", ("false",)
+        ),
+        "credential_vendor.enabled": Foreign(
+            "a directory issues no credentials; give those of the store as 'storage.*', or use a "
+            "catalog that issues them (polaris)",
+            ("false",),
+        ),
+        "credential_vendor.": Foreign(
+            "a directory issues no credentials; give those of the store as 'storage.*', or use a "
+            "catalog that issues them (polaris)"
+        ),
+        "vend_input_storage_options": Foreign(
+            "'storage.*' is returned with every table in process, and by a server with "
+            "--vend-storage-options",
+            ("true", "false"),
+        ),
+        "vend_input_storage_options_refresh_interval_millis": Foreign(
+            "the options of 'storage.*' do not expire; set storage.expires_at_millis if they do"
+        ),
+    }
 
     root: str = option(
         name="path",

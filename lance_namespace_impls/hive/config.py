@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -11,7 +12,7 @@ from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.config import Config, option, root_option, timeout_option
+from ..core.config import Config, Foreign, option, root_option, timeout_option
 from ..core.options import shown
 
 __all__ = ["Hive2Config", "Hive3Config", "HiveConfig", "Host"]
@@ -71,10 +72,17 @@ class HiveConfig(Config):
     """
 
     impl: ClassVar[str] = "hive"
+    foreign: ClassVar[Mapping[str, Foreign]] = {
+        "hadoop.": Foreign(
+            "no Hadoop configuration is read; the metastore's address is 'uri', options of the object "
+            "store are 'storage.*'"
+        ),
+    }
 
     root: str = root_option()
 
     uri: tuple[str, ...] = option(
+        also=("hadoop.hive.metastore.uris",),
         default=(f"thrift://localhost:{DEFAULT_PORT}",),
         converter=_uris,
         doc="where the metastore listens, thrift://host:port; of several, separated by commas, the "

@@ -38,6 +38,7 @@ from ..core.json_api import HttpFailure, JsonApi, Paging, raising
 from ..core.location import absolute, as_address, default_location
 from ..core.locks import object_lock
 from ..core.paging import sorted_after
+from .address import ApiAddress
 from .config import IcebergRestConfig
 from .entries import location_taken, properties_of, store_unknown
 from .errors import (
@@ -86,9 +87,10 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     def __init__(self, config: IcebergRestConfig, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(config)
-        self._credentials = _credentials(config)
+        address = ApiAddress(config)
+        self._credentials = _credentials(config, address)
         self.api = JsonApi(config, config.endpoint, read_failure, self._credentials, headers)
-        self.warehouses = Warehouses(config, self.api)
+        self.warehouses = Warehouses(config, self.api, address)
         if config.warehouses is None:
             unsupported = {**self.capabilities.unsupported, "ListAllTables": NO_LIST}
             self.capabilities = evolve(self.capabilities, unsupported=unsupported)
@@ -410,7 +412,7 @@ def _is_plain(name: str) -> bool:
     return quote(name, safe="") == name
 
 
-def _credentials(config: IcebergRestConfig) -> Any:
+def _credentials(config: IcebergRestConfig, address: ApiAddress) -> Any:
     if config.credential is None:
         return None
     try:
@@ -420,4 +422,4 @@ def _credentials(config: IcebergRestConfig) -> Any:
             f"{config.impl}: property 'credential' needs {error.name}: "
             f"pip install 'lance-namespace-kit[{config.impl}]'"
         ) from error
-    return ClientCredentials(config)
+    return ClientCredentials(config, address)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import httpx
 
@@ -16,6 +18,9 @@ __all__ = ["IcebergRestConfig"]
 @attrs.define(kw_only=True)
 class IcebergRestConfig(HttpConfig):
     """Properties of a namespace in a catalog with the Iceberg REST API; a backend adds its `impl`."""
+
+    api_path: ClassVar[str] = ""
+    """Path that the API may have below an endpoint that is the server's address alone."""
 
     endpoint: str = option(
         doc="address of the server, such as http://localhost:8181, with or without /v1"
@@ -89,10 +94,10 @@ class IcebergRestConfig(HttpConfig):
         client_id, _, secret = (self.credential or "").partition(":")
         return client_id, secret
 
-    def token_uri(self) -> str:
-        """Return the address that gives tokens; one without a host is below the endpoint."""
+    def token_uri(self, api: str | None = None) -> str:
+        """Return the address that gives tokens; one without a host is below the address of the API."""
         uri = self.oauth2_server_uri or "v1/oauth/tokens"
-        return uri if "://" in uri else f"{self.endpoint}/{uri.lstrip('/')}"
+        return uri if "://" in uri else f"{api or self.endpoint}/{uri.lstrip('/')}"
 
     def secrets(self) -> frozenset[str]:
         """Return the values that must not be shown, the secret half of the credential too."""

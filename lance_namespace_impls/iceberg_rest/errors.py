@@ -24,6 +24,8 @@ __all__ = [
 NOT_EMPTY = "NamespaceNotEmptyException"
 EXISTS = "AlreadyExistsException"
 FILE_MISSING = "NotFoundException"
+# As the Iceberg project's own server and Apache Polaris say it.
+NO_ROUTE = ("No route", "HTTP 404 Not Found")
 
 FAILURES = FailureTable(
     kinds={
@@ -66,12 +68,14 @@ def is_missing(failure: HttpFailure) -> bool:
 
 def is_no_route(failure: HttpFailure) -> bool:
     """Return whether the server has no such path at all, whatever the object."""
-    return failure.status in (400, 404) and failure.message.startswith("No route")
+    return failure.status in (400, 404) and failure.message.startswith(NO_ROUTE)
 
 
 def is_missing_warehouse(failure: HttpFailure) -> bool:
     """Return whether the catalog has no such warehouse, for which it has no failure of its own."""
-    return is_missing(failure) or (failure.status == 404 and failure.kind == FILE_MISSING)
+    return is_missing(failure) or (
+        failure.status == 404 and failure.kind == FILE_MISSING and not is_no_route(failure)
+    )
 
 
 def is_conflict(failure: HttpFailure) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -47,10 +47,13 @@ class ClientCredentials(httpx.Auth):
 
     Args:
         config: credential, scope, and where tokens come from.
+        address: returns the address of the API.
     """
 
-    def __init__(self, config: IcebergRestConfig) -> None:
+    def __init__(self, config: IcebergRestConfig, address: Callable[[], str]) -> None:
         client_id, secret = config.client_id_and_secret()
+        self._config = config
+        self._address = address
         self._uri = config.token_uri()
         self._scope = config.scope
         self._secrets = config.secrets()
@@ -95,6 +98,7 @@ class ClientCredentials(httpx.Auth):
 
     def _fetch(self) -> _Held:
         asked = time.monotonic()
+        self._uri = self._config.token_uri(self._address())
         try:
             found = self._client.fetch_token(self._uri, grant_type="client_credentials")
         except httpx.TransportError as error:

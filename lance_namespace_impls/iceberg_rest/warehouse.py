@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -19,7 +19,7 @@ from lance_namespace_client.wire import path_segment
 from ..catalog.errors import namespace_not_found
 from ..core.json_api import HttpFailure, JsonApi, raising
 from .config import IcebergRestConfig
-from .errors import is_missing, is_missing_warehouse
+from .errors import is_missing, is_missing_warehouse, is_no_route
 
 __all__ = ["UNIT_SEPARATOR", "UnwritableNameError", "Warehouse", "Warehouses", "segment"]
 
@@ -88,11 +88,13 @@ class Warehouses:
     Args:
         config: the property ``prefix``, which wins over what the server says.
         api: the server.
+        address: returns the address of the API, which every path of `api` follows.
     """
 
-    def __init__(self, config: IcebergRestConfig, api: JsonApi) -> None:
+    def __init__(self, config: IcebergRestConfig, api: JsonApi, address: Callable[[], str]) -> None:
         self._config = config
         self._api = api
+        self._address = address
         self._known: dict[str, Warehouse] = {}
         self._decodes_twice: dict[str, bool] = {}
         self._lock = threading.Lock()
@@ -142,7 +144,11 @@ class Warehouses:
     def _ask(self, name: str) -> Warehouse:
         if self._config.warehouses is not None and name not in self._config.warehouses:
             raise namespace_not_found((name,))
-        with raising(namespace_not_found, (name,), when=is_missing_warehouse):
+        self._api.base = self._address()
+        with (
+            raising(self._no_api, (name,), when=is_no_route),
+            raising(namespace_not_found, (name,), when=is_missing_warehouse),
+        ):
             answer = self._api.get("/v1/config", {"warehouse": name})
         settings = {**_map(answer.get("defaults")), **_map(answer.get("overrides"))}
         prefix = self._config.prefix
@@ -151,6 +157,13 @@ class Warehouses:
         path = path_segment(name) if prefix is None else _encode_prefix(prefix)
         separator = unquote(settings.get("namespace-separator") or "") or UNIT_SEPARATOR
         return Warehouse(name=name, base=f"/v1/{path}".rstrip("/"), separator=separator)
+
+    def _no_api(self, warehouse: Sequence[str]) -> InvalidInputError:
+        """Create the error of an endpoint that is a server's, but not the API's."""
+        return InvalidInputError(
+            f"no Iceberg REST API is at {self._api.base}, which has no /v1/config: check the path of "
+            "'endpoint' (/api/catalog with Apache Polaris)"
+        )
 
 
 def segment(name: str) -> str:

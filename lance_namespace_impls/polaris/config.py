@@ -16,10 +16,11 @@ class PolarisConfig(IcebergRestConfig):
     """Properties of a namespace in Apache Polaris."""
 
     impl: ClassVar[str] = "polaris"
+    api_path: ClassVar[str] = "/api/catalog"
 
     endpoint: str = option(
-        doc="address of the Iceberg REST API, such as http://localhost:8181/api/catalog, with or "
-        "without /v1"
+        doc="address of the server, such as http://localhost:8181, or of its Iceberg REST API, such "
+        "as http://localhost:8181/api/catalog"
     )
     scope: str = option(
         default="PRINCIPAL_ROLE:ALL", doc="scope of the token that the flow asks for"

@@ -28,7 +28,6 @@ from lance_namespace_client.errors import (
 
 from ..core.imports import load
 from ..core.storage import TableStorage
-from ..tables.align import aligned
 from ..tables.dataset import exists
 from ..tables.errors import may_be_committed
 from ..tables.schema import check_columns

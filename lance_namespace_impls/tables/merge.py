@@ -28,9 +28,9 @@ from lance_namespace_client.errors import (
 
 from ..core.storage import TableStorage
 from .align import aligned
-from .incoming import writable
 from .dataset import follow
 from .errors import from_lance, may_be_committed
+from .incoming import writable
 from .write import delete_data_files
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from lance_namespace_client.models import (
 )
 
 from ..core.durations import parse_duration
-from .merge import merge_alone
 from .incoming import with_vectors_of
+from .merge import merge_alone
 from .sql import check_sql
 from .update import reads_own_columns, update_at_once
 

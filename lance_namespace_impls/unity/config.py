@@ -33,7 +33,10 @@ class UnityConfig(HttpConfig):
     endpoint: str = option(
         doc="address of the server, such as http://localhost:8080, with or without the path of the API"
     )
-    catalog: str = option(doc="name of the catalog")
+    catalog: str | None = option(
+        default=None,
+        doc="name of the catalog; without it, the root lists every catalog of the server",
+    )
     api_path: str = option(
         default="/api/2.1/unity-catalog", doc="path of the API, which follows the endpoint"
     )
@@ -46,7 +49,7 @@ class UnityConfig(HttpConfig):
         self.api_path = f"/{self.api_path.strip('/')}".rstrip("/")
         # Given with the path, as some tools show it, it would be there twice.
         self.endpoint = self.endpoint.removesuffix(self.api_path)
-        if not self.catalog or SPLITS.search(self.catalog):
+        if self.catalog is not None and (not self.catalog or SPLITS.search(self.catalog)):
             raise InvalidInputError(
                 f"unity: property 'catalog' must be the name of a catalog, not {self.catalog!r}"
             )

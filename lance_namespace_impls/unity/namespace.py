@@ -83,7 +83,7 @@ PAUSE_FACTOR = 2
 
 
 class UnityNamespace(CatalogNamespace):
-    """The Lance tables of one catalog in Unity Catalog.
+    """The Lance tables of one catalog in Unity Catalog, or of all its catalogs.
 
     An identifier is the catalog, a schema and a table. A Lance table is an EXTERNAL table with
     the property ``table_type=lance``. Its columns are written when it is declared over data,
@@ -141,12 +141,12 @@ class UnityNamespace(CatalogNamespace):
 
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
         if not parent:
-            return sorted_after([self.config.catalog], after)
+            return sorted_after(self._catalogs(), after)
         if len(parent) > 1:
             self._schema(parent)
             return sorted_after((), after)
         self._require_catalog(parent)
-        query = {"catalog_name": self.config.catalog}
+        query = {"catalog_name": parent[0]}
         with raising(namespace_not_found, parent, when=is_missing):
             names = [
                 str(schema["name"])
@@ -154,6 +154,16 @@ class UnityNamespace(CatalogNamespace):
                 for schema in page.get("schemas") or ()
             ]
         return sorted_after(names, after)
+
+    def _catalogs(self) -> Sequence[str]:
+        """Return the configured catalog, or all if none is configured."""
+        if self.config.catalog is not None:
+            return [self.config.catalog]
+        return [
+            str(catalog["name"])
+            for page in self._api.pages("/catalogs", {}, PAGES)
+            for catalog in page.get("catalogs") or ()
+        ]
 
     def namespace_properties(self, identifier: Identifier) -> Mapping[str, str]:
         if not identifier:
@@ -449,8 +459,12 @@ class UnityNamespace(CatalogNamespace):
 
     # --- the configured catalog
 
+    def _is_elsewhere(self, identifier: Identifier) -> bool:
+        """Return whether an identifier is outside the configured catalog."""
+        return self.config.catalog not in (None, identifier[0])
+
     def _require_catalog(self, identifier: Identifier) -> None:
-        if identifier[0] != self.config.catalog or any(map(SPLITS.search, identifier)):
+        if self._is_elsewhere(identifier) or any(map(SPLITS.search, identifier)):
             raise namespace_not_found(identifier)
 
     def _refuse_what_cannot_be(self, identifier: Identifier) -> None:
@@ -459,7 +473,7 @@ class UnityNamespace(CatalogNamespace):
             raise InvalidInputError(
                 f"Unity Catalog takes no dot and no \\x1f in a name: {taken_apart[0]!r}"
             )
-        if identifier[0] != self.config.catalog:
+        if self._is_elsewhere(identifier):
             raise InvalidInputError(
                 f"{format_identifier(identifier)} is not in the catalog {self.config.catalog!r} that "
                 "this namespace is for; connect with another 'catalog'"

@@ -7,21 +7,45 @@ from typing import Any
 
 import pytest
 
-from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    NamespaceNotFoundError,
+    ServiceUnavailableError,
+)
 from lance_namespace_impls import connect
 from lance_namespace_impls.unity import UnityConfig, UnityNamespace
-from tests.servers.web import Answer, WebServer
+from tests.servers.web import Answer, Asked, WebServer
 
 from .conftest import Connect, Unity
 
 MINIMAL = {"endpoint": "http://localhost:8080", "catalog": "main"}
 
 
-@pytest.mark.parametrize("missing", ["endpoint", "catalog"])
-def test_endpoint_and_catalog_are_required(missing: str) -> None:
-    given = {key: value for key, value in MINIMAL.items() if key != missing}
-    with pytest.raises(InvalidInputError, match=f"'{missing}' is required"):
-        connect("unity", given)
+def test_the_endpoint_is_required() -> None:
+    with pytest.raises(InvalidInputError, match="'endpoint' is required"):
+        connect("unity", {"catalog": "main"})
+
+
+def test_without_a_catalog_the_first_level_is_any() -> None:
+    """The official packages' settings name the server alone."""
+    catalogs = [
+        {"catalogs": [{"name": "one"}], "next_page_token": "more"},
+        {"catalogs": [{"name": "main"}]},
+    ]
+
+    def answer(asked: Asked) -> Answer:
+        path = asked.path.removeprefix("/api/2.1/unity-catalog")
+        if path == "/catalogs":
+            return Answer(body=catalogs["page_token" in asked.query])
+        if path == "/schemas":
+            return Answer(body={"schemas": [{"name": f"of_{asked.query['catalog_name']}"}]})
+        return Answer(status=404, body={"error_code": "CATALOG_NOT_FOUND", "message": "none"})
+
+    with WebServer(answer) as server, connect("unity", {"endpoint": server.uri}) as unity:
+        assert list(unity.iter_namespaces()) == ["main", "one"]
+        assert list(unity.iter_namespaces(["one"])) == ["of_one"]
+        with pytest.raises(NamespaceNotFoundError):
+            unity.describe_namespace({"id": ["two"]})
 
 
 def test_defaults() -> None:

@@ -1,0 +1,89 @@
+"""Every row of the table of settings is true: it is accepted, warned about, or refused as stated."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls import connect
+
+PAGE = Path(__file__).parents[2] / "docs" / "migration.md"
+ROW = re.compile(r"\| (?P<backends>[^|]+) \| `(?P<key>[^=`]+)=(?P<value>[^`]*)` \| (?P<here>.+) \|")
+# What each backend needs next to the setting of a row.
+NEEDED = {
+    "dir": {"root": "lake"},
+    "rest": {"uri": "http://localhost:2333"},
+    "glue": {"region": "us-west-2", "access_key_id": "a", "secret_access_key": "s"},
+    "hive2": {},
+    "hive3": {},
+    "unity": {"endpoint": "http://localhost:8080"},
+    "polaris": {"endpoint": "http://localhost:8181"},
+    "iceberg": {"endpoint": "http://localhost:8181"},
+}
+
+
+def rows() -> list[tuple[str, str, str, str]]:
+    """Return backend, key, value and verdict of every row."""
+    found = []
+    for match in ROW.finditer(PAGE.read_text("utf-8")):
+        named = match["backends"]
+        backends = list(NEEDED) if named == "all" else re.findall(r"`(\w+)`", named)
+        found += [(each, match["key"], match["value"], match["here"]) for each in backends]
+    return found
+
+
+def test_the_table_has_every_backend_and_verdict() -> None:
+    found = rows()
+    assert len(found) > 90
+    assert {backend for backend, *_ in found} == set(NEEDED)
+    verdicts = {re.split(r"\W", here)[0] for *_, here in found}
+    assert verdicts == {"Same", "Unit", "Ignored", "Refused"}
+
+
+@pytest.mark.parametrize(("backend", "key", "value", "here"), rows())
+def test_a_row(
+    backend: str, key: str, value: str, here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lake").mkdir()
+    given = {**NEEDED[backend], key: value}
+    if backend == "rest" and key == "root":
+        with pytest.raises(InvalidInputError, match="does nothing here"):
+            connect(backend, given)
+        return
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if here.startswith("Refused"):
+            with pytest.raises(InvalidInputError) as refused:
+                connect(backend, given)
+            assert refused.value.code == 13
+            assert f"'{key}'" in refused.value.message
+            for advice in re.findall(r"`([^`]+)`", here):
+                assert advice in refused.value.message
+        else:
+            connect(backend, given).close()
+    assert bool([each for each in caught if key in str(each.message)]) == here.startswith("Unit")
+    for also in re.findall(r"also `(\w+)`", here):
+        others = {name: text for name, text in NEEDED[backend].items() if name != key}
+        configs = [connect(backend, {**others, name: value}).config for name in (key, also)]
+        assert configs[0] == configs[1]
+
+
+@pytest.mark.parametrize(
+    ("backend", "seconds"), [("unity", 10_000), ("polaris", 10), ("iceberg", 10)]
+)
+def test_the_units_are_those_of_the_table(backend: str, seconds: float) -> None:
+    properties = {**NEEDED[backend], "connect_timeout": "10000"}
+    if seconds > 10:
+        with pytest.warns(UserWarning, match=r"is 10000 seconds; write '10000ms' if"):
+            namespace = connect(backend, properties)
+    else:
+        namespace = connect(backend, properties)
+    assert namespace.config.timeout().connect == seconds
+    for spelled in ("10s", "10000ms"):
+        namespace = connect(backend, {**NEEDED[backend], "connect_timeout": spelled})
+        assert namespace.config.timeout().connect == 10
