@@ -132,6 +132,15 @@ def serve(
             "places; may be repeated.",
         ),
     ] = None,
+    allow_function: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-function",
+            metavar="NAME",
+            help="SQL function that callers may use besides those whose cost is known; one request "
+            "may then use any amount of time and memory. May be repeated.",
+        ),
+    ] = None,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
@@ -230,7 +239,11 @@ def serve(
         vend_storage_options=vend_storage_options,
         vend_role=AssumeRole(vend_role) if vend_role is not None else None,
         access=Access(allow_hosts=allow_host or ()),
-        reach=Reach(storage_options=allow_storage_option or (), locations=allow_location or ()),
+        reach=Reach(
+            storage_options=allow_storage_option or (),
+            locations=allow_location or (),
+            functions=allow_function or (),
+        ),
         limits=Limits.read(key_values(limit, "--limit")),
         open_metrics=open_metrics,
         ui=ui,

@@ -39,6 +39,9 @@ class Confinement:
 
     allowed_locations: tuple[str, ...] = ()
     """Paths and URIs below which tables may be, beside the namespace's own places."""
+    functions: frozenset[str] | None = None
+    """SQL functions of the engine that the caller may use besides those whose cost is known; None
+    allows every function."""
 
     def refuse_outside(self, location: str, own: Iterable[str], what: str) -> None:
         """Refuse a location outside the allowed places.

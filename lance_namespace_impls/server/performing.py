@@ -136,7 +136,8 @@ class Performer:
         request = call.request = self._read(call, body)
         self._check(operation, request, caller)
         self._options.reach.check(operation, request, self._namespace)
-        run = self._namespace.prepared_query(request)
+        with self._options.reach.bounds():
+            run = self._namespace.prepared_query(request)
         if run is None:
             return None
         return lambda: table_reply(operation, run())

@@ -15,6 +15,7 @@ from lance_namespace_client.operations import Operation
 from ..catalog.catalog import CatalogNamespace
 from ..catalog.entry import STORAGE_PREFIX
 from ..core.confinement import Confinement, confined
+from ..tables.sql import SqlCheck, sql_of
 
 __all__ = ["Reach", "named_fields"]
 
@@ -25,6 +26,10 @@ _LOCATION = "location"
 
 def _names(values: Iterable[str]) -> frozenset[str]:
     return frozenset(values)
+
+
+def _functions(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in values)
 
 
 def _places(values: Iterable[str]) -> tuple[str, ...]:
@@ -39,12 +44,15 @@ class Reach:
     """Names of the storage options that callers may set, without ``storage.``."""
     locations: tuple[str, ...] = field(default=(), converter=_places)
     """Paths and URIs below which callers may put tables, beside the namespace's own places."""
+    functions: frozenset[str] = field(default=frozenset(), converter=_functions)
+    """SQL functions that callers may use besides those whose cost is known."""
 
     def check(self, operation: Operation[Any, Any], request: Model, namespace: Any) -> None:
         """Refuse a request that names what its caller may not.
 
-        A backend of this package checks locations itself, within `bounds`: it knows its own places.
-        Of any other namespace nothing is known, and the named locations are the only ones.
+        A backend of this package checks locations and SQL itself, within `bounds`: it knows its own
+        places and its tables' columns. Of any other namespace nothing is known, and the named
+        locations are the only ones.
 
         Raises:
             InvalidInputError: code 13.
@@ -55,6 +63,8 @@ class Reach:
                 f"{operation.name}: this server allows no locations of this namespace; have the "
                 "operator name some (--allow-location)"
             )
+        if not isinstance(namespace, CatalogNamespace):
+            self._check_sql(operation, request)
         for name, value in named_fields(request):
             if name == _LOCATION:
                 if not isinstance(namespace, CatalogNamespace):
@@ -75,9 +85,16 @@ class Reach:
             return frozenset()
         return frozenset({"RegisterTable"})
 
+    def _check_sql(self, operation: Operation[Any, Any], request: Model) -> None:
+        with self.bounds():
+            check = SqlCheck()
+        for name, text, is_value in sql_of(request):
+            what = f"{operation.name}: {name}"
+            (check.value if is_value else check.condition)(text, what)
+
     def bounds(self) -> AbstractContextManager[None]:
         """Return a context in which a backend keeps its caller to these bounds."""
-        return confined(Confinement(allowed_locations=self.locations))
+        return confined(Confinement(allowed_locations=self.locations, functions=self.functions))
 
 
 def _options(name: str, keys: Collection[str]) -> Iterator[str]:

@@ -27,7 +27,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.imports import load
-from ..tables.sql import check_sql
+from ..tables.sql import SqlCheck
 from ..tables.write import commit_onto
 from . import writing
 from .columns import cast_batch, lance_schema, with_types
@@ -343,8 +343,9 @@ def _scan_of(expressions: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _planned(pinned: Pinned, expressions: Mapping[str, str]) -> pa.Schema:
+    check = SqlCheck(pinned.schema)
     for name, expression in expressions.items():
-        check_sql(expression, f"the expression of column {name[:100]!r}")
+        check.value(expression, f"the expression of column {name[:100]!r}")
         if not expression.strip():
             raise InvalidInputError(f"the expression of column {name!r} is empty")
     if not expressions:

@@ -22,7 +22,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.imports import load
-from ..tables.sql import check_sql
+from ..tables.sql import SqlCheck, check_sql
 from . import writing
 from .columns import check_fits
 from .failures import coded, decoded
@@ -110,7 +110,7 @@ def delete(
             deleted.
         InvalidTableStateError: code 19, the table has no data.
     """
-    check_sql(where, "the condition")
+    check_sql(where, "the condition")  # before anything is opened
     target = target_of(namespace, table)
     pinned = pin(target, filter=where)
     plan = _planned(target, pinned.schema, pinned.version)
@@ -160,7 +160,7 @@ def update(
         InvalidTableStateError: code 19, the table has no data.
         TableSchemaValidationError: code 20, a value does not fit its column.
     """
-    check_sql(where or "", "the condition")
+    check_sql(where, "the condition")  # before anything is opened
     target = target_of(namespace, table)
     pinned = pin(target, filter=where)
     columns = _expressions(values, pinned)
@@ -201,8 +201,9 @@ def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
         raise TableColumnNotFoundError(
             f"{what} has no column {', '.join(unknown)}; it has {', '.join(pinned.schema.names)}"
         )
+    check = SqlCheck(pinned.schema)
     for name, expression in values.items():
-        check_sql(expression, f"the expression of column {name}")
+        check.value(expression, f"the expression of column {name}")
     columns = {name: values.get(name, f"`{name}`") for name in pinned.schema.names}
     try:
         scanner = pinned.open().scanner(columns=columns, filter=pinned.filter)

@@ -161,12 +161,13 @@ def pin(
         InvalidTableStateError: code 19, the table has no data.
         TableBranchNotFoundError: code 22.
     """
-    check_sql(filter or "", "the filter")
+    check_sql(filter, "the filter")
     storage = target.storage()
     dataset = target.open(storage, version, branch)
     try:
         if timestamp is not None:
             dataset = target.open(storage, version_at(dataset, timestamp), branch)
+        check_sql(filter, "the filter", dataset.schema)
         scanner = dataset.scanner(
             columns=list(columns) if columns else None,
             filter=filter,

@@ -13,7 +13,7 @@ from lance_namespace_client.errors import (
 )
 
 from .schema import check_column_name, check_metadata, check_types, from_json_type
-from .sql import check_sql
+from .sql import SqlCheck
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -75,6 +75,7 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
             virtual_column, or its expression is empty.
     """
     expressions: dict[str, str] = {}
+    check = SqlCheck(dataset.schema)
     for entry in entries:
         _require_one_source(entry)
         if entry.expression is None:
@@ -87,7 +88,7 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         check_column_name(entry.name)
         if entry.name in dataset.schema.names or entry.name in expressions:
             raise TableSchemaValidationError(f"column {entry.name!r} already exists")
-        check_sql(entry.expression, f"the expression of column {entry.name[:100]!r}")
+        check.value(entry.expression, f"the expression of column {entry.name[:100]!r}")
         expressions[entry.name] = entry.expression
     if not expressions:
         raise InvalidInputError("there is no column to add")

@@ -16,7 +16,7 @@ from ..core.imports import load
 from .context import ORDER_BY
 from .full_text import full_text_query
 from .hybrid import fused, is_hybrid
-from .sql import calls_nothing, check_sql
+from .sql import SqlCheck, calls_nothing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,8 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
         InvalidInputError: code 13, the parts of the request do not fit together, or Lance could not
             work through its SQL.
     """
-    check_sql(request.filter or "", "the filter")
+    check = SqlCheck(dataset.schema, sized=True)
+    check.condition(request.filter, "the filter")
     wanted: dict[str, Any] = {
         "filter": request.filter or None,
         "offset": request.offset,
@@ -65,7 +66,7 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
     }
     vector = _vector(request)
     score = "_score" if request.full_text_query is not None else None
-    wanted["columns"] = _columns(request, score if vector is None else "_distance")
+    wanted["columns"] = _columns(request, score if vector is None else "_distance", check)
     if request.k == 0 and (vector is not None or request.full_text_query is not None):
         raise InvalidInputError("k is 0; a search needs the number of rows to find")
     if vector is not None:
@@ -82,11 +83,11 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
         wanted["limit"] = request.k
     if vector is None and request.full_text_query is None:
         shape = _shape(dataset)
-        wanted["batch_size"] = shape.batch_rows
+        wanted["batch_size"] = max(1, shape.batch_rows // check.growth)
         wanted["batch_readahead"] = 2
         wanted["fragment_readahead"] = 1
         if request.filter and request.k and shape.is_small:
-            wanted["batch_size"] = min(shape.batch_rows, SMALL_BATCH_ROWS)
+            wanted["batch_size"] = min(wanted["batch_size"], SMALL_BATCH_ROWS)
             wanted["late_materialization"] = shape.wide or False
     return dataset.scanner(**{key: value for key, value in wanted.items() if value is not None})
 
@@ -202,7 +203,7 @@ def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
 def is_lasting(request: QueryTableRequest) -> bool:
     """Return whether a query finds the same as long as its table does not change.
 
-    It may where it calls a function, such as `now` or `random`, but that is not looked into.
+    One that calls a function counts as if its value could differ, such as that of `now`.
     """
     columns = request.columns
     aliases = columns.column_aliases if columns is not None else None
@@ -326,7 +327,9 @@ def _is_fixed(kind: pa.DataType) -> bool:
         return False
 
 
-def _columns(request: Query, score: str | None) -> list[str] | dict[str, str] | None:
+def _columns(
+    request: Query, score: str | None, check: SqlCheck
+) -> list[str] | dict[str, str] | None:
     """Return the columns to read; a search's score is always one, which pylance wants named."""
     columns = request.columns
     if columns is None:
@@ -337,7 +340,7 @@ def _columns(request: Query, score: str | None) -> list[str] | dict[str, str] | 
         raise InvalidInputError("give one of column_names and column_aliases")
     if named:
         for name, expression in named.items():
-            check_sql(expression, f"column {name[:100]!r}")
+            check.value(expression, f"column {name[:100]!r}")
         return named | {name: name for name in scores if name not in named}
     return None if names is None else [*names, *(name for name in scores if name not in names)]
 

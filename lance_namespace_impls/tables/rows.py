@@ -14,7 +14,7 @@ from lance_namespace_client.models import (
 from ..core.durations import parse_duration
 from .incoming import with_vectors_of
 from .merge import merge_alone
-from .sql import check_sql
+from .sql import SqlCheck, check_sql
 from .update import reads_own_columns, update_at_once
 
 if TYPE_CHECKING:
@@ -50,9 +50,10 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
     if not updates:
         raise InvalidInputError("there is nothing to update")
     where = request.predicate or None
-    check_sql(where or "", "the predicate")
+    check = SqlCheck(dataset.schema)
+    check.condition(where, "the predicate")
     for name, expression in updates.items():
-        check_sql(expression, f"the expression of {name[:100]!r}")
+        check.value(expression, f"the expression of {name[:100]!r}")
     if reads_own_columns(updates) and set(updates) <= set(dataset.schema.names):
         updated, version = update_at_once(dataset, updates, where, request.branch)
         return UpdateTableResponse(updated_rows=updated, version=version)
@@ -68,7 +69,7 @@ def count(dataset: Any, predicate: str | None) -> int:
     Raises:
         InvalidInputError: code 13, the predicate is not one that Lance can work through.
     """
-    check_sql(predicate or "", "the predicate")
+    check_sql(predicate, "the predicate", dataset.schema)
     return int(dataset.count_rows(filter=predicate or None))
 
 
@@ -80,7 +81,7 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
     """
     if not request.predicate.strip():
         raise InvalidInputError("the predicate is empty; 'true' deletes all rows")
-    check_sql(request.predicate, "the predicate")
+    check_sql(request.predicate, "the predicate", dataset.schema)
     dataset.delete(request.predicate)
     return DeleteFromTableResponse(version=int(dataset.version))
 
@@ -98,8 +99,13 @@ def check_merge(request: MergeInsertIntoTableRequest) -> None:
             "nothing is to be done with the rows; set when_matched_update_all, "
             "when_not_matched_insert_all or when_not_matched_by_source_delete"
         )
+    _check_conditions(request, None)
+
+
+def _check_conditions(request: MergeInsertIntoTableRequest, schema: pa.Schema | None) -> None:
+    check = SqlCheck(schema)
     for name in ("when_matched_update_all_filt", "when_not_matched_by_source_delete_filt"):
-        check_sql(getattr(request, name) or "", name)
+        check.condition(getattr(request, name), name)
 
 
 def merge_timeout(request: MergeInsertIntoTableRequest) -> timedelta | None:
@@ -117,7 +123,9 @@ def merge_insert(
     Raises:
         TableColumnNotFoundError: code 12, a key column is missing.
         ConcurrentModificationError: code 14, other changes came first every time.
+        InvalidInputError: code 13, a condition has a column in double quotes.
     """
+    _check_conditions(request, dataset.schema)
     timeout = merge_timeout(request)
 
     def builder(onto: Any) -> Any:

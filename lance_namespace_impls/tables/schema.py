@@ -194,9 +194,7 @@ def _fault(kind: pa.DataType) -> str | None:
         return f"Lance has no type {_short(kind)}; cast the column"
     zone = getattr(kind, "tz", None)
     if zone is not None and not is_zone(zone):
-        return (
-            f"there is no time zone {zone[:100]!r}; use one such as UTC, Europe/Berlin or +02:00"
-        )
+        return f"there is no time zone {zone[:100]!r}; use one such as UTC, Europe/Berlin or +02:00"
     if is_.is_struct(kind) and not kind.num_fields:
         return "Lance cannot store a struct without fields; add a field, or leave the column out"
     if is_.is_map(kind) and kind.keys_sorted:

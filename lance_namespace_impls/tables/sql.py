@@ -1,320 +1,539 @@
-"""Bounds on the SQL that callers send.
+"""Checks of the SQL expressions that callers send, before Lance parses them.
 
-Lance parses, plans and runs an expression by recursion, on stacks that end the process when they
-overflow: from 250 to 800 operators in a row, depending on which and where, and some 50,000 ``AND``
-or ``OR``. Its parser also tries some keywords in several ways, so that text which is wrong inside
-``POSITION(POSITION(...`` takes three times as long with each level. So a text is measured before
-Lance gets to see it; the bounds are well below what was seen to fail with pylance 14.0.2.
+Every expression is parsed. A caller in process may use all functions of the engine, except with
+arguments that end the process. A remote caller may use the functions whose cost is known, and its
+request has bounds on the size of values and on the steps for each row. See `docs/guide/filters.md`.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
-from attrs import define
+from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
-__all__ = ["calls_nothing", "check_sql"]
-
-# Parts (names, values, operators, brackets) from the outermost expression to the innermost, where
-# each may be an operand of the next.
-MAX_PARTS = 256
-MAX_CONNECTIVES = 5_000
-MAX_LEVELS = 32
-# How often the parser may look at a part, all of them together.
-MAX_STEPS = 4_000_000
-BACKTRACK_FACTOR = 3
-
-_NUMBER = r"[0-9][0-9.]*+(?:[eE][+-]?[0-9]++)?+(?!\w)"
-_STRING = r"'(?>[^']*(?:''[^']*)*)'"
-_VALUE = rf"(?:-?{_NUMBER}|{_STRING})"
-_TOKEN = re.compile(
-    rf"""(?P<skipped>\s++|--[^\n]*+|/\*(?>.*?\*/))
-       |(?P<prefixed>\b(?:[bBnNrReEqQ]|[bB][rR]|[rR][bB]|[nN][qQ]|[uU]&)(?=['"]))
-       |(?P<values>{_VALUE}(?>\s*,\s*{_VALUE})*+)
-       |(?P<quoted>"(?>[^"]*(?:""[^"]*)*)"|`(?>[^`]*(?:``[^`]*)*)`)
-       |(?P<word>\w++)
-       |(?P<open>[(\[{{])
-       |(?P<close>[)\]}}])
-       |(?P<other>/\*|::|\|\||<>|[<>!]=|.)""",
-    re.DOTALL | re.VERBOSE,
+from ..core.confinement import confinement
+from .sql_functions import (
+    FIXED,
+    FUNCTIONS,
+    JSON,
+    MAX_GROWTH,
+    NOT_ALLOWED,
+    UNBOUNDED,
+    Argument,
+    Size,
+    UnboundedError,
+    total,
 )
-# How many times as long a value may become. A batch has thousands of them, all in memory.
-MAX_GROWTH = 1_000
-UNBOUNDED = 1 << 62
-_GROWING = frozenset(
-    {"ARRAY_REPEAT", "ARRAY_RESIZE", "LIST_REPEAT", "LIST_RESIZE", "LPAD", "REPEAT", "RPAD"}
-)
-_SERIES = frozenset({"GENERATE_SERIES", "RANGE"})
-_PUTTING_IN = {
-    **dict.fromkeys(("REGEXP_REPLACE", "REPLACE"), slice(2, 3)),
-    **{
-        f"{kind}_{name}": arguments
-        for kind in ("ARRAY", "LIST")
-        for name, arguments in (
-            ("JOIN", slice(1, 3)), ("TO_STRING", slice(1, 3)),
-            ("REPLACE", slice(2, 3)), ("REPLACE_ALL", slice(2, 3)), ("REPLACE_N", slice(2, 3)),
-        )
-    },
-}  # fmt: skip
-"""Which arguments come into the value of a function many times."""
-_GROWS = re.compile("|".join(sorted(_GROWING | _SERIES | {*_PUTTING_IN})), re.IGNORECASE)
-_NUMBER_ALONE = re.compile(rf"-?{_NUMBER}")
-_VALUES = re.compile(_VALUE)
+from .sql_parser import COMPARISONS, Kind, Node, SqlError, parse
+from .sql_texts import check_json
 
-# What the parser reads in more ways than one.
-_TRIED_TWICE = frozenset(
-    {"ARRAY", "CASE", "CAST", "CEIL", "CONVERT", "EXISTS", "EXTRACT", "FLOOR", "INTERVAL", "MATCH",
-     "NOT", "OVERLAY", "POSITION", "PRIOR", "SAFE_CAST", "SUBSTR", "SUBSTRING", "TRIM", "TRY_CAST",
-     "TRY_CONVERT"}
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SqlCheck", "calls_nothing", "check_sql", "columns_read", "sql_of"]
+
+# In process, a computed value of more bytes is a mistake.
+MAX_COMPUTED = 64 << 20
+# Of a remote request, all of its expressions together: bytes of computed values for each row, steps
+# for each row, and steps for each byte of a row. A batch has thousands of rows, and a step takes
+# about a nanosecond.
+MAX_REMOTE_BYTES = 64 << 10
+MAX_REMOTE_STEPS = 200_000
+MAX_REMOTE_STEPS_PER_BYTE = 10_000
+MAX_REMOTE_GROWTH = 100
+"""How many times as long as its row a request may make values if Lance chooses the batch size."""
+
+_SYSTEM = frozenset(
+    {"_distance", "_relevance_score", "_row_created_at_version", "_row_last_updated_at_version",
+     "_rowaddr", "_rowid", "_rowoffset", "_score"}
 )  # fmt: skip
-_SPLITTING = frozenset({"WHEN", "THEN", "ELSE"})
-# What may stand before a bracket that is no function's, and functions that need no brackets.
-_NO_CALLS = frozenset({"AND", "BETWEEN", "IN", "IS", "LIKE", "NOT", "OR"})
-_CALL = re.compile(r"(?:CURRENT|LOCAL|SESSION)\w*|USER")
+_SIDES = ("source.", "target.")
+_NUMERIC = frozenset(
+    {"BIGINT", "DECIMAL", "DOUBLE", "FLOAT", "FLOAT4", "FLOAT8", "INT", "INT2", "INT4", "INT8",
+     "INTEGER", "NUMERIC", "REAL", "SMALLINT", "TINYINT"}
+)  # fmt: skip
+_COMPARING = frozenset({Kind.LIKE, Kind.IN, Kind.BETWEEN, Kind.IS})
+_CACHED_LENGTH = 4_096
+
+
+@frozen
+class _Analysis:
+    """What a text contains, whoever sends it and whatever table it is for."""
+
+    top_level: frozenset[str]
+    """Names of the top-level columns that are read, in lower case."""
+    quoted: tuple[str, ...]
+    """Texts in double quotes."""
+    functions: tuple[str, ...]
+    """Names of functions, in lower case."""
+    converts: bool
+    """Whether a value is cast."""
+    stored: tuple[tuple[str, str], ...]
+    """Functions that parse binary values, and the columns that they read."""
+    result: Size
+    """The size of the value."""
+    peak: Size
+    """The largest size of a computed value."""
+    steps: Size
+    """Steps for a row, and for each byte of a row."""
+    unbounded: str | None
+    """What has no bound on its steps."""
+    constant: str | None
+    """A text in double quotes that is compared with constants alone."""
+
+
+class SqlCheck:
+    """Checks the expressions of one request; bounds are for all of them together.
+
+    Args:
+        schema: the table's schema; without one, double quotes and types are not checked.
+        sized: whether batches are made smaller if expressions make values longer, see `growth`.
+    """
+
+    def __init__(self, schema: pa.Schema | None = None, *, sized: bool = False) -> None:
+        self._schema = schema
+        self._sized = sized
+        self._bytes = self._steps = self._steps_per_byte = 0
+        self._of_conditions = self._of_values = 1
+        bounds = confinement()
+        self._allowed = None if bounds is None else bounds.functions
+
+    @property
+    def growth(self) -> int:
+        """How many times as long as in storage the values of a row are at most.
+
+        Those of conditions are gone before the columns are computed.
+        """
+        return max(self._of_conditions, self._of_values)
+
+    def condition(self, text: str | None, what: str) -> None:
+        """Reject a condition that Lance cannot evaluate safely.
+
+        Args:
+            text: the SQL; None and an empty text are no condition.
+            what: the operation or its part, to open messages with.
+
+        Raises:
+            InvalidInputError: code 13.
+        """
+        if text:
+            self._check(text, what, is_value=False)
+
+    def value(self, text: str, what: str) -> None:
+        """Reject an expression for a column's values that Lance cannot evaluate safely.
+
+        Args:
+            text: the SQL.
+            what: the operation or its part, to open messages with.
+
+        Raises:
+            InvalidInputError: code 13.
+        """
+        # Lance reads a text that is a column's whole name as that column.
+        if self._schema is not None and text.lower() in map(str.lower, self._schema.names):
+            return
+        self._check(text, what, is_value=True)
+
+    def _check(self, text: str, what: str, *, is_value: bool) -> None:
+        try:
+            found = _analyzed(text)
+            if self._schema is not None:
+                self._check_columns(found, self._schema)
+            if found.constant is not None:
+                raise SqlError(
+                    f'compares "{found.constant}" with a constant: text in double quotes is not a '
+                    f"column; write {_in_backticks(found.constant)} for a column"
+                )
+            further = max(0, found.peak.rows - 1)
+            if is_value:
+                self._of_values += further
+            else:
+                self._of_conditions += further
+            if self.growth > MAX_GROWTH:
+                raise SqlError(
+                    f"makes values {self.growth} times as long; {MAX_GROWTH} times is the most"
+                )
+            if self._allowed is not None:
+                self._check_remote(found, self._allowed, is_value=is_value)
+        except SqlError as error:
+            raise InvalidInputError(f"{what} {error}") from None
+
+    def _check_remote(self, found: _Analysis, allowed: Collection[str], *, is_value: bool) -> None:
+        for name in found.functions:
+            if name not in FUNCTIONS and name not in allowed:
+                raise SqlError(
+                    f"calls {name[:100]!r}, which remote callers may not use{_why_not(name)}; the "
+                    "operator can allow functions (--allow-function)"
+                )
+        if found.unbounded is not None:
+            raise SqlError(found.unbounded)
+        self._bytes += max(found.peak.bytes, found.result.bytes if is_value else 0)
+        self._steps += found.steps.bytes
+        self._steps_per_byte += found.steps.rows
+        most = MAX_GROWTH if self._sized else MAX_REMOTE_GROWTH
+        if self.growth > most:
+            raise SqlError(f"makes values {self.growth} times as long; {most} times is the most")
+        if self._bytes > MAX_REMOTE_BYTES:
+            raise SqlError(
+                f"makes values of {self._bytes:,} bytes, all expressions together; "
+                f"{MAX_REMOTE_BYTES:,} is the most. Insert or merge rows with long values instead"
+            )
+        if self._steps > MAX_REMOTE_STEPS or self._steps_per_byte > MAX_REMOTE_STEPS_PER_BYTE:
+            raise SqlError(
+                "takes too many steps for each row, all expressions together; use fewer or shorter "
+                "texts, or cut them, such as left(name, 100)"
+            )
+
+    def _check_columns(self, found: _Analysis, schema: pa.Schema) -> None:
+        if found.quoted:
+            names = dict(_paths(schema))
+            for text in found.quoted:
+                name = _unsided(text.lower().replace("`", ""))
+                if name in _SYSTEM or name in names:
+                    column = names.get(name, name)
+                    raise SqlError(
+                        f'has "{text[:100]}" in double quotes, which is a text, and there is a column '
+                        f"of that name; write {_in_backticks(column)[:100]} for the column or "
+                        f"'{text[:100]}' for the text"
+                    )
+        for function, path in found.stored:
+            field = _field(schema, path)
+            if field is None:
+                continue
+            if function in JSON:
+                if "json" not in str(field.type).lower() and not _is_json(field):
+                    raise SqlError(
+                        f"calls {function} with column {path[:100]!r}, which is {field.type} and not "
+                        "JSON; store it as pyarrow.json_()"
+                    )
+            elif _is_bytes(field.type):
+                raise SqlError(
+                    f"calls {function} with column {path[:100]!r}, whose geometries are stored as "
+                    f"{field.type}, so that their nesting cannot be bounded; store them as GeoArrow "
+                    "points, lines or polygons"
+                )
+
+
+def check_sql(text: str | None, what: str, schema: pa.Schema | None = None) -> None:
+    """Reject a condition that Lance cannot evaluate safely, see `SqlCheck.condition`."""
+    SqlCheck(schema).condition(text, what)
 
 
 def calls_nothing(sql: str) -> bool:
-    """Return whether an expression plainly calls no function."""
-    before = ""
-    for match in _TOKEN.finditer(sql):
-        kind, text = match.lastgroup, match[0].upper()
-        if kind == "skipped":
-            continue
-        if (kind == "open" and before) or (kind == "word" and _CALL.fullmatch(text)):
-            return False
-        is_name = kind in ("word", "quoted", "prefixed", "close") and text not in _NO_CALLS
-        before = text if is_name else ""
-    return True
-
-
-@define
-class _Level:
-    """What is between two brackets; its segments are operands that stand side by side."""
-
-    steps: int
-    """How often the parser may look at a part here."""
-    parts: int = 0
-    inner_parts: int = 0
-    inner_connectives: int = 0
-    """The deepest of the levels in the segment under way."""
-    tried: int = 0
-    ranges: int = 0
-    """``BETWEEN`` whose ``AND`` is still to come."""
-    connectives: int = 0
-    max_parts: int = 0
-    max_connectives: int = 0
-    operand: bool = False
-    """Whether the last part was an operand: a sign after it is an operator."""
-    is_case: bool = False
-
-    def end_segment(self) -> None:
-        self.max_parts = max(self.max_parts, self.parts + self.inner_parts)
-        self.max_connectives = max(self.max_connectives, self.inner_connectives)
-        self.parts = self.inner_parts = self.inner_connectives = self.tried = self.ranges = 0
-        self.operand = False
-
-
-def check_sql(text: str, what: str) -> None:
-    """Refuse an SQL expression that Lance cannot work through safely.
-
-    Args:
-        text: a predicate or an expression.
-        what: the operation and the part of it, to open the message with.
-
-    Raises:
-        InvalidInputError: code 13, it is nested too deeply, chains too many operators, or has a
-            kind of literal that Lance does not know.
-    """
-    _Measure(what).measure(text)
-    if _GROWS.search(text) and (times := _growth(text)) > MAX_GROWTH:
-        if times < UNBOUNDED:
-            raise InvalidInputError(
-                f"{what} makes values {times} times as long; {MAX_GROWTH} times is the most"
-            )
-        raise InvalidInputError(
-            f"{what} may make values of any length: give REPEAT, LPAD and the like a plain number of at "
-            f"most {MAX_GROWTH} and REPLACE, ARRAY_TO_STRING and the like a plain text to put in; cut what "
-            "is too long, as left(rpad(name, 100), size) does"
-        )
-
-
-@define
-class _Call:
-    """A bracket, and the function before it if there is one."""
-
-    name: str
-    arguments: list[list[str]]
-    inner: int = 1
-    """How many times as long what is within makes a value."""
-
-    def growth(self) -> int:
-        """Return how many times as long as what it is given its value may be."""
-        if self.name in _GROWING:
-            own = max(map(_size, self.arguments[1:2]), default=1)
-        elif self.name in _SERIES:
-            own = max(map(_size, self.arguments))
-        elif self.name in _PUTTING_IN:
-            own = max(map(_length, self.arguments[_PUTTING_IN[self.name]]), default=1)
-        else:
-            own = 1
-        return min(UNBOUNDED, max(own, 1) * self.inner)
-
-
-def _size(argument: list[str]) -> int:
-    """Return a number that stands by itself; any other expression may be of any size."""
-    if len(argument) != 1 or _NUMBER_ALONE.fullmatch(argument[0]) is None:
-        return UNBOUNDED
+    """Return whether an expression calls no function and casts nothing."""
     try:
-        return int(min(abs(float(argument[0])), UNBOUNDED))
-    except ValueError:  # it has several points
-        return UNBOUNDED
+        found = _analyzed(sql) if sql else None
+    except SqlError:
+        return False
+    return found is None or not (found.functions or found.converts)
 
 
-def _length(argument: list[str]) -> int:
-    """Return the length of a value that stands by itself; any other expression may be of any length."""
-    if len(argument) != 1 or _VALUES.fullmatch(argument[0]) is None:
-        return UNBOUNDED
-    return len(argument[0])
+def columns_read(sql: str) -> frozenset[str]:
+    """Return the names of the top-level columns that an expression reads, in lower case."""
+    try:
+        return _analyzed(sql).top_level
+    except SqlError:  # the whole name of a column, which needs no quotes
+        return frozenset({sql.lower()})
 
 
-def _growth(text: str) -> int:
-    """Return how many times as long an expression may make a value by functions made for that."""
-    calls = [_Call("", [[]])]
-    before = ""
-    most = 1
-    for found in _TOKEN.finditer(text):
-        kind = found.lastgroup
-        if kind == "skipped":
-            continue
-        call = calls[-1]
-        if kind == "open":
-            calls.append(_Call(before, [[]]))
-        elif kind == "close" and len(calls) > 1:
-            growth = calls.pop().growth()
-            calls[-1].inner = max(calls[-1].inner, growth)
-            calls[-1].arguments[-1].append(found[0])
-            most = max(most, growth)
-        elif kind == "values":
-            first, *others = _VALUES.findall(found[0])
-            call.arguments[-1].append(first)
-            call.arguments += [[each] for each in others]
-        elif found[0] == ",":
-            call.arguments.append([])
-        else:
-            call.arguments[-1].append(found[0])
-        before = found[0].strip('"`').upper() if kind in ("word", "quoted") else ""
-    return most
+def sql_of(request: Any) -> Iterator[tuple[str, str, bool]]:
+    """Yield the expressions of a request: the name of the part, the text, whether it is a value."""
+    for name in (
+        "filter", "predicate", "when_matched_update_all_filt",
+        "when_not_matched_by_source_delete_filt",
+    ):  # fmt: skip
+        if isinstance(text := getattr(request, name, None), str):
+            yield name, text, False
+    if (query := getattr(request, "query", None)) is not None:
+        yield from sql_of(query)
+    aliases = getattr(getattr(request, "columns", None), "column_aliases", None)
+    if isinstance(aliases, Mapping):
+        for name, text in aliases.items():
+            yield f"column {name[:100]!r}", text, True
+    updates = getattr(request, "updates", None)
+    for pair in updates if isinstance(updates, list) else ():
+        if isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[1], str):
+            yield f"the expression of {pair[0][:100]!r}", pair[1], True
+    entries = getattr(request, "new_columns", None)
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(text := entry.expression, str):
+            yield f"the expression of column {entry.name[:100]!r}", text, True
 
 
-class _Measure:
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._levels = [_Level(steps=1)]
-        self._steps = 0
+def _analyzed(text: str) -> _Analysis:
+    return _kept(text) if len(text) <= _CACHED_LENGTH else _analyze(text)
 
-    def measure(self, text: str) -> None:
-        for found in _TOKEN.finditer(text):
-            kind = found.lastgroup
-            if kind == "skipped":
-                continue
-            level = self._levels[-1]
-            # A list of a hundred thousand values is one part that is looked at for long.
-            self._steps += level.steps * (1 + (found.end() - found.start()) // 8)
-            if self._steps > MAX_STEPS:
-                raise self._refused(
-                    "is too much to parse: nest fewer function calls, or shorten it"
-                )
-            if kind == "open":
-                self._part(level, operand=True)
-                self._open(level)
-            elif kind == "close":
-                self._close()
-            elif kind == "word":
-                self._word(level, found[0].upper())
-            elif kind == "prefixed":
-                raise self._refused(f"has a literal {found[0]}'...'; write it as '...'")
-            elif kind == "other":
-                self._other(level, found[0])
-            else:
-                self._part(level, operand=True)
-        while len(self._levels) > 1:
-            self._close()
-        self._levels[0].end_segment()
-        self._check(self._levels[0])
 
-    def _word(self, level: _Level, word: str) -> None:
-        if word in ("AND", "OR"):
-            if word == "AND" and level.ranges:
-                level.ranges -= 1
-                self._part(level, operand=False)
-            else:
-                level.connectives += 1
-                level.end_segment()
-                self._check(level)
-        elif word == "CASE":
-            self._part(level, operand=True)
-            self._open(level, is_case=True)
-        elif word == "END" and level.is_case:
-            self._close()
-        elif word in _SPLITTING and level.is_case:
-            level.end_segment()
-        else:
-            level.ranges += word == "BETWEEN"
-            level.tried += word in _TRIED_TWICE
-            self._part(level, operand=word not in _TRIED_TWICE)
+def _analyze(text: str) -> _Analysis:
+    return _Costs().analyze(parse(text))
 
-    def _other(self, level: _Level, sign: str) -> None:
-        if sign == ",":
-            level.end_segment()
-        elif sign in ("'", '"', "`", "/*"):
-            raise self._refused(f"has a {sign} that is not closed")
-        elif sign in "$?":
-            raise self._refused(f"has a {sign}: there are no parameters; write the values")
-        else:
-            level.tried += sign in "+-!~@" and not level.operand
-            self._part(level, operand=False)
 
-    def _part(self, level: _Level, *, operand: bool) -> None:
-        level.parts += 1
-        level.operand = operand
-        if level.parts > MAX_PARTS:
-            raise self._too_long()
+_kept = lru_cache(maxsize=1_024)(_analyze)
 
-    def _open(self, level: _Level, *, is_case: bool = False) -> None:
-        if len(self._levels) > MAX_LEVELS:
-            raise self._refused(f"has more than {MAX_LEVELS} levels of brackets; take some out")
-        tried = level.tried + is_case
-        steps = min(level.steps * BACKTRACK_FACTOR ** min(tried, 16), MAX_STEPS)
-        self._levels.append(_Level(steps=steps, is_case=is_case))
 
-    def _close(self) -> None:
-        if len(self._levels) == 1:  # a bracket too many is Lance's to refuse
-            return
-        ended = self._levels.pop()
-        ended.end_segment()
-        self._check(ended)
-        outer = self._levels[-1]
-        outer.inner_parts = max(outer.inner_parts, ended.max_parts)
-        outer.inner_connectives = max(
-            outer.inner_connectives, ended.max_connectives + ended.connectives
+class _Costs:
+    """Derives what an expression costs from the costs of its parts."""
+
+    def __init__(self) -> None:
+        self._columns: set[str] = set()
+        self._quoted: list[str] = []
+        self._functions: dict[str, None] = {}
+        self._converts = False
+        self._stored: list[tuple[str, str]] = []
+        self._peak = Size()
+        self._steps = Size()
+        self._unbounded: str | None = None
+        self._constant: str | None = None
+
+    def analyze(self, root: Node) -> _Analysis:
+        result, _ = self._visit(root)
+        return _Analysis(
+            top_level=frozenset(self._columns),
+            quoted=tuple(self._quoted),
+            functions=tuple(self._functions),
+            converts=self._converts,
+            stored=tuple(self._stored),
+            result=result,
+            peak=self._peak,
+            steps=self._steps,
+            unbounded=self._unbounded,
+            constant=self._constant,
         )
 
-    def _check(self, level: _Level) -> None:
-        if level.max_parts > MAX_PARTS:
-            raise self._too_long()
-        if level.connectives + level.max_connectives > MAX_CONNECTIVES:
-            raise self._refused(
-                f"has more than {MAX_CONNECTIVES} AND and OR, one within the other; use IN (...) "
-                "for many values, or ask several times"
+    def _visit(self, node: Node) -> tuple[Size, bool]:
+        """Return the size of a value, and whether it is the same for all rows."""
+        kind = node.kind
+        if kind == Kind.COLUMN:
+            self._columns.add(node.value[0].lower())
+            return Size(16, 1), False
+        if kind == Kind.QUOTED:
+            self._quoted.append(node.value)
+        if not node.args and kind not in (Kind.CALL, Kind.ARRAY):
+            # The values of a list may be numbers of one digit, which take eight bytes.
+            return Size(_length(node.value) * (4 if kind == Kind.VALUES else 1)), True
+        sizes: list[Size] = []
+        constant = True
+        for each in node.args:
+            size, is_constant = self._visit(each)
+            sizes.append(size)
+            constant = constant and is_constant
+        if kind == Kind.CALL:
+            size = self._call(node, sizes)
+            constant = constant and not self._varies(node.name.lower())
+        else:
+            size = self._combined(node, sizes, constant)
+        if size.bytes > MAX_COMPUTED:
+            raise SqlError(f"makes values of {size.bytes:,} bytes; {MAX_COMPUTED:,} is the most")
+        self._peak.bytes = max(self._peak.bytes, size.bytes)
+        self._peak.rows = max(self._peak.rows, size.rows)
+        return size, constant
+
+    def _combined(self, node: Node, sizes: list[Size], constant: bool) -> Size:
+        """Return the size of a value that an operator makes."""
+        kind = node.kind
+        if constant and (
+            kind in _COMPARING or (kind == Kind.OPERATOR and node.name in COMPARISONS)
+        ):
+            self._compared(node)
+        if kind == Kind.CAST or kind == Kind.TYPED:
+            self._converts = self._converts or kind == Kind.CAST
+            if node.name == "JSONB":
+                self._check_json(node.args[0].value)
+            self._step(sizes[0])
+            return sizes[0] + FIXED
+        if kind == Kind.LIKE:
+            self._like(node, sizes)
+            return Size(1)
+        if kind in (Kind.ARRAY, Kind.CASE) or node.name == "||":
+            found = Size()
+            for size in sizes:
+                found = found + size
+            self._step(found)
+            return found
+        if kind == Kind.FIELD or kind == Kind.INDEX:
+            return sizes[0]
+        self._steps.bytes += 1
+        return FIXED
+
+    def _like(self, node: Node, sizes: list[Size]) -> None:
+        value, pattern = sizes
+        if value.rows and pattern.rows:
+            self._unbounded = self._unbounded or (
+                "compares with a pattern that is not a plain text; its steps have no bound"
             )
+        states = 1 + pattern.bytes // 32
+        self._steps.rows += value.rows * states + pattern.rows
+        self._steps.bytes += value.bytes * states + pattern.bytes
 
-    def _too_long(self) -> InvalidInputError:
-        return self._refused(
-            f"has an expression of more than {MAX_PARTS} names, values and operators, one within "
-            "the other; split it with AND or OR, or compute it in steps"
+    @staticmethod
+    def _check_json(text: str) -> None:
+        try:
+            check_json(text)
+        except SqlError as error:
+            raise SqlError(f"has {error}") from None
+
+    def _compared(self, node: Node) -> None:
+        """Note a text in double quotes that stands in place of a column in a comparison."""
+        for each in node.args:
+            if each.kind == Kind.QUOTED and self._constant is None:
+                self._constant = each.value[:100]
+
+    def _call(self, node: Node, sizes: list[Size]) -> Size:
+        name = node.name.lower()
+        self._functions[name] = None
+        function = FUNCTIONS.get(name)
+        args = [Argument(each, size) for each, size in zip(node.args, sizes, strict=True)]
+        if function is None:
+            found = total(args)
+            self._step(found)
+            return found + FIXED
+        if name in JSON or name.startswith("st_") or name == "geometrytype":
+            self._binary(name, node)
+        try:
+            if function.check is not None:
+                function.check(args)
+            found = function.size(args)
+        except SqlError as error:
+            raise SqlError(f"calls {name} with {error}") from None
+        except UnboundedError:
+            raise SqlError(
+                f"may make values of any length: give REPEAT, LPAD and the like a plain number of at "
+                f"most {MAX_GROWTH} and REPLACE, ARRAY_TO_STRING and the like a plain text to put in; "
+                "cut what is too long, as left(rpad(name, 100), size) does"
+            ) from None
+        if found.rows > MAX_GROWTH:
+            raise SqlError(
+                f"makes values {found.rows} times as long; {MAX_GROWTH} times is the most"
+            )
+        self._work(name, args, function.steps, multiplies=function.multiplies)
+        return found
+
+    def _work(self, name: str, args: list[Argument], steps: int, *, multiplies: bool) -> None:
+        if not multiplies:
+            self._step(total(args).times(steps))
+            return
+        product = Size(1)
+        for each in args:
+            if product.rows and each.size.rows:
+                self._unbounded = self._unbounded or (
+                    f"calls {name} with several texts or lists of any length, which takes as many "
+                    "steps as their lengths multiplied; cut all but one, such as left(name, 100)"
+                )
+            rows = product.rows * each.size.bytes + product.bytes * each.size.rows
+            product = Size(
+                min(product.bytes * max(1, each.size.bytes), UNBOUNDED), min(rows, UNBOUNDED)
+            )
+        self._step(product.times(steps))
+
+    def _step(self, size: Size) -> None:
+        self._steps.bytes += size.bytes
+        self._steps.rows += size.rows
+
+    def _binary(self, name: str, node: Node) -> None:
+        """Note the columns that a function reads as binary JSON or geometry, and reject all else."""
+        if name in JSON:
+            source = node.args[0] if node.args else None
+            while source is not None and source.kind == Kind.CALL and source.name == "JSON_GET":
+                source = source.args[0] if source.args else None
+            if source is None or (
+                source.kind in (Kind.CAST, Kind.TYPED) and source.name == "JSONB"
+            ):
+                return
+            if source.kind not in (Kind.COLUMN, Kind.FIELD):
+                raise SqlError(
+                    f"calls {name} with something that is not a JSON column; its nesting cannot be "
+                    "bounded"
+                )
+            self._stored.append((name, _path(source)))
+            return
+        waiting = list(node.args)
+        while waiting:
+            each = waiting.pop()
+            if each.kind == Kind.CAST and each.name in _NUMERIC:
+                continue
+            if each.kind in (Kind.COLUMN, Kind.FIELD):
+                self._stored.append((name, _path(each)))
+            waiting += each.args
+
+    def _varies(self, name: str) -> bool:
+        return name not in FUNCTIONS or FUNCTIONS[name].changes
+
+
+def _why_not(name: str) -> str:
+    if name in NOT_ALLOWED:
+        return f": {NOT_ALLOWED[name]}"
+    near = get_close_matches(name[:100], FUNCTIONS, 1)
+    return f", did you mean {near[0]}?" if near else ""
+
+
+def _length(value: Any) -> int:
+    """Return the bytes of a literal."""
+    text = value if isinstance(value, str) else ""
+    return len(text) if text.isascii() else 4 * len(text)
+
+
+def _path(node: Node) -> str:
+    """Return the path of a column or of a field in it."""
+    names: list[str] = []
+    while node.kind == Kind.FIELD and node.args:
+        names.append(node.name)
+        node = node.args[0]
+    return ".".join([node.name, *reversed(names)])
+
+
+def _unsided(name: str) -> str:
+    return name.removeprefix(_SIDES[0]).removeprefix(_SIDES[1])
+
+
+def _in_backticks(path: str) -> str:
+    return ".".join(f"`{name}`" for name in path.split("."))
+
+
+def _paths(schema: pa.Schema) -> Iterator[tuple[str, str]]:
+    """Yield the paths of all columns and fields of structures, in lower case and as they are."""
+    waiting = [(field.name, field.type) for field in schema]
+    while waiting:
+        path, kind = waiting.pop()
+        yield path.lower(), path
+        if hasattr(kind, "get_field_index"):
+            waiting += [
+                (f"{path}.{kind.field(i).name}", kind.field(i).type) for i in range(kind.num_fields)
+            ]
+
+
+def _field(schema: pa.Schema, path: str) -> Any:
+    """Return the field at a path, in whatever case it is written; None if there is none."""
+    fields = list(schema)
+    found = None
+    for name in _unsided(path.lower()).split("."):
+        found = next((field for field in fields if field.name.lower() == name), None)
+        if found is None:
+            return None
+        kind = found.type
+        is_structure = hasattr(kind, "get_field_index")
+        fields = [kind.field(i) for i in range(kind.num_fields)] if is_structure else []
+    return found
+
+
+def _is_json(field: pa.Field) -> bool:
+    metadata = field.metadata or {}
+    return metadata.get(b"ARROW:extension:name") in (b"arrow.json", b"lance.json")
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    kind = getattr(kind, "storage_type", kind)
+    return any(
+        check(kind)
+        for check in (
+            pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
+            pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view,
+            pa.types.is_fixed_size_binary,
         )
-
-    def _refused(self, why: str) -> InvalidInputError:
-        return InvalidInputError(f"{self._what} {why}")
+    )  # fmt: skip

@@ -22,6 +22,7 @@ from ..core.imports import load
 from ..core.storage import TableStorage
 from .dataset import follow
 from .errors import from_lance, may_be_committed
+from .sql import columns_read
 from .write import delete_data_files
 
 if TYPE_CHECKING:
@@ -33,13 +34,10 @@ TRIES = 10
 
 
 def reads_own_columns(updates: Mapping[str, str]) -> bool:
-    """Return whether an expression may read a column that another one sets.
-
-    A name within a longer word counts too: that costs time and changes no result.
-    """
+    """Return whether an expression reads a column that another one sets."""
     return any(
-        other.lower() in expression.lower()
-        for column, expression in updates.items()
+        other.lower() in read
+        for column, read in ((name, columns_read(text)) for name, text in updates.items())
         for other in updates
         if other != column
     )

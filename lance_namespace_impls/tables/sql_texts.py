@@ -1,0 +1,147 @@
+"""Bounds on texts that functions parse: Lance reads most of them by recursion.
+
+Their parsers overflow the stack, which ends the process, at some thousand levels. A text that is
+not in the expression itself, such as a column's, has no bound and is rejected.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .sql_parser import SqlError
+
+__all__ = [
+    "check_arrow_type",
+    "check_format",
+    "check_json",
+    "check_json_path",
+    "check_pattern",
+    "check_wkb",
+    "check_wkt",
+]
+
+MAX_PATH_LENGTH, MAX_PATH_LEVELS = 1_000, 4
+MAX_WKT_LENGTH, MAX_WKT_LEVELS = 64_000, 16
+MAX_WKB_DIGITS = 4_000
+MAX_TYPE_LENGTH, MAX_TYPE_LEVELS = 500, 8
+MAX_TYPE_NUMBER = 1_000
+MAX_JSON_LEVELS = 64
+MAX_FORMAT_LENGTH = 200
+MAX_PATTERN_LENGTH, MAX_PATTERN_LEVELS, MAX_REPEATED = 1_000, 32, 5_000
+
+_OPEN, _CLOSE = "([{<", ")]}>"
+_REPEAT = re.compile(r"\{(\d{0,9})(?:,(\d{0,9}))?\}")
+_NUMBER = re.compile(r"\d+")
+
+
+def _levels(text: str, opening: str = "([{", closing: str = ")]}") -> int:
+    """Return how deep brackets are nested; brackets inside quotes count too."""
+    deepest = level = 0
+    for sign in text:
+        if sign in opening:
+            level += 1
+            deepest = max(deepest, level)
+        elif sign in closing:
+            level = max(0, level - 1)
+    return deepest
+
+
+def _check(text: str | None, what: str, length: int, levels: int, **brackets: str) -> str:
+    """Return a text within bounds; raise SqlError for another."""
+    if text is None:
+        raise SqlError(
+            f"{what} that is not a plain text in single quotes; its nesting cannot be bounded, so "
+            "write the text itself"
+        )
+    if len(text) > length:
+        raise SqlError(f"{what} of {len(text):,} characters; {length:,} is the most")
+    if _levels(text, **brackets) > levels:
+        raise SqlError(f"{what} with more than {levels} levels of brackets; take some out")
+    return text
+
+
+def check_json_path(text: str | None) -> None:
+    """Reject a JSON path that is not a literal, too long or too deep."""
+    found = _check(text, "a JSON path", MAX_PATH_LENGTH, MAX_PATH_LEVELS)
+    if found.count("**") > 1:
+        raise SqlError("a JSON path with several **; use one")
+
+
+def check_wkt(text: str | None) -> None:
+    """Reject a geometry's text that is not a literal, too long or too deep."""
+    _check(text, "WKT", MAX_WKT_LENGTH, MAX_WKT_LEVELS)
+
+
+def check_wkb(digits: str | None) -> None:
+    """Reject a geometry's bytes that are not a literal, or too many."""
+    if digits is None:
+        raise SqlError(
+            "WKB that is not a literal such as x'0101...'; its nesting cannot be "
+            "bounded, so write the bytes themselves"
+        )
+    if len(digits) > MAX_WKB_DIGITS:
+        raise SqlError(f"WKB of {len(digits) // 2:,} bytes; {MAX_WKB_DIGITS // 2:,} is the most")
+
+
+def check_arrow_type(text: str | None) -> None:
+    """Reject the name of an Arrow type that is not a literal, too deep or too large."""
+    found = _check(text, "a type", MAX_TYPE_LENGTH, MAX_TYPE_LEVELS, opening=_OPEN, closing=_CLOSE)
+    size = 1
+    for number in _NUMBER.findall(found if "FixedSize" in found else ""):
+        size *= max(1, int(number))
+    if size > MAX_TYPE_NUMBER:
+        raise SqlError(
+            f"a type {found[:100]!r} of {size:,} values; {MAX_TYPE_NUMBER:,} is the most"
+        )
+
+
+def check_json(text: str) -> None:
+    """Reject a JSON literal that is too deep."""
+    _check(text, "a JSON literal", len(text), MAX_JSON_LEVELS)
+
+
+def check_format(text: str | None) -> None:
+    """Reject a format of dates that is too long."""
+    if text is not None:
+        _check(text, "a format", MAX_FORMAT_LENGTH, MAX_FORMAT_LENGTH)
+
+
+def check_pattern(text: str | None) -> None:
+    """Reject a regular expression that is not a literal, or that repeats too much."""
+    found = _check(
+        text, "a regular expression", MAX_PATTERN_LENGTH, MAX_PATTERN_LEVELS,
+        opening="(", closing=")",
+    )  # fmt: skip
+    if (size := _repeated(found)) > MAX_REPEATED:
+        raise SqlError(
+            f"a regular expression that is {size:,} long with its repetitions written "
+            f"out; {MAX_REPEATED:,} is the most"
+        )
+
+
+def _repeated(pattern: str) -> int:
+    """Return the length of a regular expression whose counted repetitions are written out.
+
+    What looks like a repetition inside a class counts as one.
+    """
+    totals = [0]
+    last = 0
+    at = 0
+    while at < len(pattern):
+        sign = pattern[at]
+        if sign == "(":
+            totals[-1] += last
+            totals.append(0)
+            last = 0
+        elif sign == ")" and len(totals) > 1:
+            last += totals.pop()
+        elif sign == "{" and (found := _REPEAT.match(pattern, at)) is not None:
+            last *= max(1, *(int(number) for number in found.groups() if number))
+            at = found.end()
+            continue
+        else:
+            totals[-1] += last
+            last = 1
+            at += sign == "\\"
+        at += 1
+    return sum(totals) + last
