@@ -2,7 +2,7 @@
 
 Every expression is parsed. A caller in process may use all functions of the engine, except with
 arguments that end the process. A remote caller may use the functions whose cost is known, and its
-request has bounds on the size of values and on the steps for each row. See `docs/guide/filters.md`.
+request has bounds on the size of values and on the steps for each row. See `docs/filters.md`.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class SqlCheck:
             found = _analyzed(text)
             if self._schema is not None:
                 self._check_columns(found, self._schema)
-            if found.constant is not None:
+            if self._schema is not None and found.constant is not None:
                 raise SqlError(
                     f'compares "{found.constant}" with a constant: text in double quotes is not a '
                     f"column; write {_in_backticks(found.constant)} for a column"
@@ -394,6 +394,8 @@ class _Costs:
             return found + FIXED
         if name in JSON or name.startswith("st_") or name == "geometrytype":
             self._binary(name, node)
+        if len(args) < function.least:
+            raise SqlError(f"calls {name} with {len(args)} arguments; it needs {function.least}")
         try:
             if function.check is not None:
                 function.check(args)

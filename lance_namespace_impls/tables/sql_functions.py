@@ -204,6 +204,7 @@ class Function:
         multiplies: whether it takes as many steps as the sizes of its arguments multiplied.
         check: refuses arguments that end the process, or take any time.
         changes: whether its value may differ with the same arguments.
+        least: the fewest arguments; with fewer, Lance panics.
     """
 
     size: Rule
@@ -211,6 +212,7 @@ class Function:
     multiplies: bool = False
     check: Check | None = None
     changes: bool = False
+    least: int = 0
 
 
 def _pattern(args: Arguments) -> None:
@@ -264,7 +266,8 @@ FUNCTIONS: dict[str, Function] = {
     **_named({
         "abs acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh cot degrees exp factorial floor"
         " gcd isnan iszero lcm ln log log10 log2 nanvl pi pow power radians round signum sin sinh sqrt"
-        " tan tanh trunc is_valid": _NUMBERS,
+        " tan tanh trunc": _NUMBERS,
+        "is_valid": Function(size=_fixed(1), least=1),
         "date_bin date_part datepart date_trunc datetrunc make_date make_time to_local_time to_unixtime"
         " from_unixtime": _NUMBERS,
         "to_date to_time to_timestamp to_timestamp_micros to_timestamp_millis to_timestamp_nanos"
@@ -306,15 +309,16 @@ FUNCTIONS: dict[str, Function] = {
     **_named({
         "cardinality empty": _NUMBERS,
         "element_at flatten map_entries map_extract map_keys map_values": Function(size=_first(2)),
-        "get_field": Function(size=_first()),
+        "get_field": Function(size=_first(), least=2),
         "make_array make_list make_map map named_struct row struct": Function(size=_times(2)),
+        "array_min": Function(size=_first()),
         "arrays_overlap": Function(size=_fixed(16), multiplies=True),
         "arrays_zip list_zip": Function(size=_times(4)),
         "cosine_distance dot_product inner_product array_distance list_distance": Function(size=_fixed(16)),
         "generate_series range": Function(size=_series),
     }),
     **_listed({
-        "dims length ndims empty max min any_value": Function(size=_times(1)),
+        "dims length ndims empty max any_value": Function(size=_times(1)),
         "append cat concat prepend push_back push_front": Function(size=_times(1)),
         "compact element extract pop_back pop_front reverse slice normalize": Function(size=_first(2)),
         "distinct sort": Function(size=_first(2), steps=16),
@@ -371,7 +375,7 @@ NOT_ALLOWED: dict[str, str] = {
          "first_value", "grouping", "last_value", "max", "mean", "median", "min", "nth_value",
          "percentile_cont", "quantile_cont", "regr_avgx", "regr_avgy", "regr_count",
          "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
-         "row_number", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum", "var",
+         "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum", "var",
          "var_pop", "var_population", "var_samp", "var_sample", "unnest", "st_extent"],
         "it needs several rows",
     ),

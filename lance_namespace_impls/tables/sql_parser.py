@@ -26,6 +26,8 @@ __all__ = [
 MAX_DEPTH = 128
 MAX_CONNECTIVES = 5_000
 MAX_LEVELS = 32
+# Each takes some microseconds here and in Lance's planner; a list of plain values is one of them.
+MAX_TOKENS = 100_000
 # Lance's planner takes time that doubles with each CASE in the condition of another.
 MAX_CASES = 6
 
@@ -182,6 +184,7 @@ class _Parser:
         self._at = 0
         self._levels = 0
         self._nested = 0
+        self._tokens = 0
         self._next()
 
     def parse(self) -> Node:
@@ -199,6 +202,12 @@ class _Parser:
         assert match is not None  # the last alternative is any character
         kind = match.lastgroup
         assert kind is not None
+        self._tokens += 1
+        if self._tokens > MAX_TOKENS:
+            raise self._refused(
+                f"has more than {MAX_TOKENS:,} names, values and operators; use IN (...) for many "
+                "values, or several requests"
+            )
         self._kind = kind
         self._token = match[kind]
         self._start = match.start(kind)
