@@ -74,6 +74,11 @@ def home(folder: Path) -> Iterator[Around]:
     yield Around(replaced={"thrift://metastore:9083": uri}, prints="['letters']\n3\n")
 
 
+@setting("filters")
+def filters(folder: Path) -> Iterator[Around]:
+    yield Around()
+
+
 @setting("guide")
 def guide(folder: Path) -> Iterator[Around]:
     with_tables(folder, "flights")
