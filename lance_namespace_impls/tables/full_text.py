@@ -12,10 +12,14 @@ from ..core.imports import load
 if TYPE_CHECKING:
     from lance_namespace_client.models import FtsQuery, MatchQuery
 
-__all__ = ["full_text_query"]
+__all__ = ["check_terms", "full_text_query"]
 
 # Lance works through a full-text query by recursion, on a stack that ends the process.
 MAX_QUERY_DEPTH = 32
+MAX_PARTS = 1_000
+MAX_TERMS_LENGTH = 10_000
+# Lance builds an automaton of all texts within the distance, which takes minutes for a large one.
+MAX_FUZZINESS = 2
 # Of a search of several columns pylance takes these of a match as they are by default, and no others.
 _FUZZY = {"fuzziness": 0, "max_expansions": 50, "prefix_length": 0}
 
@@ -32,7 +36,45 @@ def full_text_query(dataset: Any, query: FtsQuery) -> Any:
         InvalidInputError: code 13, the parts do not fit together, lie too many levels deep, or are
             more than Lance can search with.
     """
+    _check_size(query)
     return _node(dataset, query, 1)
+
+
+def check_terms(terms: str) -> None:
+    """Reject search terms that are too long (code 13)."""
+    if len(terms) > MAX_TERMS_LENGTH:
+        raise InvalidInputError(
+            f"a full-text query has terms of {len(terms):,} characters; {MAX_TERMS_LENGTH:,} is the "
+            "most"
+        )
+
+
+def _check_size(query: FtsQuery) -> None:
+    """Reject a query with too many parts, too long terms or too large a distance (code 13)."""
+    waiting: list[FtsQuery] = [query]
+    parts = 0
+    while waiting:
+        node = waiting.pop()
+        matches = [node.match] if node.match else []
+        if node.phrase:
+            check_terms(node.phrase.terms)
+        if node.multi_match:
+            matches += node.multi_match.match_queries
+        if node.boost:
+            waiting += (node.boost.positive, node.boost.negative)
+        if node.boolean:
+            waiting += (*node.boolean.must, *node.boolean.must_not, *node.boolean.should)
+        for match in matches:
+            check_terms(match.terms)
+            if (match.fuzziness or 0) > MAX_FUZZINESS:
+                raise InvalidInputError(
+                    f"fuzziness is {match.fuzziness}; {MAX_FUZZINESS} is the most"
+                )
+        parts += 1 + len(matches)
+        if parts + len(waiting) > MAX_PARTS:
+            raise InvalidInputError(
+                f"a full-text query has more than {MAX_PARTS:,} parts; use fewer, or several requests"
+            )
 
 
 def _node(dataset: Any, query: FtsQuery, depth: int) -> Any:

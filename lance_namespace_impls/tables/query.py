@@ -14,7 +14,7 @@ from lance_namespace_client.errors import InvalidInputError
 
 from ..core.imports import load
 from .context import ORDER_BY
-from .full_text import full_text_query
+from .full_text import check_terms, full_text_query
 from .hybrid import fused, is_hybrid
 from .sql import SqlCheck, calls_nothing
 
@@ -437,6 +437,7 @@ def _full_text(dataset: Any, request: Query) -> Any:
     query = request.full_text_query
     assert query is not None
     if query.string_query is not None and query.structured_query is None:
+        check_terms(query.string_query.query)
         text: dict[str, Any] = {"query": query.string_query.query}
         columns = query.string_query.columns or _columns_without_index(dataset)
         if columns:
