@@ -70,7 +70,7 @@ def _check_size(query: FtsQuery) -> None:
                 raise InvalidInputError(
                     f"fuzziness is {match.fuzziness}; {MAX_FUZZINESS} is the most"
                 )
-        parts += 1 + len(matches)
+        parts += max(1, len(matches))
         if parts + len(waiting) > MAX_PARTS:
             raise InvalidInputError(
                 f"a full-text query has more than {MAX_PARTS:,} parts; use fewer, or several requests"

@@ -52,7 +52,7 @@ def search(namespace: Namespace, query: dict[str, Any]) -> int:
         (match(terms="a" * 10_001), "terms of 10,001 characters"),
         ({"phrase": {"column": "s", "terms": "a " * 5_001}}, "terms of 10,002 characters"),
         (boolean(*[MATCH] * 1000), "more than 1,000 parts"),
-        (boolean(*[boolean(*[MATCH] * 30)] * 30), "more than 1,000 parts"),
+        (boolean(*[boolean(*[MATCH] * 40)] * 30), "more than 1,000 parts"),
         (nested(20), "at most 32 levels"),
     ],
 )
