@@ -18,6 +18,8 @@ from .sql import SqlCheck, check_sql
 from .update import reads_own_columns, update_at_once
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from datetime import timedelta
 
     from lance_namespace_client.models import (
