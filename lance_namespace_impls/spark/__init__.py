@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .backfill import Added, add_columns
     from .changes import Change, delete, merge_into, update
     from .failures import protocol_error_in
-    from .frames import count_rows, read_table
+    from .frames import count_rows, frame_from_arrow, read_table
     from .ingest import ImportResult, import_files
     from .saving import Written, write_table
     from .session import local_session
@@ -31,6 +31,7 @@ __all__ = [
     "add_columns",
     "count_rows",
     "delete",
+    "frame_from_arrow",
     "import_files",
     "local_session",
     "merge_into",
@@ -50,6 +51,7 @@ _HOME = {
     "add_columns": "backfill",
     "count_rows": "frames",
     "delete": "changes",
+    "frame_from_arrow": "frames",
     "import_files": "ingest",
     "local_session": "session",
     "merge_into": "changes",

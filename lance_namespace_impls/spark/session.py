@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .extra import require_pyspark
+from .frames import keeping_all_rows
 from .java import use_java
 from .sealing import make_key, share_key
 
@@ -54,7 +55,8 @@ def local_session(
     Java is found by `lance_namespace_impls.spark.java`. If a session is running already, it is
     given back with the data source registered and those of the settings applied that can change.
     Call it in each thread that saves DataFrames: Spark finds a data source for `save` only through
-    the session that is active in the thread.
+    the session that is active in the thread. Its `createDataFrame` keeps all rows of an Arrow table
+    (see `frame_from_arrow`, which works with any session and keeps the types too).
 
     Args:
         app_name: name of the application, as Spark shows it.
@@ -91,6 +93,7 @@ def local_session(
         session = builder.getOrCreate()
     session.dataSource.register(LanceNamespaceDataSource)
     share_key(session)
+    keeping_all_rows(session)
     _make_active(session)
     return session
 

@@ -58,7 +58,9 @@ class Rows(Generic[T], Sequence[T]):
 
     def to_frame(self, spark: SparkSession) -> DataFrame:
         """Return the rows as a DataFrame."""
-        return spark.createDataFrame(self.to_arrow())
+        from ..frames import frame_from_arrow
+
+        return frame_from_arrow(spark, self.to_arrow())
 
 
 def arrow_schema(kind: type[Any]) -> pa.Schema:
