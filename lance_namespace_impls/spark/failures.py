@@ -13,7 +13,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import lance_namespace_client.errors as errors
-from lance_namespace_client.errors import LanceNamespaceError, TableSchemaValidationError
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    TableSchemaValidationError,
+)
 
 from ..core.errors import first_line, from_system_failure, scrub
 from ..core.stores import store_failure
@@ -98,16 +102,32 @@ def protocol_error_in(error: BaseException) -> LanceNamespaceError | None:
 
 @contextmanager
 def decoded() -> Iterator[None]:
-    """Let what `coded` raised on a worker leave the driver as the protocol error that it was."""
+    """Let what `coded` raised on a worker leave the driver as the protocol error that it was.
+
+    A mistake in the caller's DataFrame, which Spark finds when it computes it, is code 13.
+    """
     try:
         yield
     except LanceNamespaceError:
         raise
     except Exception as error:
-        found = protocol_error_in(error)
+        found = protocol_error_in(error) or _mistake(error)
         if found is None:
             raise
         raise found from error
+
+
+def _mistake(error: Exception) -> LanceNamespaceError | None:
+    """Return the protocol error of a frame that Spark cannot compute, or None for another failure.
+
+    The SQL states 22 (data) and 42 (names and types) are mistakes in the caller's frame.
+    """
+    from pyspark.errors import PySparkException
+
+    state = error.getSqlState() if isinstance(error, PySparkException) else None
+    if not state or not state.startswith(("22", "42")):
+        return None
+    return InvalidInputError(f"Spark cannot compute the DataFrame: {first_line(error)}")
 
 
 def failure_answer(error: LanceNamespaceError) -> dict[str, Any]:

@@ -135,12 +135,15 @@ def map_in_arrow(
 ) -> DataFrame:
     """Return what workers make of a frame's batches, with the secrets that they need."""
     share_key(frame.sparkSession)
+    names = frame.columns
 
     def settling(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from work(batches)
+        yield from work(batch.rename_columns(names) for batch in batches)
         _keep_what_is_loaded()
 
-    return frame.mapInArrow(settling, schema)
+    # Spark looks its input up by name: it cannot tell `id` from `ID`, and `*` is all columns.
+    numbered = frame.toDF(*(f"c{number}" for number in range(len(names))))
+    return numbered.mapInArrow(settling, schema)
 
 
 @lru_cache(maxsize=1)
