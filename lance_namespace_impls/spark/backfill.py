@@ -34,7 +34,7 @@ from .columns import cast_batch, lance_schema, with_types
 from .extra import require_pyspark
 from .failures import coded, decoded
 from .frames import cores_of, read_table, target_of
-from .reading import ROW_ADDRESS, pin
+from .reading import ROW_ADDRESS, pin, projection
 from .runners import quietly, spark_runner
 from .sealing import map_in_arrow
 from .typenames import parse_types
@@ -120,7 +120,7 @@ def add_columns(
             + (f"it has a column {', '.join(taken)}" if taken else "there is no column to add")
         )
     writing.check_schema(maker.schema, target.name)
-    plan = writing.plan_write(target, pinned.schema, writing.Mode.APPEND)
+    plan = writing.plan_write(target, pinned.schema, writing.Mode.APPEND, writes_rows=False)
     assert plan is not None  # only EXIST_OK has nothing to do
     try:
         with decoded():
@@ -332,8 +332,13 @@ def _maker(
         raise InvalidInputError(
             f"{what}: name the columns that the function makes with types=, such as 'score:float64'"
         )
-    wanted = list(reads) if reads else None
-    read = {"columns": wanted, "batch_size": batch_rows, "blob_handling": "all_binary"}
+    if reads is None:
+        pinned.require_readable()
+    read = {
+        "columns": projection(reads or pinned.schema.names),
+        "batch_size": batch_rows,
+        "blob_handling": "all_binary",
+    }
     return _ByFragment(spark, schema, read, columns)
 
 

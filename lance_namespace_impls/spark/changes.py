@@ -113,7 +113,7 @@ def delete(
     check_sql(where, "the condition")  # before anything is opened
     target = target_of(namespace, table)
     pinned = pin(target, filter=where)
-    plan = _planned(target, pinned.schema, pinned.version)
+    plan = _planned(target, pinned.schema, pinned.version, writes_rows=False)
 
     def work(task: str, count: Count) -> str:
         with coded(f"deleting from {target.name}", target.namespace.config.secrets()):
@@ -201,6 +201,7 @@ def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
         raise TableColumnNotFoundError(
             f"{what} has no column {', '.join(unknown)}; it has {', '.join(pinned.schema.names)}"
         )
+    pinned.require_readable()  # whole rows are written again
     check = SqlCheck(pinned.schema)
     for name, expression in values.items():
         check.value(expression, f"the expression of column {name}")
@@ -364,10 +365,12 @@ def _schema_of(frame: DataFrame) -> pa.Schema:
     return lance_schema(frame.schema)
 
 
-def _planned(target: Any, schema: pa.Schema, version: int) -> WritePlan:
+def _planned(
+    target: Any, schema: pa.Schema, version: int, *, writes_rows: bool = True
+) -> WritePlan:
     from attrs import evolve
 
-    plan = writing.plan_write(target, schema, writing.Mode.APPEND)
+    plan = writing.plan_write(target, schema, writing.Mode.APPEND, writes_rows=writes_rows)
     assert plan is not None  # only EXIST_OK has nothing to do
     return evolve(plan, read_version=version)
 

@@ -5,7 +5,7 @@ The data source and `read_table` read by this alone, so they give the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,14 @@ from attrs import evolve, field, frozen
 
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
+    InvalidInputError,
     TableColumnNotFoundError,
     TableSchemaValidationError,
     TableVersionNotFoundError,
+    UnsupportedError,
 )
 
+from ..tables.schema import check_column_name
 from ..tables.sql import check_sql
 from .casts import tell_losses
 from .columns import (
@@ -72,6 +75,8 @@ class Pinned:
     branch: str | None
     schema: pa.Schema
     filter: str | None
+    lost: Mapping[str, str] = field(factory=dict)
+    """Columns of the table that Lance cannot find by their names, and why."""
 
     def of_columns(self, wanted: StructType) -> Pinned:
         """Return the same with the columns of a Spark schema alone.
@@ -79,6 +84,7 @@ class Pinned:
         Raises:
             TableColumnNotFoundError: code 12, the table has no such column.
             TableSchemaValidationError: code 20, a column is of another type.
+            UnsupportedError: code 0, Lance cannot find a column by its name.
         """
         missing = [name for name in wanted.names if name not in self.schema.names]
         if missing:
@@ -97,7 +103,22 @@ class Pinned:
                     f"{self.target.name}: column {there.name} is {there.dataType.simpleString()}, "
                     f"not {given.dataType.simpleString()}; read it so and cast it in Spark"
                 )
-        return evolve(self, schema=schema)
+        chosen = evolve(self, schema=schema)
+        chosen.require_readable()
+        return chosen
+
+    def require_readable(self) -> None:
+        """Reject columns that Lance cannot find by their names.
+
+        Raises:
+            UnsupportedError: code 0, the message names one and the way out.
+        """
+        for name in self.schema.names:
+            if why := self.lost.get(name):
+                raise UnsupportedError(
+                    f"{self.target.name}: {why}; name the other columns to read (option 'columns'), "
+                    "or rename it"
+                )
 
     def open(self) -> Any:
         """Open the dataset at that version, with credentials from the namespace.
@@ -168,16 +189,12 @@ def pin(
         if timestamp is not None:
             dataset = target.open(storage, version_at(dataset, timestamp), branch)
         check_sql(filter, "the filter", dataset.schema)
-        scanner = dataset.scanner(
-            columns=list(columns) if columns else None,
-            filter=filter,
-            with_row_id=with_row_id,
-            blob_handling="all_binary",
-        )
+        lost = _lost(dataset)
+        schema = _schema(dataset, columns, lost, with_row_id=with_row_id)
         if filter is not None:
-            scanner.explain_plan()  # a bad filter fails here, before any task
-        # What pylance projects says of a blob that it is binary; the dataset knows better.
-        schema = pa.schema([_typed(each, dataset.schema) for each in scanner.projected_schema])
+            # A bad filter fails here, before any task. Lance looks up all columns of a scan without
+            # a projection, also one that it cannot find by its name.
+            dataset.scanner(columns=[], filter=filter, with_row_id=True).explain_plan()
     except Exception as error:
         raise target.failure(error, "reading") from error
     return Pinned(
@@ -188,6 +205,7 @@ def pin(
         branch=branch,
         schema=schema,
         filter=filter,
+        lost=lost,
     )
 
 
@@ -198,6 +216,45 @@ def _written(dataset: Any) -> int:
     """
     moment: datetime = dataset.get_version()["timestamp"]
     return round(moment.timestamp() * 1e6) % (15 * 60 * 10**6)
+
+
+def _schema(
+    dataset: Any, columns: Sequence[str] | None, lost: Collection[str], *, with_row_id: bool
+) -> pa.Schema:
+    """Return the schema of columns of a dataset, or of all, as it stores them."""
+    if columns is None:
+        own = [pa.field(ROW_ID, pa.int64())] if with_row_id else []
+        return pa.schema([*dataset.schema, *own])
+    if found := [dataset.schema.field(name) for name in columns if name in lost]:
+        return pa.schema(found)  # whoever reads them is told why that cannot be done
+    if not columns:
+        raise InvalidInputError("no column is named; leave the columns out to read all of them")
+    scanner = dataset.scanner(
+        columns=projection(columns), with_row_id=with_row_id, blob_handling="all_binary"
+    )
+    # What pylance projects says of a blob that it is binary; the dataset knows better.
+    return pa.schema([_typed(each, dataset.schema) for each in scanner.projected_schema])
+
+
+def projection(columns: Sequence[str]) -> list[str] | dict[str, str]:
+    """Return columns as pylance's scanner accepts them; it reads the name ``*`` as all columns."""
+    if "*" not in columns:
+        return list(columns)
+    return {name: f"`{name}`" for name in columns}
+
+
+def _lost(dataset: Any) -> dict[str, str]:
+    """Return the columns that Lance stores and cannot find by their names, and why.
+
+    Other tools can write such columns.
+    """
+    lost = {}
+    for name in dataset.schema.names:
+        try:
+            check_column_name(name)
+        except TableSchemaValidationError as error:
+            lost[name] = error.message.partition(";")[0]
+    return lost
 
 
 def _typed(found: pa.Field, table: pa.Schema) -> pa.Field:
@@ -287,7 +344,7 @@ def read_pieces(
     ]
     for fragments, part in runs:
         scanner = dataset.scanner(
-            columns=pinned.schema.names,
+            columns=projection(pinned.schema.names),
             filter=pinned.filter,
             fragments=[dataset.get_fragment(number) for number in fragments],
             offset=part.offset if part else None,
@@ -359,6 +416,7 @@ def cut_evenly(
 
 def told(pinned: Pinned) -> StructType:
     """Return the Spark schema of what is read, and warn of columns that lose something."""
+    pinned.require_readable()
     schema = to_spark_schema(pinned.schema)
     tell_losses(pinned.schema, spark_arrow_schema(schema), pinned.target.name)
     return schema

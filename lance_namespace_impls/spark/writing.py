@@ -101,6 +101,7 @@ def plan_write(
     rows_per_file: int = ROWS_PER_FILE,
     properties: Mapping[str, str] | None = None,
     starts: bool = True,
+    writes_rows: bool = True,
 ) -> WritePlan | None:
     """Look at the table, put it into the catalog where it is new, and say what is to be done.
 
@@ -112,6 +113,8 @@ def plan_write(
         rows_per_file: most rows in one data file.
         properties: what a table that is made is declared with.
         starts: whether the write starts now, else with `start`.
+        writes_rows: whether whole rows of that schema are written. Rows can be deleted from a table
+            with a column that Lance cannot write, and columns added to it.
 
     Returns:
         the plan; None where the mode is EXIST_OK and the table has data.
@@ -122,7 +125,8 @@ def plan_write(
         TableAlreadyExistsError: code 5, the mode is CREATE.
         TableSchemaValidationError: code 20, the rows do not fit the table.
     """
-    check_schema(schema, target.name)
+    if writes_rows:
+        check_schema(schema, target.name)
     declared = False
     try:
         storage, has_data = target.locate()
@@ -142,6 +146,8 @@ def plan_write(
         if mode is not Mode.OVERWRITE:
             check_fits(schema, dataset.schema, target.name)
             written = dataset.schema
+            if writes_rows:
+                check_schema(written, target.name)
     plan = WritePlan(
         target=target,
         location=storage.location,
