@@ -33,7 +33,7 @@ from . import writing
 from .columns import cast_batch, lance_schema, with_types
 from .extra import require_pyspark
 from .failures import coded, decoded
-from .frames import cores_of, read_table, target_of
+from .frames import cores_of, read_table, require_clear_keys, target_of
 from .reading import ROW_ADDRESS, pin, projection
 from .runners import quietly, spark_runner
 from .sealing import map_in_arrow
@@ -276,7 +276,7 @@ class _ByKey(_Maker):
         joined = (
             held.where(place.isin(list(fragments)))
             .join(self._frame, self._keys, "left")
-            .select(ROW_ADDRESS, *schema.names)
+            .select(ROW_ADDRESS, *(f"`{name}`" for name in schema.names))
             .repartition(tasks, place)
             .sortWithinPartitions(ROW_ADDRESS)
         )
@@ -321,6 +321,7 @@ def _maker(
                 f"{what}: name the columns of the key with on=; the DataFrame and the table must have "
                 "them"
             )
+        require_clear_keys(columns, keys, what)
         rest = columns.drop(*keys)
         return _ByKey(lance_schema(rest.schema, types), columns, keys)
     if not callable(columns):

@@ -26,7 +26,7 @@ from ..tables.sql import SqlCheck, check_sql
 from . import writing
 from .columns import check_fits
 from .failures import coded, decoded
-from .frames import cores_of, read_table, target_of
+from .frames import cores_of, read_table, require_clear_keys, target_of
 from .reading import ROW_ADDRESS, pin, plan_tasks
 from .runners import quietly, spark_runner
 from .sealing import map_in_arrow
@@ -284,6 +284,7 @@ def merge_into(
     spark = frame.sparkSession
     pinned = pin(target)
     _check_columns(frame, keys, pinned.schema, target.name)
+    require_clear_keys(frame, keys, target.name)
     _check_keys(frame, keys, target.name)
     held = read_table(
         spark, namespace, list(target.table), columns=[*keys, ROW_ADDRESS], version=pinned.version

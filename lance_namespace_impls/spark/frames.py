@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from ..catalog.namespace import Namespace
     from .reading import Piece, Pinned
 
-__all__ = ["count_rows", "frame_from_arrow", "keeping_all_rows", "read_table", "target_of"]
+__all__ = [
+    "count_rows",
+    "frame_from_arrow",
+    "keeping_all_rows",
+    "read_table",
+    "require_clear_keys",
+    "target_of",
+]
 
 _NUMBERS_AN_ARRAY = 8192
 
@@ -300,6 +307,23 @@ def _pin(
         raise InvalidInputError("give one of version, tag and timestamp")
     chosen = version if version is not None else tag
     return pin(target_of(namespace, table), version=chosen, timestamp=timestamp, **more)
+
+
+def require_clear_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None:
+    """Reject keys that Spark's joins would confuse with another column of the frame.
+
+    Raises:
+        InvalidInputError: code 13, the message names the columns.
+    """
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        return
+    for key in keys:
+        alike = [name for name in frame.columns if name.lower() == key.lower()]
+        if len(alike) > 1:
+            raise InvalidInputError(
+                f"{what}: columns {', '.join(alike)} of the DataFrame differ in case alone, and Spark "
+                "would join by the first of them; set spark.sql.caseSensitive to true"
+            )
 
 
 def target_of(namespace: Namespace, table: str | Sequence[str]) -> Target:

@@ -1,0 +1,228 @@
+"""Tables and DataFrames without rows, fragments or chunks, through every Spark function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import lance
+import pyarrow as pa
+import pytest
+from lance.fragment import write_fragments
+
+from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
+from lance_namespace_impls import connect
+from lance_namespace_impls.spark import (
+    add_columns,
+    count_rows,
+    delete,
+    frame_from_arrow,
+    local_session,
+    merge_into,
+    read_table,
+    update,
+    write_table,
+)
+from lance_namespace_impls.spark.jobs import IndexWish, Upkeep, inventory, maintain
+from lance_namespace_impls.spark.runners import SparkRunner, quietly
+from tests.spark.conftest import Lake, failure_of
+
+SCHEMA = pa.schema([("id", pa.int64()), ("s", pa.string()), ("v", pa.list_(pa.float32()))])
+
+
+def rows(*ids: int) -> pa.Table:
+    count = len(ids)
+    return pa.table({"id": ids, "s": ["x"] * count, "v": [[1.0, 2.0]] * count}, schema=SCHEMA)
+
+
+def put_none(lake: Lake) -> None:
+    lake.put("t", rows())
+
+
+def put_deleted(lake: Lake) -> None:
+    lake.put("t", rows(*range(9)), max_rows_per_file=3).delete("true")
+
+
+def put_fragment_without_rows(lake: Lake) -> None:
+    lake.put("t", rows(1))
+    empty = write_fragments(rows(), lake.path("t"), mode="append")
+    lance.LanceDataset.commit(lake.path("t"), lance.LanceOperation.Append(empty), read_version=1)
+    lake.dataset("t").delete("id = 1")
+
+
+KINDS = [put_none, put_deleted, put_fragment_without_rows]
+
+
+def ids(lake: Lake) -> list[int]:
+    return sorted(lake.dataset("t").to_table()["id"].to_pylist())
+
+
+def doubled(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.record_batch({"b": pa.array([2 * n for n in batch.column(0).to_pylist()])})
+
+
+@pytest.mark.parametrize("put", KINDS)
+def test_every_change_of_a_table_without_rows(
+    lake: Lake, spark: Any, put: Callable[[Lake], None]
+) -> None:
+    put(lake)
+    namespace = connect("dir", lake.properties)
+    version = lake.dataset("t").version
+    for change in (
+        delete(spark, namespace, "t", "true"),
+        delete(spark, namespace, "t", "id > 0"),
+        update(spark, namespace, "t", {"id": "id + 1"}),
+        update(spark, namespace, "t", {"s": "'y'"}, "id > 0"),
+        merge_into(frame_from_arrow(spark, rows()), namespace, "t", "id"),
+        merge_into(
+            frame_from_arrow(spark, rows()),
+            namespace,
+            "t",
+            "id",
+            when_not_matched_by_source="delete",
+        ),
+    ):
+        assert (change.inserted, change.updated, change.deleted) == (0, 0, 0)
+        assert change.version == lake.dataset("t").version == version
+    assert write_table(frame_from_arrow(spark, rows()), namespace, "t", "append").rows == 0
+    assert add_columns(spark, namespace, "t", {"a": "id + 1"}).rows == 0
+    assert add_columns(spark, namespace, "t", doubled, types="b:int64", reads=["id"]).rows == 0
+    keyed = spark.sql("SELECT 1L AS id, 'z' AS c")
+    assert add_columns(spark, namespace, "t", keyed, on="id").rows == 0
+    assert lake.dataset("t").schema.names == ["id", "s", "v", "a", "b", "c"]
+    write_table(frame_from_arrow(spark, rows(7)).repartition(4), namespace, "t", "append")
+    assert ids(lake) == [7]
+
+
+@pytest.mark.parametrize("put", KINDS)
+def test_every_read_of_a_table_without_rows(
+    lake: Lake, spark: Any, put: Callable[[Lake], None]
+) -> None:
+    put(lake)
+    namespace = connect("dir", lake.properties)
+    for found in (
+        read_table(spark, namespace, "t"),
+        read_table(spark, namespace, "t", filter="id > 0", splits=3),
+        lake.load("t"),
+        lake.load("t", filter="id > 0", splits="3"),
+    ):
+        assert found.columns == SCHEMA.names
+        assert found.collect() == []
+        assert found.count() == 0
+        assert found.select().count() == 0
+    assert count_rows(namespace, "t") == count_rows(namespace, "t", filter="id > 0") == 0
+    assert read_table(spark, namespace, "t", columns=["id"]).collect() == []
+
+
+@pytest.mark.parametrize("put", KINDS)
+def test_jobs_over_a_table_without_rows(
+    lake: Lake, spark: Any, tmp_path: Path, put: Callable[[Lake], None]
+) -> None:
+    put(lake)
+    namespace = connect("dir", lake.properties)
+    upkeep = Upkeep(
+        indices=[IndexWish(column="id", type="BTREE")],
+        cleanup_older_than=timedelta(0),
+        orphans_older_than=timedelta(days=1),
+    )
+    kept = maintain(namespace, upkeep=upkeep, spark=spark, state=tmp_path / "state")
+    assert [row.problem for row in kept] == [None]
+    looked = inventory(namespace, state=tmp_path / "looked")
+    assert [(row.rows, row.problem) for row in looked] == [(0, None)]
+    assert looked.to_frame(spark).count() == 1
+
+
+def test_the_rows_of_a_job_over_an_empty_catalog_are_a_frame(
+    lake: Lake, spark: Any, tmp_path: Path
+) -> None:
+    lake.root.mkdir()
+    found = inventory(connect("dir", lake.properties), state=tmp_path / "state").to_frame(spark)
+    assert found.collect() == []
+    assert "fragments" in found.columns
+
+
+@pytest.mark.parametrize("mode", ["create", "overwrite"])
+def test_a_frame_without_rows_makes_a_table(lake: Lake, spark: Any, mode: str) -> None:
+    frame = frame_from_arrow(spark, rows())
+    assert write_table(frame, connect("dir", lake.properties), "t", mode).rows == 0
+    assert lake.load("t").schema.simpleString() == frame.schema.simpleString()
+    lake.save(frame.repartition(3), "other", "overwrite")
+    assert lake.dataset("other").count_rows() == 0
+
+
+def test_no_columns_are_refused(lake: Lake, spark: Any) -> None:
+    lake.put("t", rows(1))
+    namespace = connect("dir", lake.properties)
+    with pytest.raises(InvalidInputError, match="no column is named"):
+        read_table(spark, namespace, "t", columns=[])
+    assert failure_of(lambda: lake.load("t", columns="")).code == 13
+    with pytest.raises(TableSchemaValidationError, match="no columns to write"):
+        write_table(spark.range(3).select(), namespace, "new")
+    assert failure_of(lambda: lake.save(spark.range(3).select(), "new")).code == 20
+    assert not Path(lake.path("new")).exists()
+
+
+def test_a_runner_without_tasks_has_no_answers(spark: Any) -> None:
+    told: list[tuple[int, int]] = []
+    runner = SparkRunner(spark.sparkContext)
+    assert runner.run("nothing", [], lambda task, count: task, lambda *at: told.append(at)) == []
+    assert told == [(0, 0)]
+    assert runner.run("one", ["a"], lambda task, count: task, quietly) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "sizes", [(3, 0, 30), (0, 0, 5), (0,), (2, 0), (), (0, 0), (1, 0, 1, 0, 1)]
+)
+def test_a_frame_has_the_rows_of_all_chunks(spark: Any, sizes: tuple[int, ...]) -> None:
+    parts = [rows(*range(size)) for size in sizes]
+    table = pa.concat_tables(parts) if parts else pa.Table.from_batches([], SCHEMA)
+    expected = sorted(n for size in sizes for n in range(size))
+    for frame in (
+        frame_from_arrow(spark, table),
+        local_session().createDataFrame(table),
+        local_session().createDataFrame(data=table, schema=["id", "s", "v"]),
+    ):
+        assert sorted(row.id for row in frame.collect()) == expected
+        assert frame.columns == SCHEMA.names
+
+
+def test_a_frame_keeps_the_types_that_read_table_has(lake: Lake, spark: Any) -> None:
+    table = pa.table(
+        {
+            "wall": pa.array([0, None], pa.timestamp("us")),
+            "moment": pa.array([0, None], pa.timestamp("ms", "Europe/Berlin")),
+            "small": pa.array([255, None], pa.uint8()),
+            "text": pa.array(["a", None]).dictionary_encode(),
+            "nested": pa.array([None, [{"at": 0}]], pa.list_(pa.struct({"at": pa.timestamp("s")}))),
+        }
+    )
+    lake.put("t", table)
+    read = read_table(spark, connect("dir", lake.properties), "t")
+    for given in (table, table.slice(1), pa.concat_tables([table.slice(1), table.slice(0, 1)])):
+        frame = frame_from_arrow(spark, given)
+        assert frame.schema.simpleString() == read.schema.simpleString()
+        rest = given.num_rows
+        assert sorted(map(str, frame.collect())) == sorted(
+            str(row) for row in read.collect() if rest == 2 or row.wall is None
+        )
+
+
+def test_timestamps_do_not_depend_on_the_session_s_zone(lake: Lake, spark: Any) -> None:
+    table = pa.table(
+        {"wall": pa.array([0], pa.timestamp("us")), "at": pa.array([0], pa.timestamp("us", "UTC"))}
+    )
+    namespace = connect("dir", lake.properties)
+    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        frame = frame_from_arrow(spark, table)
+        write_table(frame, namespace, "t")
+        lake.save(read_table(spark, namespace, "t"), "u")
+        merge_into(frame_from_arrow(spark, lake.load("u").toArrow()), namespace, "t", "wall")
+        shown = lake.load("t").selectExpr("cast(wall AS string) AS wall", "unix_micros(at) AS at")
+        assert shown.collect() == [("1970-01-01 00:00:00", 0)]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    for name in ("t", "u"):
+        assert lake.dataset(name).to_table() == table
