@@ -34,6 +34,7 @@ from .columns import cast_batch, lance_schema, with_types
 from .extra import require_pyspark
 from .failures import coded, decoded
 from .frames import cores_of, read_table, require_clear_keys, target_of
+from .options import require_positive
 from .reading import ROW_ADDRESS, pin, projection
 from .runners import quietly, spark_runner
 from .sealing import map_in_arrow
@@ -110,6 +111,7 @@ def add_columns(
         TableSchemaValidationError: code 20, the table has such a column, or a value does not fit.
     """
     require_pyspark()
+    require_positive(batch_rows=batch_rows)
     target = target_of(namespace, table)
     pinned = pin(target)
     maker = _maker(spark, pinned, columns, types, reads, on, batch_rows)

@@ -120,12 +120,13 @@ def decoded() -> Iterator[None]:
 def _mistake(error: Exception) -> LanceNamespaceError | None:
     """Return the protocol error of a frame that Spark cannot compute, or None for another failure.
 
-    The SQL states 22 (data) and 42 (names and types) are mistakes in the caller's frame.
+    The SQL states 22 (data), 42 (names and types) and P0001 (raised by the query) are mistakes in the
+    caller's frame.
     """
     from pyspark.errors import PySparkException
 
     state = error.getSqlState() if isinstance(error, PySparkException) else None
-    if not state or not state.startswith(("22", "42")):
+    if not state or not state.startswith(("22", "42", "P0001")):
         return None
     return InvalidInputError(f"Spark cannot compute the DataFrame: {first_line(error)}")
 

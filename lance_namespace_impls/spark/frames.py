@@ -19,6 +19,7 @@ from lance_namespace_client.errors import InvalidInputError
 from ..core.identifiers import parse_identifier
 from .extra import require_pyspark
 from .failures import coded
+from .options import require_positive
 from .sealing import map_in_arrow
 from .target import Target
 
@@ -91,6 +92,7 @@ def read_table(
     from .columns import spark_arrow_schema
     from .reading import plan_tasks, told
 
+    require_positive(splits=splits, batch_rows=batch_rows)
     pinned = _pin(
         namespace,
         table,

@@ -18,6 +18,7 @@ __all__ = [
     "name_list",
     "option_name",
     "read_options",
+    "require_positive",
     "version_or_latest",
     "whole_number",
     "yes_no",
@@ -90,6 +91,17 @@ def whole_number(minimum: int, maximum: int | None = None) -> Callable[[str], in
         return number
 
     return read
+
+
+def require_positive(**numbers: int | None) -> None:
+    """Reject numbers below 1; None is a number that is not given.
+
+    Raises:
+        InvalidInputError: code 13, the message names the argument.
+    """
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise InvalidInputError(f"{name} must be a whole number of 1 or more, not {number}")
 
 
 def version_or_latest(text: str) -> int | str:

@@ -16,6 +16,7 @@ from . import writing
 from .extra import require_pyspark
 from .failures import coded, decoded
 from .frames import target_of
+from .options import require_positive
 from .sealing import map_in_arrow
 from .writing import Mode
 
@@ -82,6 +83,7 @@ def write_table(
     from .columns import lance_schema
 
     chosen = parse_mode(mode, Mode.CREATE)
+    require_positive(rows_per_file=rows_per_file)
     target = target_of(namespace, table)
     rows = lance_schema(frame.schema)
     plan = writing.plan_write(

@@ -60,7 +60,7 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"Cleanup error: \d+ tagged version|Not found: .*/data/[^/]*\.lance", InvalidTableStateError),
     (r"Invalid user input|Ref is invalid|sql parser error|Error during planning|LanceError\(IO\).*truncated|"
      r"Expected to (be able to )?read|Invalid IPC|Invalid flatbuffers|Unexpected end of (file|stream)|"
-     r"WKT error|PQ: num_sub_vectors", InvalidInputError),
+     r"WKT error|PQ: num_sub_vectors|Divide by zero error|Arithmetic overflow", InvalidInputError),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
 # Storage holds something that opens like a dataset and is none.

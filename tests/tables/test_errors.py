@@ -77,6 +77,11 @@ SAID = [
     ("Unexpected end of stream", "InvalidInput"),
     ("WKT error: a", "InvalidInput"),
     ("PQ: num_sub_vectors must divide vector dimension", "InvalidInput"),
+    (
+        "Query Execution error: Error applying filter expression to batch: Arrow error: Divide by zero error",
+        "InvalidInput",
+    ),
+    ("LanceError(Arrow): Arithmetic overflow: Overflow happened on: 1 * 2", "InvalidInput"),
     ("LanceError(Odd): a", "Internal"),
     ("Please file a bug report at https://github.com/lance-format/lance", "Internal"),
     ("it broke, /home/x/rust/lance/src/a.rs:1:2", "Internal"),
