@@ -187,7 +187,7 @@ class Directory:
         kind = self.kinds("")[0]
         if kind == "file":
             raise InvalidInputError(f"{self.root} is a file, not a directory of tables")
-        if kind == "missing" and not self.is_local:
+        if kind == "missing" and self._resolved.kind is not None:
             bucket = self._resolved.bucket
             if self._fs.get_file_info([bucket])[0].type == fs.FileType.NotFound:
                 raise InvalidInputError(

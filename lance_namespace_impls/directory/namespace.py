@@ -320,6 +320,11 @@ class DirectoryNamespace(CatalogNamespace):
             return location
         return self._directory.location(location)
 
+    def resolved_location(self, location: str) -> str:
+        # A relative location is a path in the directory, and is checked as one.
+        is_relative = not (is_uri(location) or location.startswith(("/", "~")))
+        return location if is_relative else super().resolved_location(location)
+
     def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:

@@ -288,14 +288,14 @@ def test_a_failure_does_not_show_secrets(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_the_tables_own_storage_options_win(tmp_path: Path) -> None:
-    storage = {"region": "theirs", "endpoint": "theirs"}
+    storage = {"region": "theirs", "endpoint": "https://theirs"}
     with connected(MemoryNamespace, tmp_path, storage=storage) as namespace:
         namespace.create_namespace({"id": ["ns"]})
         properties = {"storage.region": "mine", "owner": "me"}
         declared = namespace.declare_table({"id": ["ns", "t"], "properties": properties})
         described = namespace.describe_table({"id": ["ns", "t"]})
         for answer in (declared, described):
-            assert answer.storage_options == {"region": "mine", "endpoint": "theirs"}
+            assert answer.storage_options == {"region": "mine", "endpoint": "https://theirs"}
             assert answer.properties == {"owner": "me"}
 
 

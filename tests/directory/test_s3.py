@@ -142,7 +142,7 @@ def test_a_store_that_is_away_is_code_17(store: Store) -> None:
 def test_half_a_key_pair_is_refused(store: Store) -> None:
     properties = store.properties("s3://bucket/x")
     del properties["storage.aws_secret_access_key"]
-    with pytest.raises(LanceNamespaceError, match="secret_key") as caught:
+    with pytest.raises(LanceNamespaceError, match="secret_access_key") as caught:
         connect("dir", properties)
     assert caught.value.code == 13
 
