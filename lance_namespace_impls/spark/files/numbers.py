@@ -53,6 +53,7 @@ DOUBLE_DIGITS = 15
 
 # Zeros in front, a plus sign or 0x: a number would give back something else.
 _NO_NUMBER = r"^(\+|-?0[0-9xX])"
+_MINUS_ZERO = r"^-0*\.?0*([eE].*)?$"  # of which only a double keeps the sign
 _WHOLE = r"^-?[0-9]+$"
 _LONG = rf"[0-9][0-9.]{{{DOUBLE_DIGITS},}}|[eE]"
 _PREFIXED = re.compile(_NO_NUMBER)
@@ -149,7 +150,8 @@ def _doubles(text: pa.Array, values: pa.Array, other: pa.Array) -> pa.DataType:
     if exact and (largest is None or largest <= MAX_EXACT):
         return pa.float64()
     trimmed = pc.utf8_trim_whitespace(text)
-    if pc.all(pc.match_substring_regex(trimmed, _WHOLE)).as_py():
+    signed = pc.any(pc.match_substring_regex(trimmed, _MINUS_ZERO)).as_py()
+    if not signed and pc.all(pc.match_substring_regex(trimmed, _WHOLE)).as_py():
         digits = max(pc.max(pc.utf8_length(pc.utf8_ltrim(trimmed, "-"))).as_py(), INT64_DIGITS)
         if digits <= MAX_DIGITS:
             return (pa.decimal256 if exact else pa.decimal128)(digits, 0)
@@ -183,7 +185,8 @@ def first_lost(texts: pa.Array, values: pa.Array, *, exact: bool) -> int | None:
         values = values.dictionary_decode()
     kind = values.type
     if exact and is_.is_decimal(kind):
-        differ = pc.match_substring_regex(pc.utf8_trim_whitespace(texts), _NO_NUMBER)
+        changed = f"{_NO_NUMBER}|{_MINUS_ZERO}"
+        differ = pc.match_substring_regex(pc.utf8_trim_whitespace(texts), changed)
     elif exact:
         differ = pc.not_equal(pc.utf8_trim_whitespace(texts), _written(values))
     else:
