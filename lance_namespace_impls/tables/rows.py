@@ -18,9 +18,9 @@ from .sql import SqlCheck, check_sql
 from .update import reads_own_columns, update_at_once
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from datetime import timedelta
+
+    import pyarrow as pa
 
     from lance_namespace_client.models import (
         DeleteFromTableRequest,
