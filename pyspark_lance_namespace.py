@@ -6,7 +6,7 @@ Spark looks for top-level modules whose names start with ``pyspark_`` and takes 
 Source: PySpark's Python Data Source API.
 """
 
-from lance_namespace_kit import refuse_namesake
+from lance_namespace_namesake import refuse_namesake
 
 refuse_namesake()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lance_namespace_kit import refuse_namesake
+from lance_namespace_namesake import refuse_namesake
 
 if TYPE_CHECKING:
     from .catalog.search import Search as Search

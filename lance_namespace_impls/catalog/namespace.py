@@ -16,7 +16,7 @@ from ..core.identifiers import format_identifier, parse_identifier, split_identi
 if TYPE_CHECKING:
     from lance_namespace_client.models import ListNamespacesResponse, ListTablesResponse
 
-    from ..core.stamps import Stamp
+    from ..core.file_stamps import Stamp
     from .capabilities import Capabilities
     from .table import Table
 

@@ -1,6 +1,6 @@
 """What all backends share: identifiers, typed configuration, paging, errors, the base class."""
 
-from lance_namespace_kit import refuse_namesake
+from lance_namespace_namesake import refuse_namesake
 
-# Every backend starts here, also where another package's __init__.py lies above this one.
+# Checked here too: the other package may have overwritten the __init__.py above this one.
 refuse_namesake()

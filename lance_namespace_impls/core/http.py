@@ -18,11 +18,11 @@ from lance_namespace_client.decoding import ACCEPTED_ENCODINGS, bound
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_client.wire import HEADER_NAME, HEADER_VALUE, retry_after_seconds
 
+from .async_pool import Lanes
+from .asyncio_backend import LoopBackend
 from .config import Config, Foreign, option, prefix_option, timeout_option
 from .errors import first_line
-from .lanes import Lanes
-from .streams import LoopBackend
-from .upstream import upstream_call
+from .instrumentation import upstream_call
 
 __all__ = [
     "HttpConfig",

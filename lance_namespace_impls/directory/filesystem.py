@@ -23,7 +23,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.disks import on_local_disk
-from ..core.stamps import Stamp
+from ..core.file_stamps import Stamp
 from ..core.stores import resolve
 from . import local, sweep
 

@@ -19,9 +19,9 @@ from lance_namespace_client.errors import (
 
 from ..catalog.entry import Loader, SortedTables, TableEntry
 from ..catalog.errors import namespace_not_found, table_exists, table_not_found
+from ..core.file_stamps import Stamp
 from ..core.identifiers import Identifier
 from ..core.location import fresh_location
-from ..core.stamps import Stamp
 from . import folders
 from .folders import TableFolders
 from .names import (

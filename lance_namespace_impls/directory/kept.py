@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from ..core.stamps import Stamp
+from ..core.file_stamps import Stamp
 
 __all__ = ["KeptDatasets"]
 

@@ -16,9 +16,9 @@ from ..catalog.entry import TableEntry
 from ..catalog.errors import namespace_not_found
 from ..catalog.operation import deferred
 from ..core.errors import first_line
+from ..core.file_stamps import Stamp
 from ..core.identifiers import Identifier
 from ..core.location import is_uri
-from ..core.stamps import Stamp
 from ..core.stores import store_failure
 from ..tables.drop import TableFolder
 from ..tables.query import few_rows, is_lasting

@@ -13,7 +13,7 @@ from botocore.credentials import CredentialProvider, CredentialResolver, Refresh
 from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError
 from botocore.session import Session
 
-from ..core.upstream import upstream_call
+from ..core.instrumentation import upstream_call
 from .config import GlueConfig
 
 __all__ = ["make_client"]

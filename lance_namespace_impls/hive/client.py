@@ -41,7 +41,7 @@ from thrift.Thrift import TApplicationException, TException
 
 from lance_namespace_client.errors import UnsupportedError
 
-from ..core.upstream import upstream_call
+from ..core.instrumentation import upstream_call
 from .config import HiveConfig
 from .pool import Connection, Pool
 from .records import NO_STATISTICS

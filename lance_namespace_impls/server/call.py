@@ -18,7 +18,7 @@ from starlette.types import Scope
 from lance_namespace_client.model import Model
 from lance_namespace_client.operations import Body
 
-from ..core.stamps import Stamp
+from ..core.file_stamps import Stamp
 from .answers import Reply
 from .bodies import ClientGoneError
 from .callers import Caller, Credentials

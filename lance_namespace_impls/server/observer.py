@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..core.identifiers import DEFAULT_DELIMITER
-from ..core.upstream import UPSTREAM_OBSERVER, UpstreamCall
+from ..core.instrumentation import UPSTREAM_OBSERVER, UpstreamCall
 from .call import Call, new_id
 from .limits import Pools
 from .metrics import Metrics

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import attrs
 
-from ..core.stamps import Stamp
+from ..core.file_stamps import Stamp
 from .answers import RawHeaders, Reply
 
 __all__ = [

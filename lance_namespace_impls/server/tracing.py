@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..core.upstream import UpstreamCall
+from ..core.instrumentation import UpstreamCall
 
 __all__ = ["Span", "Tracing", "find_tracing"]
 

@@ -36,6 +36,7 @@ def test_contents(wheel: Path) -> None:
         "lance_namespace_codegen",
         "lance_namespace_impls",
         "lance_namespace_kit.py",
+        "lance_namespace_namesake.py",
         "lance_namespace_pytest.py",
         "pyspark_lance_namespace.py",
     }

@@ -1,7 +1,8 @@
-"""What the package looks like from outside: imports without circles."""
+"""The structure of the packages: import cycles and layers."""
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from collections.abc import Iterator
@@ -77,6 +78,30 @@ def test_no_private_module_of_the_client_is_imported(imports: dict[str, set[str]
         if re.search(r"lance_namespace_client\._|lance_namespace_client import _", path.read_text())
     ]
     assert written == []
+
+
+def imported_packages(path: Path) -> set[str]:
+    """Return the packages of this project that a module outside them imports, at any time."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(".".join(node.module.split(".")[:2]))
+        elif isinstance(node, ast.Import):
+            found.update(".".join(alias.name.split(".")[:2]) for alias in node.names)
+    return {name for name in found if name.startswith(("lance_namespace_", "codegen"))}
+
+
+def test_root_modules_keep_to_the_layers(imports: dict[str, set[str]]) -> None:
+    lowest = "lance_namespace_namesake"
+    assert {path.stem: imported_packages(path) for path in ROOT.glob("*lance_namespace*.py")} == {
+        lowest: set(),
+        "lance_namespace_kit": {lowest, "lance_namespace_impls.cli"},
+        "lance_namespace_pytest": {"lance_namespace_impls.conformance"},
+        "pyspark_lance_namespace": {lowest, "lance_namespace_impls.spark"},
+    }
+    for path in (ROOT / "lance_namespace_impls").rglob("*.py"):
+        roots = {name for name in imported_packages(path) if "." not in name}
+        assert roots <= {lowest, "lance_namespace_client", "lance_namespace_codegen"}, path
 
 
 def test_the_rules_of_imports_have_no_exception() -> None:

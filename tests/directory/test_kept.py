@@ -16,10 +16,10 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.core import stamps
+from lance_namespace_impls.core import file_stamps
 from lance_namespace_impls.directory import filesystem
 from lance_namespace_impls.directory.kept import MAX_KEPT
-from lance_namespace_impls.tables import dataset as opening
+from lance_namespace_impls.tables import dataset
 
 T = {"id": ["t"]}
 ROWS = pa.table({"id": [1, 2, 3]})
@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def namespace(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Namespace]:
-    monkeypatch.setattr(stamps, "RECENT_NANOSECONDS", 0)  # the clock of the disk is exact
+    monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)  # the clock of the disk is exact
     with connect("dir", {"path": str(root)}) as made:
         made.create_table(T, ROWS)
         yield made
@@ -42,13 +42,13 @@ def namespace(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Namespace
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Locations of the datasets that are opened."""
     found: list[str] = []
-    real = opening.open_dataset
+    real = dataset.open_dataset
 
     def open_dataset(storage: Any, **choice: Any) -> Any:
         found.append(storage.location)
         return real(storage, **choice)
 
-    monkeypatch.setattr(opening, "open_dataset", open_dataset)
+    monkeypatch.setattr(dataset, "open_dataset", open_dataset)
     return found
 
 
@@ -174,8 +174,8 @@ def test_on_the_disk_of_another_machine_nothing_is_kept(
 ) -> None:
     """The directories of a mounted bucket look the same whatever is written to it."""
     monkeypatch.setattr(filesystem, "on_local_disk", lambda path: path != str(root))
-    real = stamps._mark
-    monkeypatch.setattr(stamps, "_mark", lambda path: (*real(path)[:3], 0))
+    real = file_stamps._mark
+    monkeypatch.setattr(file_stamps, "_mark", lambda path: (*real(path)[:3], 0))
     assert namespace.count_table_rows(T).count == 3
     lance.write_dataset(pa.table({"id": [4]}), root / "t.lance", mode="append")
     assert namespace.count_table_rows(T).count == 4

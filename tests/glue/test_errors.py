@@ -26,7 +26,7 @@ from lance_namespace_client.errors import (
     ThrottlingError,
     UnauthenticatedError,
 )
-from lance_namespace_impls.core.upstream import UPSTREAM_OBSERVER, UpstreamCall
+from lance_namespace_impls.core.instrumentation import UPSTREAM_OBSERVER, UpstreamCall
 from lance_namespace_impls.glue import GlueNamespace
 
 from ..servers.glue import REGION, GlueServer

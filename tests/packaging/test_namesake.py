@@ -15,6 +15,7 @@ import pytest
 
 import lance_namespace_impls
 import lance_namespace_kit
+import lance_namespace_namesake
 
 COMMAND = (
     "pip uninstall -y lance-namespace-impls && "
@@ -113,7 +114,8 @@ def test_the_official_package_removed_again(both: Path) -> None:
     """Its `__init__.py` goes with it, whoever wrote the last one."""
     (both / "lance_namespace_impls-0.4.2.dist-info").rmdir()
     (both / "lance_namespace_impls" / "__init__.py").unlink()
-    shutil.copy(lance_namespace_kit.__file__, both)
+    for module in (lance_namespace_kit, lance_namespace_namesake):
+        shutil.copy(str(module.__file__), both)
     checkout = str(PACKAGE.parent)
     (both / "sitecustomize.py").write_text(f"import sys\nsys.path.remove({checkout!r})\n")
     done = run(both, "-m", "lance_namespace_kit", "--version")

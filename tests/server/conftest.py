@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.core import stamps
+from lance_namespace_impls.core import file_stamps
 from lance_namespace_impls.server import Limits, ServerOptions, serving, shortcut
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
@@ -14,7 +14,7 @@ from tests.servers.http_client import http_client
 @pytest.fixture
 def at_once(monkeypatch):
     """Take the clock of the disk for exact, and no machine for too busy."""
-    monkeypatch.setattr(stamps, "RECENT_NANOSECONDS", 0)
+    monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)
     monkeypatch.setattr(shortcut, "LONGEST_SECONDS", 3600.0)
 
 

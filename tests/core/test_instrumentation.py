@@ -10,7 +10,7 @@ import pytest
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import AsyncRestNamespace, connect
-from lance_namespace_impls.core.upstream import UPSTREAM_OBSERVER, UpstreamCall
+from lance_namespace_impls.core.instrumentation import UPSTREAM_OBSERVER, UpstreamCall
 from tests.servers.web import Answer, Asked, WebServer
 
 NO_TABLE = {"error": "there is no t", "code": 4}

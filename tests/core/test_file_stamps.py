@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from lance_namespace_impls.core import stamps
-from lance_namespace_impls.core.stamps import Stamp
+from lance_namespace_impls.core import file_stamps
+from lance_namespace_impls.core.file_stamps import Stamp
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(stamps, "RECENT_NANOSECONDS", 0)
+    monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)
     made = tmp_path / "folder"
     made.mkdir()
     (made / "file").write_text("a")
@@ -76,5 +76,5 @@ def test_what_changed_within_a_step_of_the_file_systems_time_has_no_stamp(
 ):
     """The steps of the coarsest are two seconds long."""
     now = tmp_path.lstat().st_ctime_ns + int(ago * 1e9)
-    monkeypatch.setattr(stamps, "time", SimpleNamespace(time_ns=lambda: now))
+    monkeypatch.setattr(file_stamps, "time", SimpleNamespace(time_ns=lambda: now))
     assert (Stamp.take(str(tmp_path)) is not None) is stamped

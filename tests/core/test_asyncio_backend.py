@@ -12,7 +12,7 @@ from typing import Any
 import httpcore
 import pytest
 
-from lance_namespace_impls.core.streams import LoopBackend
+from lance_namespace_impls.core.asyncio_backend import LoopBackend
 
 MUCH = b"0123456789abcdef" * (1 << 21)
 """More than the system keeps for two ends of a connection."""
