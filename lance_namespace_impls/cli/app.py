@@ -12,24 +12,24 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from . import (
+from .commands import (
     alter,
     browse,
-    catalogs,
-    change,
-    databases,
-    generate,
-    imports,
+    codegen,
+    create,
+    database,
+    import_files,
+    import_tables,
     jobs,
-    look,
-    serving,
-    settings,
-    statement,
+    profiles,
+    read,
+    serve,
+    sql,
 )
-from .conformance import conformance
+from .commands.conformance import conformance
+from .commands.migrate import migrate
 from .failures import Report, Status, one_line
 from .logs import GENERAL
-from .migrate import migrate
 from .session import CONNECTION, with_output, with_served, with_session
 from .words import behind_command
 
@@ -198,71 +198,71 @@ _add(
     "lance-ns describe 'sales$orders' --profile prod --json",
 )
 _add(
-    look.head,
+    read.head,
     with_session,
     "lance-ns head flights -n 5 --impl dir -p path=/data/lance",
     "lance-ns head flights --select carrier,delay --csv --profile prod",
 )
 _add(
-    look.schema,
+    read.schema,
     with_session,
     "lance-ns schema flights --impl dir -p path=/data/lance",
 )
 _add(
-    look.count,
+    read.count,
     with_session,
     "lance-ns count flights --where 'delay > 60' --impl dir -p path=/data/lance",
 )
 _add(
-    look.query,
+    read.query,
     with_session,
     "lance-ns query flights --where 'delay > 60' --limit 5 --impl dir -p path=/data/lance",
     "lance-ns query notes --vector '[0.1, 0.2]' --text 'red apple' --json --profile prod",
     "lance-ns query notes --vector id:'id = 42' --arrow near.arrow --profile prod",
 )
 _add(
-    statement.sql,
+    sql.sql,
     with_session,
     "lance-ns sql 'SELECT carrier, avg(delay) FROM flights GROUP BY 1' --impl dir -p path=/data/lance",
     "lance-ns sql 'SELECT * FROM sales.orders JOIN sales.items USING (id)' --csv --profile prod",
 )
 _add(
-    look.stats,
+    read.stats,
     with_session,
     "lance-ns stats flights --impl dir -p path=/data/lance",
 )
 _add(
-    look.versions,
+    read.versions,
     with_session,
     "lance-ns versions flights --limit 10 --impl dir -p path=/data/lance",
 )
 _add(
-    look.diff,
+    read.diff,
     with_session,
     "lance-ns diff flights 1 --impl dir -p path=/data/lance",
     "lance-ns diff flights before-import 7 --profile prod",
 )
 _add(
-    look.export,
+    read.export,
     with_session,
     "lance-ns export flights flights.parquet --impl dir -p path=/data/lance",
     "lance-ns export flights late.csv --where 'delay > 60' --select carrier,delay --profile prod",
 )
 _add(
-    change.create,
+    create.create,
     with_session,
     "lance-ns create sales --profile prod --set owner=ana",
     "lance-ns create flights --data flights.parquet --impl dir -p path=/data/lance",
     "lance-ns create flights --data flights.csv --mode overwrite --profile prod",
 )
 _add(
-    change.declare,
+    create.declare,
     with_session,
     "lance-ns declare flights --impl dir -p path=/data/lance",
     "lance-ns declare 'sales$orders' --location s3://lake/orders --profile prod",
 )
 _add(
-    change.drop,
+    create.drop,
     with_session,
     "lance-ns drop flights --impl dir -p path=/data/lance",
     "lance-ns drop sales --namespace --behavior cascade --yes --profile prod",
@@ -329,7 +329,7 @@ _add(
     "lance-ns migrate --to flat --impl dir -p path=/data/lance",
 )
 _add(
-    jobs.import_files,
+    import_files.import_files,
     with_session,
     "lance-ns import flights flights.csv --option nulls=NA --impl dir -p path=/data/lance",
     "lance-ns import 'sales$orders' 'orders/*.parquet' --mode append --profile prod",
@@ -339,52 +339,52 @@ _add(
     name="import",
 )
 _add(
-    imports.import_tables,
+    import_tables.import_tables,
     with_session,
     "lance-ns import-tables tables.toml --dry-run --impl dir -p path=/data/lance",
     "lance-ns import-tables tables.toml --profile prod",
     name="import-tables",
 )
 _add(
-    catalogs.inventory,
+    jobs.inventory,
     with_session,
     "lance-ns inventory --impl dir -p path=/data/lance",
     "lance-ns inventory sales --profile prod --table '*_2024' --output tables.parquet",
     "lance-ns inventory --profile prod --json | jq '[.tables[] | select(.small_fragments > 100)]'",
 )
 _add(
-    catalogs.sync,
+    jobs.sync,
     with_session,
     "lance-ns sync --profile hive --to-profile unity --into main --dry-run",
     "lance-ns sync sales --profile prod --to-impl dir -P path=/backup --copy-data",
 )
 _add(
-    catalogs.maintain,
+    jobs.maintain,
     with_session,
     "lance-ns maintain --impl dir -p path=/data/lance --dry-run",
     "lance-ns maintain sales --profile prod --index id=BTREE --cleanup-older-than 14 --max-hours 2",
 )
 _add(
-    databases.init,
+    database.init,
     with_output,
     "lance-ns init sql -p uri=catalog.db",
     "lance-ns init sql -p uri=postgresql://lance@db/lance -p password=…",
 )
 _add(
-    databases.upgrade,
+    database.upgrade,
     with_output,
     "lance-ns upgrade sql -p uri=catalog.db",
     "lance-ns upgrade sql --profile prod",
 )
 _add(
-    serving.serve,
+    serve.serve,
     with_served,
     "lance-ns serve",
     "lance-ns serve --impl dir -p path=/data/lance --port 2333",
     "lance-ns serve --profile prod --host 0.0.0.0 --tokens tokens.toml --tls-cert c.pem --tls-key k.pem",
 )
 _add(
-    serving.token,
+    serve.token,
     with_output,
     "lance-ns token new ana --group writers --days 90 >> tokens.toml",
 )
@@ -396,7 +396,7 @@ _add(
     "lance-ns conformance compare ours.json theirs.json --report both.html",
 )
 _add(
-    generate.codegen,
+    codegen.codegen,
     with_output,
     "lance-ns codegen --spec my.yaml --package my_client --out src",
     "lance-ns codegen --check-upstream upstream.yaml",
@@ -408,7 +408,7 @@ _add(
     "lance-ns operations --supported --profile prod",
 )
 _add(
-    settings.profiles,
+    profiles.profiles,
     with_output,
     "lance-ns profiles list",
     "lance-ns profiles add lake --impl dir -p path=/data/lance",
@@ -416,7 +416,7 @@ _add(
     "lance-ns profiles test prod",
 )
 _add(
-    settings.config,
+    profiles.config,
     with_output,
     "lance-ns config path",
 )

@@ -19,7 +19,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.models import DescribeTableResponse, TableBasicStats
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.cli import browse
+from lance_namespace_impls.cli.commands import browse
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.cli.output import Output
 from lance_namespace_impls.directory.namespace import DirectoryNamespace

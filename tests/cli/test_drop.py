@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from lance_namespace_impls.cli import change
 from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.cli.commands import create
 from lance_namespace_impls.cli.failures import Status
 
 from .lakes import Lake
@@ -50,7 +50,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Terminal]:
     def given(text: str) -> Terminal:
         asked = Terminal()
         streams = SimpleNamespace(stdin=Terminal(text + "\n"), stderr=asked)
-        monkeypatch.setattr(change, "sys", streams)
+        monkeypatch.setattr(create, "sys", streams)
         return asked
 
     return given

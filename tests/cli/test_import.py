@@ -18,8 +18,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lance_namespace_client.errors import TableSchemaValidationError
-from lance_namespace_impls.cli import jobs
 from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.cli.commands import import_files
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.spark import ingest, session
 
@@ -142,7 +142,7 @@ def test_while_spark_starts_the_bar_says_so(spark: Spark) -> None:
             noted.append((done, total, note))
 
     noted: list[Any] = []
-    with jobs.spark_when_asked(Bar(), "x", 2) as start:  # type: ignore[arg-type]
+    with import_files.spark_when_asked(Bar(), "x", 2) as start:  # type: ignore[arg-type]
         assert noted == [] and not spark.stopped
         assert start() is spark
         assert noted == [(0, None, "starting Spark")] and not spark.stopped

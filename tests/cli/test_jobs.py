@@ -15,8 +15,9 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
-from lance_namespace_impls.cli import catalogs, imports
 from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.cli.commands import import_tables
+from lance_namespace_impls.cli.commands import jobs as catalogs
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.spark import jobs
 from lance_namespace_impls.spark.ingest import SMALL_BYTES
@@ -143,7 +144,7 @@ def test_the_bar_shows_how_far_it_is(
 
     updates: list[Any] = []
     monkeypatch.setattr(catalogs, "progress", progress)
-    monkeypatch.setattr(imports, "progress", progress)
+    monkeypatch.setattr(import_tables, "progress", progress)
     more = {"sync": ["--to-impl", "memory"], "import_tables": [mapping]}.get(name, [])
     shown(lake, name.replace("_", "-"), *more, status=Status.OK if name == "inventory" else 1)
     notes = {"sync": "1 of 2 steps", "import_tables": "a table"}

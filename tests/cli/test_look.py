@@ -18,7 +18,7 @@ import pytest
 
 from lance_namespace_client.models import ListTableVersionsRequest
 from lance_namespace_impls import connect
-from lance_namespace_impls.cli import look
+from lance_namespace_impls.cli.commands import read
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
 
@@ -128,7 +128,7 @@ def test_values_are_shown_short(lake: Lake) -> None:
         "long": "x" * 41,
         "not too long": "x" * 40,
     }
-    shown = [look._cell(value) for value in values.values()]
+    shown = [read._cell(value) for value in values.values()]
     assert shown == [
         ("null", "dim"),
         "0.333333",
@@ -142,7 +142,7 @@ def test_values_are_shown_short(lake: Lake) -> None:
 def test_json_holds_every_value() -> None:
     moment = datetime.datetime(2020, 1, 2, 3, 4, 5)
     row = {"s": {"b": b"\x00\xff", 1: [(1, float("-inf"))]}, "t": moment, "n": None, "y": True}
-    assert look._json(row) == {
+    assert read._json(row) == {
         "s": {"b": "AP8=", "1": [[1, "-inf"]]}, "t": "2020-01-02 03:04:05", "n": None, "y": True,
     }  # fmt: skip
 
@@ -246,7 +246,7 @@ def test_stats_and_versions(notes: Lake) -> None:
         assert (
             datetime.datetime.fromisoformat(f"{day} {moment}").utcoffset() == datetime.timedelta()
         )
-    assert look._moment(None) == "" and look._moment(1999) == "1970-01-01 00:00:01+00:00"
+    assert read._moment(None) == "" and read._moment(1999) == "1970-01-01 00:00:01+00:00"
     newest = notes.json("versions", "notes", "-n", "1")["versions"]
     assert [version["version"] for version in newest] == [3]
 

@@ -11,7 +11,7 @@ from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_client.models import ListOperationsResponse
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect, registry
-from lance_namespace_impls.cli import browse
+from lance_namespace_impls.cli.commands import browse
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
 from lance_namespace_impls.server import serving

@@ -29,13 +29,13 @@ from pyarrow import types as is_
 
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.cli.look import FileFormat, _write_file
+from lance_namespace_impls.cli.commands.read import FileFormat, _write_file
 from lance_namespace_impls.cli.rows import row_file
 from lance_namespace_impls.spark.casts import uniform
 from lance_namespace_impls.spark.files import lines
 from lance_namespace_impls.spark.ingest import import_files, preview_files
 
-from . import random_files as make
+from . import random_files
 
 SEEDS = 25
 """Cases of each kind that run with all other tests."""
@@ -89,8 +89,8 @@ def division(rng: random.Random) -> dict[str, str]:
 
 def check_csv(rng: random.Random, lake: Lake) -> None:
     """A new table, one of texts, and rows that are appended or overwritten."""
-    file = make.csv_file(rng, lake.folder)
-    for name, found in make.readers_of_csv(file):
+    file = random_files.csv_file(rng, lake.folder)
+    for name, found in random_files.readers_of_csv(file):
         known = [[cell or "" for cell in row] for row in file.rows]
         assert found == known, f"{name} does not read the file as it was written"
     options = file.options | division(rng)
@@ -100,7 +100,7 @@ def check_csv(rng: random.Random, lake: Lake) -> None:
     lake.load("typed", file.path, **options)
     check_typed(lake.rows("typed"), file.rows, file.columns)
 
-    more = make.csv_file(rng, lake.folder, file.columns)
+    more = random_files.csv_file(rng, lake.folder, file.columns)
     mode = rng.choice(("append", "overwrite"))
     options = more.options | division(rng)
     before = lake.rows("typed")
@@ -115,7 +115,7 @@ def check_csv(rng: random.Random, lake: Lake) -> None:
     check_typed(lake.rows("typed"), [*kept, *more.rows], file.columns)
 
 
-def agrees(lake: Lake, schema: pa.Schema, file: make.CsvFile) -> bool:
+def agrees(lake: Lake, schema: pa.Schema, file: random_files.CsvFile) -> bool:
     """Return whether a file alone becomes a table of the same types."""
     if not file.rows:
         return True
@@ -134,15 +134,15 @@ def check_typed(found: pa.Table, rows: list[list[str | None]], columns: list[str
         else:
             values = found[name].to_pylist()
         for row, value in zip(rows, values, strict=True):
-            assert make.means(row[index], value, kind), (name, kind, row[index], value)
+            assert random_files.means(row[index], value, kind), (name, kind, row[index], value)
 
 
 def check_json(rng: random.Random, lake: Lake) -> None:
     """A new table, and rows that are appended or overwritten."""
-    shapes = {f"c{index}": make.json_shape(rng) for index in range(rng.randrange(1, 5))}
+    shapes = {f"c{index}": random_files.json_shape(rng) for index in range(rng.randrange(1, 5))}
     expected: list[Any] = []
     for mode in ("create", rng.choice(("append", "overwrite"))):
-        path, rows = make.json_file(rng, lake.folder, shapes)
+        path, rows = random_files.json_file(rng, lake.folder, shapes)
         if not any(rows):
             continue
         before = lake.rows("t") if expected else None
@@ -156,27 +156,27 @@ def check_json(rng: random.Random, lake: Lake) -> None:
         expected = [*expected, *rows] if mode == "append" else rows
         found = lake.rows("t")
         kind = pa.struct(list(found.schema))
-        known = [make.normal(make.fill(row, kind)) for row in expected]
-        assert [make.normal(row) for row in found.to_pylist()] == known
+        known = [random_files.normal(random_files.fill(row, kind)) for row in expected]
+        assert [random_files.normal(row) for row in found.to_pylist()] == known
 
 
 def check_parquet(rng: random.Random, lake: Lake) -> None:
     """A new table, and rows of other types that are appended."""
-    rows = make.table(rng)
-    path = make.parquet_file(rng, lake.folder, rows)
+    rows = random_files.table(rng)
+    path = random_files.parquet_file(rng, lake.folder, rows)
     expected = parquet.read_table(path)
-    for name, found in make.readers_of_parquet(path, expected):
+    for name, found in random_files.readers_of_parquet(path, expected):
         columns = expected.select(found.column_names)
-        assert not make.differences(columns, found), f"{name} reads the file otherwise"
+        assert not random_files.differences(columns, found), f"{name} reads the file otherwise"
     if not _is_stored(expected.schema):
         return
     lake.load("t", path, **division(rng))
     found = lake.rows("t")
     assert found.schema.types == [uniform(kind) for kind in expected.schema.types]
-    assert not make.differences(expected, found)
+    assert not random_files.differences(expected, found)
 
     more = _like(rng, rows)
-    path = make.parquet_file(rng, lake.folder, more)
+    path = random_files.parquet_file(rng, lake.folder, more)
     given = parquet.read_table(path)
     try:
         lake.load("t", path, mode="append")
@@ -197,8 +197,10 @@ def _is_stored(schema: pa.Schema) -> bool:
 def _like(rng: random.Random, rows: pa.Table) -> pa.Table:
     """Return rows with the same columns, some of another type."""
     count = rng.randrange(9)
-    kinds = [each if rng.random() < 0.6 else make.kind(rng, 0) for each in rows.schema.types]
-    columns = [make.column(rng, each, count) for each in kinds]
+    kinds = [
+        each if rng.random() < 0.6 else random_files.kind(rng, 0) for each in rows.schema.types
+    ]
+    columns = [random_files.column(rng, each, count) for each in kinds]
     return pa.table(columns, names=rows.column_names)
 
 
@@ -213,13 +215,13 @@ def assert_same_numbers(given: pa.ChunkedArray, kept: pa.ChunkedArray) -> None:
         back = kept.cast(pa.float64()).cast(target)
     else:
         back = kept.cast(target)
-    assert make.values_of(given) == make.values_of(back)
+    assert random_files.values_of(given) == random_files.values_of(back)
 
 
 def check_frames(rng: random.Random, lake: Lake) -> None:
     """The same rows as frames of several libraries, created, added and overwritten."""
     flat = rng.random() < 0.7
-    rows = make.table(rng, flat=flat)
+    rows = random_files.table(rng, flat=flat)
     forms: list[Callable[[pa.Table], Any]] = [
         lambda rows: rows,
         lambda rows: pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches()),
@@ -236,7 +238,7 @@ def check_frames(rng: random.Random, lake: Lake) -> None:
     lake.create("t", first)
     assert_values(rows, lake.rows("t"))
     more = pa.table(
-        [make.column(rng, kind, 4) for kind in rows.schema.types],
+        [random_files.column(rng, kind, 4) for kind in rows.schema.types],
         names=rows.column_names,
     )
     mode = rng.choice(("append", "overwrite"))
@@ -255,14 +257,14 @@ def _fits_polars(schema: pa.Schema) -> bool:
 
 
 def assert_values(expected: pa.Table, found: pa.Table) -> None:
-    differing = make.differences(expected, found)
+    differing = random_files.differences(expected, found)
     assert not differing, differing[:3]
 
 
 def check_export(rng: random.Random, lake: Lake) -> None:
     """What is exported is imported again, and read by others."""
     format = rng.choice(list(FileFormat))
-    rows = make.table(rng, flat=format is FileFormat.CSV or rng.random() < 0.5)
+    rows = random_files.table(rng, flat=format is FileFormat.CSV or rng.random() < 0.5)
     lake.create("one", rows)
     expected = lake.rows("one")
     lake.create("two", expected.schema.empty_table())
@@ -298,13 +300,15 @@ def check_invalid(rng: random.Random, lake: Lake) -> None:
     """Files that are damaged, or of another type, are imported or refused; never another error."""
     match rng.randrange(3):
         case 0:
-            path = make.csv_file(rng, lake.folder).path
+            path = random_files.csv_file(rng, lake.folder).path
             options = {}
         case 1:
-            path = make.json_file(rng, lake.folder, {"c0": make.json_shape(rng), "c1": "text"})[0]
+            path = random_files.json_file(
+                rng, lake.folder, {"c0": random_files.json_shape(rng), "c1": "text"}
+            )[0]
             options = {}
         case _:
-            path = make.parquet_file(rng, lake.folder, make.table(rng))
+            path = random_files.parquet_file(rng, lake.folder, random_files.table(rng))
             options = {}
     kinds = ("int8", "int64", "float32", "float16", "string", "binary", "date32", "timestamp[us]",
              "timestamp[ns, UTC]", "decimal(5, 2)", "bool", "float32[2]", "list<int8>", "time64[us]",
@@ -312,8 +316,8 @@ def check_invalid(rng: random.Random, lake: Lake) -> None:
     if rng.random() < 0.6:
         options["types"] = f"c0: {rng.choice(kinds)}"
     if rng.random() < 0.6:
-        path.write_bytes(make.damaged(rng, path.read_bytes()))
-    rows = pa.table({"c0": pa.array([], make.kind(rng)), "c1": pa.array([], pa.string())})
+        path.write_bytes(random_files.damaged(rng, path.read_bytes()))
+    rows = pa.table({"c0": pa.array([], random_files.kind(rng)), "c1": pa.array([], pa.string())})
     lake.create("old", rows)
     for name, mode in (("new", "create"), ("old", "append"), ("old", "overwrite")):
         before = lake.rows("old")

@@ -16,11 +16,11 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from .choice import find_modules_here
-from .completion import complete_id
-from .failures import UsageError
-from .output import Cell, Output, Styled, begun
-from .session import Session
+from ..choice import find_modules_here
+from ..completion import complete_id
+from ..failures import UsageError
+from ..output import Cell, Output, Styled, begun
+from ..session import Session
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         JsonArrowField,
     )
 
-    from ..catalog.namespace import Namespace
-    from ..core.identifiers import Identifier
+    from ...catalog.namespace import Namespace
+    from ...core.identifiers import Identifier
 
 __all__ = ["backends", "describe", "ls", "operations"]
 
@@ -88,7 +88,7 @@ def _unless_refused(session: Session, tables: Iterator[str]) -> Iterator[str] | 
     try:
         return begun(tables)
     except (InvalidInputError, UnsupportedError) as error:
-        from ..core.errors import scrub
+        from ...core.errors import scrub
 
         message = scrub(error.message, session.report.secrets)
         warnings.warn(f"tables are not listed here: {message}", stacklevel=1)
@@ -122,7 +122,7 @@ def _show_names(
 
 
 def _all_tables(namespace: Namespace, delimiter: str, include_declared: bool) -> Iterator[str]:
-    from ..core.identifiers import join_identifier, split_identifier
+    from ...core.identifiers import join_identifier, split_identifier
 
     # A server joins the levels with the delimiter that its client is configured with.
     used = getattr(namespace.config, "delimiter", delimiter)
@@ -262,7 +262,7 @@ def _count_rows(
 
 
 def _hide_secrets(found: DescribeTableResponse) -> None:
-    from ..core.options import redact
+    from ...core.options import redact
 
     found.storage_options = found.storage_options and redact(found.storage_options)
 
@@ -309,7 +309,7 @@ def _write_table(output: Output, name: str, found: DescribeTableResponse, rows: 
 
 
 def _column(field: JsonArrowField) -> tuple[Cell, ...]:
-    from ..tables.schema import type_name
+    from ...tables.schema import type_name
 
     return (field.name, Styled(type_name(field.type), "cyan"), YES if field.nullable else NO)
 
@@ -388,7 +388,7 @@ def backends(
     ] = None,
 ) -> None:
     """List the implementations and their properties."""
-    from .. import registry
+    from ... import registry
 
     found: dict[str, type[Namespace] | InvalidInputError] = {}
     if name is not None:
@@ -412,7 +412,7 @@ def backends(
 
 def _loaded(impl: str) -> type[Namespace] | InvalidInputError:
     """Load an implementation; one that cannot be loaded is shown with the reason."""
-    from .. import registry
+    from ... import registry
 
     try:
         return registry.load(impl)

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from .failures import Status, needs
-from .output import Output
+from ..failures import Status, needs
+from ..output import Output
 
 __all__ = ["codegen"]
 

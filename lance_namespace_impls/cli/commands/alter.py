@@ -14,15 +14,15 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from .catalogs import DryRun, RowsPerFragment
-from .completion import complete_id
-from .failures import UsageError
-from .output import Styled
-from .session import Session, key_values
+from ..completion import complete_id
+from ..failures import UsageError
+from ..output import Styled
+from ..session import Session, key_values
+from .jobs import DryRun, RowsPerFragment
 
 if TYPE_CHECKING:
-    from ..catalog.namespace import Namespace
-    from ..core.identifiers import Identifier
+    from ...catalog.namespace import Namespace
+    from ...core.identifiers import Identifier
 
 __all__ = ["branch", "compact", "cp", "index", "properties", "rename", "restore", "tag"]
 
@@ -248,7 +248,7 @@ def compact(
     dry_run: DryRun = False,
 ) -> None:
     """Merge small fragments of a table, without deleted rows."""
-    from ..spark.jobs import Upkeep, maintain_table
+    from ...spark.jobs import Upkeep, maintain_table
 
     table, upkeep = session.identifier(id), Upkeep(rows_per_fragment=rows_per_fragment)
     with session.connect() as namespace:

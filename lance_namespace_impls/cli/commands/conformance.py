@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .choice import find_modules_here
-from .failures import UsageError, one_line
-from .output import Output, Styled
-from .session import key_values
+from ..choice import find_modules_here
+from ..failures import UsageError, one_line
+from ..output import Output, Styled
+from ..session import key_values
 
 if TYPE_CHECKING:
-    from ..conformance.lab import Target
-    from ..conformance.redact import Redactor
-    from ..conformance.runner import Options
+    from ...conformance.lab import Target
+    from ...conformance.redact import Redactor
+    from ...conformance.runner import Options
 
 __all__ = ["conformance"]
 
@@ -145,8 +145,8 @@ def conformance(
     Exits with 0 where nothing failed, 1 where something did, 2 where nothing could be checked. It
     works below one fresh name of its own, and removes what it makes.
     """
-    from ..conformance.ledger import state_folder
-    from ..conformance.runner import Options
+    from ...conformance.ledger import state_folder
+    from ...conformance.runner import Options
 
     if words:
         _compare(words, report)
@@ -161,7 +161,7 @@ def conformance(
         folder=state_folder(),
         claimed=_claimed(profile),
     )
-    from ..conformance.redact import Redactor
+    from ...conformance.redact import Redactor
 
     redactor = Redactor()
     try:
@@ -209,7 +209,7 @@ def _target(
     properties: Mapping[str, str],
 ) -> tuple[Target, str]:
     """Return the target that the options name, and a Python expression that connects to it."""
-    from ..conformance import api
+    from ...conformance import api
 
     if sum(given is not None for given in (uri, impl, class_)) != 1:
         raise UsageError("name one target: --uri URL, --impl NAME or --class MODULE:CLASS")
@@ -230,11 +230,11 @@ def _run(
     reports: list[Path] | None,
     baseline: Path | None,
 ) -> None:
-    from ..conformance.api import check_target
-    from ..conformance.cleaning import leftovers
-    from ..conformance.report import read_report, worse, write_report
-    from ..conformance.requirement import Result
-    from ..conformance.runner import Finding
+    from ...conformance.api import check_target
+    from ...conformance.cleaning import leftovers
+    from ...conformance.report import read_report, worse, write_report
+    from ...conformance.requirement import Result
+    from ...conformance.runner import Finding
 
     for path in reports or ():
         if path.suffix not in (".json", ".xml", ".html", ".svg"):
@@ -281,7 +281,7 @@ def _say(text: str) -> None:
 
 
 def _clean(output: Output, target: Target, options: Options) -> None:
-    from ..conformance.cleaning import clean
+    from ...conformance.cleaning import clean
 
     assert options.folder is not None
     try:
@@ -297,8 +297,8 @@ def _clean(output: Output, target: Target, options: Options) -> None:
 
 
 def _replay(output: Output, target: Target, path: Path, redactor: Redactor) -> None:
-    from ..conformance.exchange import Step
-    from ..conformance.scripts import one_line as shown
+    from ...conformance.exchange import Step
+    from ...conformance.scripts import one_line as shown
 
     try:
         steps = [Step.from_dict(entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
@@ -313,8 +313,8 @@ def _replay(output: Output, target: Target, path: Path, redactor: Redactor) -> N
 
 
 def _compare(words: list[str], reports: list[Path] | None) -> None:
-    from ..conformance.page import page
-    from ..conformance.report import read_report
+    from ...conformance.page import page
+    from ...conformance.report import read_report
 
     if words[0] != "compare" or len(words) < 2:
         raise UsageError("the only words are: compare FILE.json ...")

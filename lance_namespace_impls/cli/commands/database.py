@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .failures import UsageError, needs
-from .output import Output
-from .session import ConfigFile, Profile, Properties, choose, key_values
+from ..failures import UsageError, needs
+from ..output import Output
+from ..session import ConfigFile, Profile, Properties, choose, key_values
 
 __all__ = ["init", "upgrade"]
 
@@ -32,7 +32,7 @@ def init(
     """
     properties = _properties(backend, property, profile, config)
     with needs(f"init {backend}", "sql"):
-        from ..sql import initialize
+        from ...sql import initialize
     where = initialize(properties)
     _say(output, "created", f"the catalog is ready in the {where}", where)
 
@@ -50,7 +50,7 @@ def upgrade(
     """
     properties = _properties(backend, property, profile, config)
     with needs(f"upgrade {backend}", "sql"):
-        from ..sql import upgrade as run_upgrade
+        from ...sql import upgrade as run_upgrade
     where = run_upgrade(properties)
     _say(output, "upgraded", f"the catalog in the {where} is up to date", where)
 

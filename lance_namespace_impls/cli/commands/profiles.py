@@ -13,11 +13,11 @@ import typer
 
 from lance_namespace_client.errors import LanceNamespaceError
 
-from ..core.profiles import config_path, expanded, read_profile, read_profiles
-from .choice import find_modules_here
-from .failures import Report, Status, UsageError, one_line
-from .output import Output, Styled
-from .session import ConfigFile, Impl, Properties, key_values
+from ...core.profiles import config_path, expanded, read_profile, read_profiles
+from ..choice import find_modules_here
+from ..failures import Report, Status, UsageError, one_line
+from ..output import Output, Styled
+from ..session import ConfigFile, Impl, Properties, key_values
 
 __all__ = ["config", "profiles"]
 
@@ -99,7 +99,7 @@ def _add(
         raise UsageError("give the new profile's NAME, and its --impl")
     if path.exists() and name in read_profiles(path):
         raise UsageError(f"{path} has a profile {name!r} already: choose another name, or edit it")
-    from ..registry import load
+    from ...registry import load
 
     # What cannot be meant is refused before it stands in the file.
     find_modules_here(impl)
@@ -148,7 +148,7 @@ def _test(output: Output, path: Path, names: list[str]) -> bool:
 
 def _problem(path: Path, name: str) -> str | None:
     """Return why a profile's namespace does not answer, without its secrets."""
-    from .session import Session
+    from ..session import Session
 
     report = Report(as_json=False, debug=False)
     try:

@@ -14,15 +14,15 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
 )
 
-from .failures import needs
-from .look import Arrow, Csv, write_rows
-from .session import Session
+from ..failures import needs
+from ..session import Session
+from .read import Arrow, Csv, write_rows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from ..catalog.namespace import Namespace
-    from ..core.identifiers import Identifier
+    from ...catalog.namespace import Namespace
+    from ...core.identifiers import Identifier
 
 __all__ = ["sql"]
 

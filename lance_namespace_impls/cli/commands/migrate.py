@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .failures import UsageError
-from .session import Session
+from ..failures import UsageError
+from ..session import Session
 
 __all__ = ["migrate"]
 
@@ -35,7 +35,7 @@ def migrate(
     ] = False,
 ) -> None:
     """Add a manifest to a directory of tables, or remove it."""
-    from ..directory import DirectoryNamespace
+    from ...directory import DirectoryNamespace
 
     with session.connect() as namespace:
         if not isinstance(namespace, DirectoryNamespace):

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .completion import complete_id
-from .failures import UsageError
-from .output import Cell, Styled, progress
-from .session import Session
-from .vectors import search_vector
+from ..completion import complete_id
+from ..failures import UsageError
+from ..output import Cell, Styled, progress
+from ..session import Session
+from ..vectors import search_vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from ..catalog.search import Search
-    from ..catalog.table import Table
+    from ...catalog.search import Search
+    from ...catalog.table import Table
 
 __all__ = [
     "Arrow",
@@ -91,7 +91,7 @@ def schema(
     session: Session, id: Id, version: Version = None, tag: Tag = None, branch: Branch = None
 ) -> None:
     """Show the columns of a table."""
-    from ..tables.schema import column_types
+    from ...tables.schema import column_types
 
     with session.connect() as namespace:
         found = _chosen(session, namespace, id, version, tag, branch).schema
@@ -315,7 +315,7 @@ def export(
 
 def _local_file(address: str) -> Path:
     """Return the file that an address names on this machine."""
-    from ..core.location import absolute, is_uri
+    from ...core.location import absolute, is_uri
 
     path = absolute(address)
     if is_uri(path):
@@ -353,7 +353,7 @@ def _version(text: str) -> int | str:
 
 
 def _types(table: Table) -> Iterator[tuple[str, str]]:
-    from ..tables.schema import column_types
+    from ...tables.schema import column_types
 
     schema = table.schema
     for name, kind in column_types(schema).items():
@@ -420,7 +420,7 @@ def _json(value: Any) -> Any:
 
 
 def _write_csv(reader: pa.RecordBatchReader, sink: Any) -> None:
-    from ..spark.files.writers import open_writer
+    from ...spark.files.writers import open_writer
 
     with open_writer(sink, reader.schema, FileFormat.CSV) as writer:
         for batch in reader:
@@ -441,7 +441,7 @@ def _write_file(reader: pa.RecordBatchReader, file: Path, format: FileFormat) ->
     """Write rows to a file, and walk how many are written; a file that is not whole goes away."""
     import pyarrow as pa
 
-    from ..spark.files.writers import open_writer
+    from ...spark.files.writers import open_writer
 
     partial = file.with_name(f".{file.name}.partial")
     written = 0

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .completion import complete_id
-from .failures import needs
-from .output import Progress, progress
-from .session import Session, key_values
-from .signals import deferred, handled, on_stop
+from ..completion import complete_id
+from ..failures import needs
+from ..output import Progress, progress
+from ..session import Session, key_values
+from ..signals import deferred, handled, on_stop
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ..spark.ingest import ImportPreview
+    from ...spark.ingest import ImportPreview
 
 __all__ = ["Cores", "UseSpark", "import_files", "spark_when_asked"]
 
@@ -87,8 +87,8 @@ def import_files(
     ] = False,
 ) -> None:
     """Import files into a table, large ones as a Spark job."""
-    from ..spark.ingest import SMALL_BYTES, preview_files
-    from ..spark.ingest import import_files as run_import
+    from ...spark.ingest import SMALL_BYTES, preview_files
+    from ...spark.ingest import import_files as run_import
 
     identifier = session.identifier(id)
     name = session.written(identifier)
@@ -158,7 +158,7 @@ def import_files(
 
 
 def _show_preview(session: Session, name: str, found: ImportPreview) -> None:
-    from ..tables.schema import column_types
+    from ...tables.schema import column_types
 
     columns = column_types(found.schema)
     if session.output.as_json:
@@ -204,7 +204,7 @@ def spark_when_asked(
             with needs("import", "spark"):
                 import pyspark  # noqa: F401 - the module below reports its absence in its own way
 
-                from ..spark.session import local_session
+                from ...spark.session import local_session
             return running.enter_context(_stopped_at_the_end(local_session, name, cores))
 
         yield start

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..core.identifiers import split_identifier
-from .choice import find_modules_here
-from .failures import UsageError, needs
-from .output import Output, Styled
-from .session import Session, key_values
-from .signals import bound_exit
+from ...core.identifiers import split_identifier
+from ..choice import find_modules_here
+from ..failures import UsageError, needs
+from ..output import Output, Styled
+from ..session import Session, key_values
+from ..signals import bound_exit
 
 if TYPE_CHECKING:
-    from ..catalog.namespace import Namespace
+    from ...catalog.namespace import Namespace
 
 __all__ = ["serve", "token"]
 
@@ -198,7 +198,7 @@ def serve(
     Ctrl-C and SIGTERM end it, once the requests under way are answered.
     """
     with needs("serve", "server"):
-        from ..server import (
+        from ...server import (
             Access,
             AssumeRole,
             CallerSource,
@@ -210,7 +210,7 @@ def serve(
             TokenFile,
             find_policy,
         )
-        from ..server import serve as run_server
+        from ...server import serve as run_server
     if (tls_cert is None) != (tls_key is None) or (tls_client_ca and tls_cert is None):
         raise UsageError("--tls-cert and --tls-key belong together, and --tls-client-ca needs both")
     if (oidc_issuer is None) != (oidc_audience is None):
@@ -293,7 +293,7 @@ def serve(
 
 
 def _set_up_logs(request_log: bool) -> None:
-    from ..server import log_requests
+    from ...server import log_requests
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
     if request_log:
@@ -303,7 +303,7 @@ def _set_up_logs(request_log: bool) -> None:
 def _create_catalog(session: Session) -> None:
     """Create the catalog that is served where no namespace is named, and say so."""
     with needs("serve without --impl", "sql"):
-        from ..sql import initialize
+        from ...sql import initialize
     where = initialize(session.properties)
     sys.stderr.write(f"no namespace is named: serving the catalog in the {where}\n")
 
@@ -341,7 +341,7 @@ def token(
     standard error.
     """
     with needs("token", "server"):
-        from ..server import new_token
+        from ...server import new_token
     expires = None
     if days is not None:
         now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)

@@ -10,15 +10,15 @@ import typer
 
 from lance_namespace_client.errors import InvalidInputError, UnsupportedError
 
-from .completion import complete_id
-from .failures import Status, UsageError
-from .output import progress
-from .rows import Format, RowFile, row_file
-from .session import Session, key_values
+from ..completion import complete_id
+from ..failures import Status, UsageError
+from ..output import progress
+from ..rows import Format, RowFile, row_file
+from ..session import Session, key_values
 
 if TYPE_CHECKING:
-    from ..catalog.namespace import Namespace
-    from ..core.identifiers import Identifier
+    from ...catalog.namespace import Namespace
+    from ...core.identifiers import Identifier
 
 __all__ = ["create", "declare", "drop"]
 
@@ -69,7 +69,7 @@ def create(
     properties: Properties = None,
 ) -> None:
     """Create a namespace, or with --data a table."""
-    from ..core.modes import CreateMode, parse_mode
+    from ...core.modes import CreateMode, parse_mode
 
     identifier = session.identifier(id)
     chosen = parse_mode(mode, CreateMode.CREATE)
@@ -238,7 +238,7 @@ def _drop_namespace(
     behavior: str | None,
     yes: bool,
 ) -> dict[str, Any]:
-    from ..core.modes import DropBehavior, parse_mode
+    from ...core.modes import DropBehavior, parse_mode
 
     cascade = parse_mode(behavior, DropBehavior.RESTRICT, "behavior") is DropBehavior.CASCADE
     if cascade and not yes:

@@ -1,0 +1,1 @@
+"""The commands of ``lance-ns``, one module per command group."""
