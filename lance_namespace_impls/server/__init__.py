@@ -8,20 +8,20 @@ Source: the general specification, "Lance REST Namespace".
 """
 
 try:
-    from .access import Access, AccessCheck
     from .app import create_app
-    from .call import CALLER
-    from .callers import Caller, CallerSource, Credentials
-    from .limits import Limits
-    from .observer import log_requests
-    from .oidc import OidcIssuer
+    from .execution.context import CALLER
+    from .execution.limits import Limits
+    from .observability.observer import log_requests
     from .options import ServerOptions
-    from .policy import Policy, PolicyFile, ReadOnly, find_policy
-    from .reach import Reach
     from .run import serve, serving
-    from .tls import Tls
-    from .tokens import TokenFile, new_token
-    from .vending import AssumeRole
+    from .security.authentication import Caller, CallerSource, Credentials
+    from .security.confinement import Reach
+    from .security.oidc import OidcIssuer
+    from .security.origin import Access, AccessCheck
+    from .security.policy import Policy, PolicyFile, ReadOnly, find_policy
+    from .security.tls import Tls
+    from .security.tokens import TokenFile, new_token
+    from .security.vending import AssumeRole
 except ModuleNotFoundError as error:
     package = (error.name or "").partition(".")[0]
     if package not in ("httptools", "joserfc", "prometheus_client", "starlette", "uvicorn"):

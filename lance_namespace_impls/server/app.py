@@ -17,15 +17,15 @@ from starlette.types import Receive, Scope, Send
 from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_client.namespace import LanceNamespace
 
-from .answers import error_reply
-from .call import CERTIFICATE
-from .callers import Credentials
-from .explorer import Explorer
+from .execution.context import CERTIFICATE
+from .execution.handler import Service, raw_path
+from .http.requests import Headers
+from .http.response_cache import KEEP
+from .http.responses import error_reply
+from .observability.health import Readiness
 from .options import ServerOptions
-from .readiness import Readiness
-from .repeats import KEEP
-from .requests import Headers
-from .service import Service, raw_path
+from .security.authentication import Credentials
+from .ui.explorer import Explorer
 
 __all__ = ["create_app"]
 

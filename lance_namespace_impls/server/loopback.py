@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 from ..catalog.loopback import LoopbackServer
 from ..catalog.namespace import Namespace
-from .callers import Caller, Credentials
 from .options import ServerOptions
 from .run import serving
+from .security.authentication import Caller, Credentials
 
 __all__ = ["serve_on_loopback"]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 import attrs
 from starlette.middleware import Middleware
 
-from .access import Access, AccessCheck
-from .callers import CallerSource, Certificates
-from .limits import Limits
-from .policy import Policies, Policy, ReadOnly
-from .reach import Reach
-from .tls import Tls
-from .vending import AssumeRole
+from .execution.limits import Limits
+from .security.authentication import CallerSource, Certificates
+from .security.confinement import Reach
+from .security.origin import Access, AccessCheck
+from .security.policy import Policies, Policy, ReadOnly
+from .security.tls import Tls
+from .security.vending import AssumeRole
 
 __all__ = ["ServerOptions"]
 

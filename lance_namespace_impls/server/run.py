@@ -21,12 +21,12 @@ from lance_namespace_client.namespace import LanceNamespace
 from ..catalog.namespace import Namespace
 from ..core.errors import first_line
 from ..core.imports import load
-from .accepting import Intake
-from .access import Access, is_loopback, is_wildcard
 from .app import create_app
-from .connections import bounded_protocol
+from .http.protocol import bounded_protocol
 from .options import ServerOptions
-from .workers import Job, Supervisor, check_workers
+from .security.origin import Access, is_loopback, is_wildcard
+from .workers.dispatcher import Intake
+from .workers.supervisor import Job, Supervisor, check_workers
 
 __all__ = ["serve", "serving"]
 

@@ -85,8 +85,8 @@ PACKAGES: dict[str, Package] = {
     ),
     "server": Package(
         (f"{IMPLS}/server",), 45,
-        ("tests/server/test_wire.py", "tests/server/test_routes.py", "tests/server/test_bad_input.py",
-         "tests/server/test_callers.py", "tests/server/test_policy.py", "tests/server"),
+        ("tests/server/test_wire.py", "tests/server/test_routing.py", "tests/server/test_bad_input.py",
+         "tests/server/test_authentication.py", "tests/server/test_policy.py", "tests/server"),
     ),
     "cli": Package((f"{IMPLS}/cli",), 25, ("tests/cli",)),
     "spark": Package(

@@ -16,8 +16,8 @@ from lance_namespace_client.model import Model
 from lance_namespace_client.operations import OPERATIONS, Body, Operation
 from lance_namespace_impls.core.identifiers import join_identifier
 from lance_namespace_impls.rest import RestConfig, RestNamespace
-from lance_namespace_impls.server.requests import Headers, read_request
-from lance_namespace_impls.server.routes import RouteTable
+from lance_namespace_impls.server.http.requests import Headers, read_request
+from lance_namespace_impls.server.http.routing import RouteTable
 
 from .schemas import SCHEMAS, right
 

@@ -6,7 +6,8 @@ import pytest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.core import file_stamps
-from lance_namespace_impls.server import Limits, ServerOptions, serving, shortcut
+from lance_namespace_impls.server import Limits, ServerOptions, serving
+from lance_namespace_impls.server.execution import inline
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 
@@ -15,7 +16,7 @@ from tests.servers.http_client import http_client
 def at_once(monkeypatch):
     """Take the clock of the disk for exact, and no machine for too busy."""
     monkeypatch.setattr(file_stamps, "RECENT_NANOSECONDS", 0)
-    monkeypatch.setattr(shortcut, "LONGEST_SECONDS", 3600.0)
+    monkeypatch.setattr(inline, "LONGEST_SECONDS", 3600.0)
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from lance_namespace_impls.server.bodies import HELD_BYTES, READY_BYTES, Incoming, Rows
-from lance_namespace_impls.server.limits import Limits
+from lance_namespace_impls.server.execution.limits import Limits
+from lance_namespace_impls.server.http.bodies import HELD_BYTES, READY_BYTES, Incoming, Rows
 
 SECONDS = 300
 

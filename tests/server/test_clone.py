@@ -14,7 +14,7 @@ from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.server import Reach, ReadOnly, ServerOptions, serving
-from lance_namespace_impls.server.clones import CLONE_TABLE
+from lance_namespace_impls.server.lancedb.clone import CLONE_TABLE
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 

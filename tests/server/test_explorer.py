@@ -36,11 +36,11 @@ from lance_namespace_impls.server import (
     ServerOptions,
     TokenFile,
     create_app,
-    explorer,
     new_token,
     serving,
 )
-from lance_namespace_impls.server.cells import cell
+from lance_namespace_impls.server.ui import explorer
+from lance_namespace_impls.server.ui.cells import cell
 
 BAD = "<script>alert('x')</script>"
 PNG = b64decode(
@@ -458,7 +458,7 @@ def test_it_is_told_how_to_open_a_table(browser: httpx.Client) -> None:
 def test_rows_too_large_for_a_page(
     browser: httpx.Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lance_namespace_impls.server.explorer.LARGEST_ROWS", 100_000)
+    monkeypatch.setattr("lance_namespace_impls.server.ui.explorer.LARGEST_ROWS", 100_000)
     wide = pa.table({"id": range(10), "blob": [bytes(60_000)] * 10})
     namespace.create_table({"id": ["prod", "wide"]}, wide)
     text = page(browser, "/ui/table?id=prod&id=wide")
@@ -473,7 +473,7 @@ def test_tags_without_end(
     for number in range(5):
         table.tag(f"tag{number}")
     assert "There are more" not in page(browser, "/ui/table?id=prod&id=notes")
-    monkeypatch.setattr("lance_namespace_impls.server.explorer.PAGE_NAMES", 3)
+    monkeypatch.setattr("lance_namespace_impls.server.ui.explorer.PAGE_NAMES", 3)
     text = page(browser, "/ui/table?id=prod&id=notes")
     assert "There are more" in text
     assert re.findall(r"<dt>((?:first|tag)\d?)</dt>", text) == ["first", "tag0", "tag1"]

@@ -31,14 +31,14 @@ from lance_namespace_client.wire import STREAM_TYPE
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.server import serving
-from lance_namespace_impls.server.lancedb import (
+from lance_namespace_impls.server.http.requests import Headers
+from lance_namespace_impls.server.lancedb.dialect import (
     ALL_ROWS,
     DATABASE_HEADER,
     MAX_FOUND,
     Databases,
     Dialect,
 )
-from lance_namespace_impls.server.requests import Headers
 from lance_namespace_impls.tables.context import ORDER_BY, REPLACE
 from tests.servers.http_client import http_client
 

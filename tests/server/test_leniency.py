@@ -13,7 +13,7 @@ import pytest
 from lance_namespace_client.operations import OPERATIONS
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import serving
-from lance_namespace_impls.server.routes import RouteTable
+from lance_namespace_impls.server.http.routing import RouteTable
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 

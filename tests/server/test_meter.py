@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from lance_namespace_impls.server import limits
-from lance_namespace_impls.server.limits import Meter, TooSlowError
+from lance_namespace_impls.server.execution import limits
+from lance_namespace_impls.server.execution.limits import Meter, TooSlowError
 
 RATE, SECONDS = 10, 100
 

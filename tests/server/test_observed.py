@@ -30,8 +30,8 @@ from lance_namespace_impls.server import (
     new_token,
     serving,
 )
-from lance_namespace_impls.server import readiness as readiness_module
-from lance_namespace_impls.server.observer import REQUESTS
+from lance_namespace_impls.server.observability import health
+from lance_namespace_impls.server.observability.observer import REQUESTS
 from tests.servers.echo import EchoNamespace, large_rows
 from tests.servers.http_client import http_client
 
@@ -204,7 +204,7 @@ def test_readiness_asks_the_catalog_and_tells_no_detail(monkeypatch):
         asked = len(namespace.requests)
         assert client.get("/readyz").status_code == 200
         assert len(namespace.requests) == asked, "an answer is kept for a moment"
-        monkeypatch.setattr(readiness_module, "KEPT_SECONDS", 0.0)
+        monkeypatch.setattr(health, "KEPT_SECONDS", 0.0)
         answer = client.get("/readyz")
         assert answer.status_code == 503
         assert "secret-host" not in answer.text
@@ -215,7 +215,7 @@ def test_readiness_asks_the_catalog_and_tells_no_detail(monkeypatch):
 
 def test_a_catalog_that_hangs_is_not_ready(monkeypatch):
     namespace = EchoNamespace()
-    monkeypatch.setattr(readiness_module, "ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr(health, "ANSWER_SECONDS", 0.2)
     monkeypatch.setattr(namespace, "list_tables", lambda request: namespace.released.wait(300))
     with serving(namespace) as uri, http_client(uri, timeout=300) as client:
         assert client.get("/readyz").status_code == 503

@@ -25,10 +25,9 @@ from lance_namespace_impls.server import (
     Limits,
     OidcIssuer,
     ServerOptions,
-    callers,
-    oidc,
     serving,
 )
+from lance_namespace_impls.server.security import authentication, oidc
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client
 
@@ -377,7 +376,7 @@ def test_an_issuer_that_hangs_has_a_deadline(issuer, monkeypatch, caplog):
 
 def test_more_unknown_keys_than_may_wait_are_throttled(issuer, monkeypatch):
     monkeypatch.setattr(oidc, "FETCH_SECONDS", 300.0)
-    monkeypatch.setattr(callers, "MAX_PREPARING", 2)
+    monkeypatch.setattr(authentication, "MAX_PREPARING", 2)
     issuer.hangs.set()
     options = ServerOptions(callers=[OidcIssuer(issuer.uri, "lance")])
     with serving(EchoNamespace(), options) as uri, ThreadPoolExecutor(3) as threads:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from lance_namespace_client.errors import ThrottlingError
-from lance_namespace_impls.server.call import network_of
-from lance_namespace_impls.server.limits import Limits, Places, Pool
+from lance_namespace_impls.server.execution.context import network_of
+from lance_namespace_impls.server.execution.limits import Limits, Places, Pool
 
 
 def taken(places: Places, owner: str) -> int:

@@ -23,15 +23,9 @@ from lance_namespace_client.operations import OPERATIONS, Action, Body
 from lance_namespace_client.wire import STREAM_TYPE
 from lance_namespace_impls import connect
 from lance_namespace_impls.cli.app import app
-from lance_namespace_impls.server import (
-    Caller,
-    PolicyFile,
-    ServerOptions,
-    find_policy,
-    serving,
-    watched,
-)
-from lance_namespace_impls.server.guard import Guard
+from lance_namespace_impls.server import Caller, PolicyFile, ServerOptions, find_policy, serving
+from lance_namespace_impls.server.security import watched_file
+from lance_namespace_impls.server.security.authorization import Guard
 from tests.servers.http_client import http_client
 
 GRANTS = """
@@ -172,7 +166,7 @@ def test_a_wrong_file(tmp_path, text, wrong):
 
 
 def test_the_file_is_read_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(watched, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(watched_file, "POLL_SECONDS", 0.0)
     policy = decides(tmp_path, ["a"])
     assert policy.allows(Caller("a"), Action.READ, ("a",))
     decides(tmp_path, ["a", "much", "longer"])
@@ -487,7 +481,7 @@ def test_a_policy_on_the_command_line_needs_callers(tmp_path):
 
 def test_a_file_that_is_changed_under_its_old_time_is_read_again(tmp_path, monkeypatch):
     """As tools leave it that copy a file in its place, or give each file the same time."""
-    monkeypatch.setattr(watched, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(watched_file, "POLL_SECONDS", 0.0)
     file = tmp_path / "policy.toml"
     grant = "[[grant]]\nto = ['ann']\nactions = ['read']\non = [['%s']]"
     file.write_text(grant % "a")

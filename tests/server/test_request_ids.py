@@ -11,8 +11,8 @@ import pytest
 
 from lance_namespace_client.errors import InternalError
 from lance_namespace_impls.server import serving
-from lance_namespace_impls.server.call import MAX_REQUEST_ID_LENGTH
-from lance_namespace_impls.server.requests import Headers
+from lance_namespace_impls.server.execution.context import MAX_REQUEST_ID_LENGTH
+from lance_namespace_impls.server.http.requests import Headers
 from tests.servers.echo import EchoNamespace
 
 

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from lance_namespace_impls.server import log_requests, observer
-from lance_namespace_impls.server.observer import REQUESTS, _Batches, _write
+from lance_namespace_impls.server import log_requests
+from lance_namespace_impls.server.observability import observer
+from lance_namespace_impls.server.observability.observer import REQUESTS, _Batches, _write
 
 LOGGER = logging.getLogger(REQUESTS)
 PATIENCE = 60.0

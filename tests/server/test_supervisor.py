@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 import pytest
 
 from lance_namespace_client.errors import ServiceUnavailableError
-from lance_namespace_impls.server import ServerOptions, workers
-from lance_namespace_impls.server.workers import Job, Supervisor
+from lance_namespace_impls.server import ServerOptions
+from lance_namespace_impls.server.workers import supervisor
+from lance_namespace_impls.server.workers.supervisor import Job, Supervisor
 from tests.servers.echo import EchoNamespace
 
 
@@ -90,8 +91,8 @@ class Workers(Supervisor):
         ready, tell = self._context.Pipe(duplex=False)
         watch, life = self._context.Pipe(duplex=False)
         self.made += [ready, tell, watch, life, process.sentinel, process.other_end]
-        made = workers._Worker(process, f"lane {self.started}", ready, life)  # type: ignore[arg-type]
-        made.started = workers.time.monotonic()
+        made = supervisor._Worker(process, f"lane {self.started}", ready, life)  # type: ignore[arg-type]
+        made.started = supervisor.time.monotonic()
         how = self.starts.pop(0) if self.starts else "ready"
         if how == "ready":
             tell.send(True)
@@ -111,8 +112,8 @@ class Workers(Supervisor):
 def gone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The workers whose figures are given up."""
     found: list[int] = []
-    monkeypatch.setattr(workers, "mark_process_dead", found.append)
-    monkeypatch.setattr(workers, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(supervisor, "mark_process_dead", found.append)
+    monkeypatch.setattr(supervisor, "LOOK_SECONDS", 0.01)
     yield found
     while Workers.made:
         Workers.made.pop().close()
@@ -122,7 +123,7 @@ def gone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     now = [1000.0]
     time = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda _: None)
-    monkeypatch.setattr(workers, "time", time)
+    monkeypatch.setattr(supervisor, "time", time)
     return now
 
 
@@ -139,7 +140,7 @@ def test_one_that_does_not_start_is_code_17() -> None:
 
 
 def test_workers_that_are_not_ready_in_time_are_code_17(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "START_SECONDS", 0.05)
+    monkeypatch.setattr(supervisor, "START_SECONDS", 0.05)
     with pytest.raises(ServiceUnavailableError, match=r"were not ready after 0\.05 seconds"):
         Workers(2, "ready", "slow")._start_all()
 
@@ -154,7 +155,7 @@ def test_a_stop_while_they_start_is_heeded() -> None:
 def test_without_connections_it_ends_with_code_17(monkeypatch: pytest.MonkeyPatch) -> None:
     made = Workers(2)
     made._dispatcher.is_running = False
-    monkeypatch.setattr(workers, "Dispatcher", lambda listener: made._dispatcher)
+    monkeypatch.setattr(supervisor, "Dispatcher", lambda listener: made._dispatcher)
     said = []
     with pytest.raises(ServiceUnavailableError, match="no connection is taken any more"):
         made.run(lambda: said.append("started"))
@@ -216,7 +217,7 @@ def test_where_no_new_one_starts_those_of_before_go_on(
         made._start_all()
         made.starts = [how]
         with monkeypatch.context() as patch:
-            patch.setattr(workers, "START_SECONDS", 0.05)
+            patch.setattr(supervisor, "START_SECONDS", 0.05)
             made._replace_all()
         assert (made.pids, made.started) == ([1, 2], 3), how
         assert made.events[-1] == "close 3"
@@ -241,16 +242,16 @@ def test_one_that_does_not_end_is_killed(
 def test_the_environment_is_as_it_was_afterwards(
     given: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(workers.MULTIPROCESS_FOLDER, raising=False)
-    monkeypatch.delenv(workers.LANCE_THREADS, raising=False)
-    monkeypatch.setattr(workers, "cores", lambda: 8)
+    monkeypatch.delenv(supervisor.MULTIPROCESS_FOLDER, raising=False)
+    monkeypatch.delenv(supervisor.LANCE_THREADS, raising=False)
+    monkeypatch.setattr(supervisor, "cores", lambda: 8)
     if given is not None:
-        monkeypatch.setenv(workers.LANCE_THREADS, given)
+        monkeypatch.setenv(supervisor.LANCE_THREADS, given)
     with Workers(3)._environment():
-        assert os.path.isdir(os.environ[workers.MULTIPROCESS_FOLDER])
-        assert os.environ[workers.LANCE_THREADS] == (given or "2")
-    assert workers.MULTIPROCESS_FOLDER not in os.environ
-    assert os.environ.get(workers.LANCE_THREADS) == given
-    monkeypatch.delenv(workers.LANCE_THREADS, raising=False)
+        assert os.path.isdir(os.environ[supervisor.MULTIPROCESS_FOLDER])
+        assert os.environ[supervisor.LANCE_THREADS] == (given or "2")
+    assert supervisor.MULTIPROCESS_FOLDER not in os.environ
+    assert os.environ.get(supervisor.LANCE_THREADS) == given
+    monkeypatch.delenv(supervisor.LANCE_THREADS, raising=False)
     with Workers(9)._environment():
-        assert os.environ[workers.LANCE_THREADS] == "1"
+        assert os.environ[supervisor.LANCE_THREADS] == "1"

@@ -13,7 +13,8 @@ import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
 from lance_namespace_client.errors import InternalError, InvalidInputError, ServiceUnavailableError
-from lance_namespace_impls.server import AssumeRole, vending
+from lance_namespace_impls.server import AssumeRole
+from lance_namespace_impls.server.security import vending
 
 ROLE = "arn:aws:iam::123456789012:role/tables"
 PLACE = "s3://bucket/tables/t.lance"

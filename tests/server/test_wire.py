@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lance_namespace_client.models import DescribeTableRequest
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import ServerOptions, create_app, serving
-from lance_namespace_impls.server.requests import Headers
+from lance_namespace_impls.server.http.requests import Headers
 from tests.servers.echo import EchoNamespace
 
 from .wire import STREAM, ipc

@@ -24,7 +24,7 @@ from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_impls import connect
 from lance_namespace_impls.directory.namespace import DirectoryNamespace
 from lance_namespace_impls.server import OidcIssuer, ServerOptions, TokenFile, new_token, serve
-from lance_namespace_impls.server.workers import Job, check_workers
+from lance_namespace_impls.server.workers.supervisor import Job, check_workers
 from tests.servers.certificates import Authority
 from tests.servers.echo import EchoNamespace
 from tests.servers.http_client import http_client

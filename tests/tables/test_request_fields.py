@@ -16,8 +16,8 @@ from lance_namespace_client.operations import OPERATIONS, Body
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.rest import RestConfig, RestNamespace
-from lance_namespace_impls.server.requests import Headers, read_request
-from lance_namespace_impls.server.routes import RouteTable
+from lance_namespace_impls.server.http.requests import Headers, read_request
+from lance_namespace_impls.server.http.routing import RouteTable
 
 from .fields.changes import CHANGE_ROWS
 from .fields.entries import ENTRY_ROWS

@@ -239,7 +239,9 @@ def test_an_answer_that_lies_is_the_servers_fault(lie, monkeypatch):
     body = bad_bodies(file_of)[lie]
     with pytest.raises(pa.ArrowInvalid, match="column 'a' is not valid"):
         read_file_stream(io.BufferedReader(io.BytesIO(body))).read_all()
-    monkeypatch.setattr("lance_namespace_impls.server.answers.file_chunks", lambda _: iter([body]))
+    monkeypatch.setattr(
+        "lance_namespace_impls.server.http.responses.file_chunks", lambda _: iter([body])
+    )
     with serving(echo) as uri, connect("rest", {"uri": uri}) as client:
         reader = client.query_table({"id": ["t"], "vector": None, "k": 0})
         with pytest.raises(InternalError, match="column 'a' is not valid"):

@@ -296,7 +296,7 @@ def test_a_limit_that_cannot_be_read(given, message):
 
 
 def test_every_operation_on_rows_is_apart_from_metadata():
-    from lance_namespace_impls.server.limits import Pools
+    from lance_namespace_impls.server.execution.limits import Pools
 
     pools = Pools(Limits())
     kinds = {name: pools.of(row) for name, row in OPERATIONS.items()}

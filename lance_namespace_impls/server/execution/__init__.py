@@ -1,0 +1,1 @@
+"""The execution of one request: its handler, context, limits and threads."""

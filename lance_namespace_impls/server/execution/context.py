@@ -1,0 +1,220 @@
+"""One request to an operation, from its arrival to the end of its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import os
+import random
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, unquote
+
+from starlette.types import Scope
+
+from lance_namespace_client.model import Model
+from lance_namespace_client.operations import Body
+
+from ...core.file_stamps import Stamp
+from ..http.bodies import ClientGoneError
+from ..http.requests import Headers
+from ..http.response_cache import Keep
+from ..http.responses import Reply
+from ..http.routing import Endpoint
+from ..observability.tracing import Span
+from ..security.authentication import Caller, Credentials
+from .limits import Pool
+
+__all__ = ["ABORT", "CALLER", "CERTIFICATE", "Call", "network_of", "new_id", "over"]
+
+T = TypeVar("T")
+
+# What the server puts into a request's scope.
+ABORT = "lance_namespace.abort"
+CERTIFICATE = "lance_namespace.certificate"
+CALLER = "lance_namespace.caller"
+"""Where middleware puts the `Caller` into a request's scope, if it has found out who calls."""
+MAX_REQUEST_ID_LENGTH = 128
+# Nothing depends on that they cannot be guessed, and asking the system takes several times as long.
+_ids = random.Random(os.urandom(32))
+
+
+class Call:
+    """One request to an operation, and its place in a pool."""
+
+    __slots__ = (
+        "_abort", "_id", "_owner", "_pool", "_work", "address", "caller", "certificate", "credentials",
+        "endpoint", "headers", "identifier", "keep", "query_string", "request", "segments", "span",
+        "stamp", "started", "target",
+    )  # fmt: skip
+
+    def __init__(
+        self, endpoint: Endpoint, segments: tuple[str, ...], scope: Scope, headers: Headers
+    ) -> None:
+        self.endpoint = endpoint
+        self.segments = segments
+        self.target: bytes = scope.get("raw_path") or scope["path"].encode()
+        """The path that was asked for, as it was sent."""
+        self.query_string: bytes = scope["query_string"]
+        self.headers = headers
+        self.started = asyncio.get_running_loop().time()
+        self.address: str = (scope.get("client") or ("",))[0]
+        self.certificate: Any = scope.get(CERTIFICATE)
+        self.caller: Caller | None = scope.get(CALLER)
+        self.credentials: Credentials | None = None
+        """What it had to show for who calls, if that was asked."""
+        self.identifier: Sequence[str] | None = None
+        """What it is about, once it has been read."""
+        self.request: Model | None = None
+        """What the operation was asked, once it has been read."""
+        self.span: Span | None = None
+        self.keep: Keep | None = None
+        """Keeps the answer for the next time."""
+        self.stamp: Stamp | None = None
+        """What the answer depends on, as it was before it was made."""
+        self._abort: Callable[[], None] | None = scope.get(ABORT)
+        self._id: str | None = None
+        self._pool: Pool | None = None
+        self._owner = ""
+        self._work: Future[Any] | None = None
+
+    @property
+    def owner(self) -> str:
+        """Who shares places with nobody else: the caller, or the address that calls without a name."""
+        if self.caller is not None:
+            return f"caller {self.caller.name}"
+        return f"address {network_of(self.address)}"
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the server that it came through keeps to the limits on connections and headers."""
+        return self._abort is not None
+
+    @property
+    def may_name_caller(self) -> bool:
+        """Whether the body has room for the protocol's ``identity``."""
+        body = self.endpoint.operation.body
+        return body is Body.JSON or (self.endpoint.by_name and body is not Body.ARROW)
+
+    def identifier_of_path(self, delimiter: str) -> list[str]:
+        """Return what its path says that it is about, for a request that was not read further."""
+        given = parse_qs(self.query_string.decode("latin-1")).get("delimiter", [delimiter])[-1]
+        text = unquote(self.segments[0]) if self.segments else ""
+        return [name for name in text.split(given or delimiter) if name]
+
+    async def enter(self, pool: Pool) -> None:
+        """Take a place in a pool; it is held until the answer is sent and no thread works on it.
+
+        Raises:
+            ThrottlingError: code 21, there is none.
+        """
+        # The caller may be found later, and the place belongs to the same owner to its end.
+        self._owner = self.owner
+        await pool.enter(self._owner)
+        self._pool = pool
+
+    def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Run a function in a thread of the pool."""
+        assert self._pool is not None
+        work = self._pool.start(function, *arguments)
+        self._work = work
+        return work
+
+    def leave(self) -> None:
+        """Release the place, once the thread has come to its end."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        if self._work is None or self._work.done():
+            pool.leave(self._owner)
+            return
+        loop = asyncio.get_running_loop()
+        leave = partial(pool.leave, self._owner)
+        self._work.add_done_callback(lambda _: _call_soon(loop, leave))
+
+    def give_up(self) -> None:
+        """Close what a thread is going to answer, which nobody waits for any more."""
+
+        def close(work: Future[Any]) -> None:
+            if not work.cancelled() and isinstance(work.result(), Reply):
+                rest: Any = work.result().rest
+                if rest is not None:
+                    rest.close()
+
+        assert self._work is not None
+        self._work.add_done_callback(close)
+
+    def finally_do(self, function: Callable[[], None]) -> None:
+        """Call a function once no thread works on the call."""
+        if self._work is None:
+            function()
+        else:
+            self._work.add_done_callback(lambda _: function())
+
+    def cut(self) -> None:
+        """Close the connection without its answer's end, whatever waits to be sent."""
+        if self._abort is not None:
+            self._abort()
+        else:
+            raise ClientGoneError("the answer was cut")
+
+    @property
+    def id(self) -> str:
+        """What to find the request by in the log: the client's ``x-request-id``, or a new one."""
+        if self._id is None:
+            self._id = self.given_id or new_id()
+        return self._id
+
+    @property
+    def given_id(self) -> str | None:
+        """The id that the client has given the request, if it is one."""
+        given = self.headers.get("x-request-id", "")
+        return given if given.isprintable() and len(given) <= MAX_REQUEST_ID_LENGTH else None
+
+
+def network_of(address: str) -> str:
+    """Return an address; the network of an IPv6 address, all of which one machine may have."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if found.version == 4 or found.is_loopback:
+        return address
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))
+
+
+def new_id() -> str:
+    """Return an id for a request that has none."""
+    return f"{_ids.getrandbits(128):032x}"
+
+
+async def over(work: Future[Any], seconds: float) -> bool:
+    """Wait until a thread has done its work, or for so many seconds; return whether it has.
+
+    asyncio's own ways go around the event loop several times more, for each of which other threads
+    are waited for.
+    """
+    loop = asyncio.get_running_loop()
+    waiter: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    timer = loop.call_later(seconds, wake)
+    work.add_done_callback(lambda _: _call_soon(loop, wake))
+    try:
+        await waiter
+    finally:
+        timer.cancel()
+    return work.done()
+
+
+def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the server has stopped meanwhile
+        loop.call_soon_threadsafe(function)

@@ -1,0 +1,284 @@
+"""Does one operation on a namespace, from reading the request to writing the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, BinaryIO
+
+from attrs import evolve
+
+from lance_namespace_client.arrow import RowStream, to_reader
+from lance_namespace_client.errors import LanceNamespaceError
+from lance_namespace_client.namespace import LanceNamespace
+from lance_namespace_client.operations import Action, Operation
+
+from ...catalog.catalog import CatalogNamespace
+from ...catalog.namespace import Namespace
+from ...core.identifiers import ROOT, Identifier, parse_identifier
+from ...core.options import is_secret_option
+from ...core.storage import EXPIRES_AT_MILLIS
+from ...tables.align import aligned
+from ..http.requests import Headers, read_request
+from ..http.responses import Reply, Vend, listing_reply, reply, table_reply
+from ..http.routing import Endpoint
+from ..lancedb.clone import CLONE_TABLE, clone
+from ..lancedb.dialect import Databases
+from ..options import ServerOptions
+from ..security.authentication import Authentication, Caller, Credentials
+from ..security.authorization import Guard
+from ..security.vending import AssumeRole, Rights
+from .context import Call
+
+__all__ = ["Performer"]
+
+# The year 2100.
+NEVER = "4102444800000"
+
+
+class Performer:
+    """Does operations; called from worker threads.
+
+    Args:
+        namespace: what is served.
+        options: how it is served.
+    """
+
+    def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
+        self._namespace = namespace
+        self._options = options
+        self._databases = Databases(namespace, options.lancedb_databases)
+        self._authentication = Authentication(options.sources) if options.sources else None
+        self._page_sizes: Sequence[int] = getattr(namespace, "page_sizes", ())
+        policy = options.policies
+        self._guard = None if policy is None else Guard(policy, namespace)
+
+    @property
+    def authentication(self) -> Authentication | None:
+        """What finds out who calls; None where everybody may."""
+        return self._authentication
+
+    def check_allowed(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
+        """Refuse an operation that its caller may do to nothing at all.
+
+        Raises:
+            PermissionDeniedError: code 15.
+        """
+        if self._guard is not None:
+            self._guard.check_operation(operation, caller)
+
+    def is_protocol(self, headers: Headers) -> bool:
+        """Return whether a request is the protocol's own, not of a dialect, which does more for it."""
+        return self._databases.dialect(headers) is None
+
+    def takes(self, endpoint: Endpoint, headers: Headers) -> bool:
+        """Return whether a body is of a kind that a dialect has and the protocol has not."""
+        dialect = self._databases.dialect(headers)
+        return dialect is not None and dialect.takes(endpoint.operation, headers)
+
+    def perform(self, call: Call, body: bytes, rows: BinaryIO | None = None) -> Reply:
+        """Do an operation.
+
+        Args:
+            call: the request; what it is about is noted there.
+            body: its JSON body; empty where there is none.
+            rows: its body where it is rows.
+
+        Returns:
+            the answer; rows follow as they are read.
+
+        Raises:
+            LanceNamespaceError: the request cannot be read, or the operation fails.
+            PermissionDeniedError: code 15, the caller may not do that.
+        """
+        endpoint, headers, caller = call.endpoint, call.headers, call.caller
+        dialect = self._databases.dialect(headers)
+        operation = endpoint.operation
+        if dialect is None:
+            request = call.request = self._read(call, body)
+            self._check(operation, request, caller)
+            if call.keep is not None and isinstance(self._namespace, Namespace):
+                call.stamp = self._namespace.stamp(operation.name, request)
+            if self._comes_in_pages(operation, request):
+                return self._listing(operation, request, caller)
+            return self._reply(
+                operation, request, self._do(operation, request, rows, caller), caller
+            )
+        try:
+            body = dialect.read_body(operation, headers, body)
+            operation, request = dialect.place(operation, self._read(call, body))
+            call.identifier = getattr(request, "id", None)
+            self._check(operation, request, caller)
+            dialect.require_database()
+            answer = self._do(operation, request, rows, caller)
+            found = dialect.reply(operation, request, answer, self._namespace)
+            return dialect.signed(found or self._reply(operation, request, answer, caller))
+        except LanceNamespaceError as error:
+            if error.http_status >= 500:
+                raise
+            return dialect.signed(dialect.failed(error))
+
+    def prepare(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
+        """Do of a query what takes no time, if it is one of few rows on a table that is open.
+
+        It is for requests of the protocol itself whose caller is known.
+
+        Returns:
+            what does the rest, to be called in a thread; None where `perform` is to do it all.
+
+        Raises:
+            LanceNamespaceError: the request cannot be read.
+            PermissionDeniedError: code 15, the caller may not do that.
+        """
+        if not isinstance(self._namespace, CatalogNamespace):
+            return None
+        operation, caller = call.endpoint.operation, call.caller
+        request = call.request = self._read(call, body)
+        self._check(operation, request, caller)
+        self._options.reach.check(operation, request, self._namespace)
+        with self._options.reach.bounds():
+            run = self._namespace.prepared_query(request)
+        if run is None:
+            return None
+        return lambda: table_reply(operation, run())
+
+    def still_allows(
+        self,
+        operation: Operation[Any, Any],
+        request: Any,
+        caller: Caller | None,
+        credentials: Credentials | None,
+    ) -> bool:
+        """Return whether who sent a request is still known by its credentials, and still may do it."""
+        try:
+            if self._authentication is not None and (
+                credentials is None or self._authentication.known(credentials) != caller
+            ):
+                return False
+            self._check(operation, request, caller)
+        except Exception:  # noqa: BLE001 - it is asked again, and what fails then is answered
+            return False
+        return True
+
+    def _comes_in_pages(self, operation: Operation[Any, Any], request: Any) -> bool:
+        """Return whether a whole listing is asked for, of a catalog that is read in pages.
+
+        Not for callers who may not read all of it: every page of theirs costs a whole listing.
+        """
+        return (
+            operation.name in ("ListNamespaces", "ListTables")
+            and request.limit is None
+            and self._guard is None
+            and bool(self._page_sizes)
+        )
+
+    def _listing(
+        self, operation: Operation[Any, Any], request: Any, caller: Caller | None
+    ) -> Reply:
+        """Return a whole listing, of which the first page is sent before the others are read."""
+
+        def page(size: int, token: str | None) -> Any:
+            part = evolve(request, limit=size, page_token=token)
+            return self._do(operation, part, None, caller)
+
+        first = page(self._page_sizes[0], request.page_token)
+        return listing_reply(operation, first, partial(page, self._page_sizes[-1]))
+
+    def _read(self, call: Call, body: bytes) -> Any:
+        request: Any = read_request(
+            call.endpoint, call.segments, call.query_string, call.headers, body
+        )
+        call.identifier = getattr(request, "id", None)
+        if self._authentication is not None:
+            # The credentials that are for this server go no further.
+            request.identity = None
+        return request
+
+    def _check(self, operation: Operation[Any, Any], request: Any, caller: Caller | None) -> None:
+        if self._guard is not None:
+            self._guard.check(operation, request, caller)
+
+    def _do(
+        self,
+        operation: Operation[Any, Any],
+        request: Any,
+        rows: BinaryIO | None,
+        caller: Caller | None,
+    ) -> Any:
+        self._options.reach.check(operation, request, self._namespace)
+        if operation is CLONE_TABLE:
+            with self._options.reach.bounds():
+                return self._clone(request, caller)
+        method = getattr(self._namespace, operation.method_name)
+        with self._options.reach.bounds():
+            if rows is not None:
+                return _with_rows(method, request, rows, self._options.limits.batch_bytes)
+            if self._guard is not None:
+                answer = self._guard.answer(operation, request, caller, method)
+            else:
+                answer = method(request)
+            return self._without_disabled(answer) if operation.name == "ListOperations" else answer
+
+    def _without_disabled(self, answer: Any) -> Any:
+        disabled = self._options.reach.disabled(self._namespace)
+        return evolve(answer, operations=[n for n in answer.operations if n not in disabled])
+
+    def _clone(self, request: Any, caller: Caller | None) -> Any:
+        policy = self._options.policies
+        return clone(
+            self._namespace,
+            request,
+            lambda table: policy is None or policy.allows(caller, Action.READ, table),
+            # A place may be that of any table.
+            may_name=policy is None or policy.allows_all(caller, Action.MANAGE, ROOT),
+        )
+
+    def _reply(
+        self, operation: Operation[Any, Any], request: Any, answer: Any, caller: Caller | None
+    ) -> Reply:
+        vend: Vend | None = None
+        if getattr(request, "vend_credentials", None) is not False:
+            if self._options.vend_role is not None:
+                vend = partial(self._vend, self._options.vend_role, request, caller)
+            elif self._options.vend_storage_options:
+                vend = _as_they_are
+        return reply(operation, answer, vend=vend)
+
+    def _vend(
+        self,
+        role: AssumeRole,
+        request: Any,
+        caller: Caller | None,
+        location: str | None,
+        options: dict[str, str],
+    ) -> dict[str, str]:
+        """Return storage options with credentials for what the caller may do with one table."""
+        name = getattr(request, "id", None)
+        rights = self._rights(caller, parse_identifier(name)) if name else None
+        if location is None or rights is None:
+            return role.harmless(options)
+        return role.vend(location, options, rights, "anyone" if caller is None else caller.name)
+
+    def _rights(self, caller: Caller | None, identifier: Identifier) -> Rights | None:
+        policy = self._options.policies
+        if policy is None or policy.allows(caller, Action.WRITE, identifier):
+            # Whoever writes a table reads its manifests, and may read what it has written.
+            readable = policy is None or policy.allows(caller, Action.READ, identifier)
+            return "write" if readable else None
+        return "read" if policy.allows(caller, Action.READ, identifier) else None
+
+
+def _as_they_are(location: str | None, options: dict[str, str]) -> dict[str, str]:
+    """Return the options; pylance 1 takes none from a server that do not say when they expire."""
+    has_secret = any(map(is_secret_option, options))
+    return {EXPIRES_AT_MILLIS: NEVER, **options} if has_secret else options
+
+
+def _with_rows(
+    method: Callable[..., Any], request: Any, file: BinaryIO, max_batch_bytes: int
+) -> Any:
+    """Call an operation that takes rows; whatever becomes of a broken stream, it is code 13."""
+    reader = to_reader(file, max_batch_bytes=max_batch_bytes)
+    rows = RowStream(reader.schema, map(aligned, reader))
+    with rows.guarded():
+        return method(request, rows)

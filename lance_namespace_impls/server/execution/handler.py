@@ -1,0 +1,505 @@
+"""Answers requests: finds the operation, keeps to the limits, and streams rows both ways."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, BinaryIO, TypeVar
+from urllib.parse import quote
+
+from starlette.types import Message, Receive, Scope, Send
+
+from lance_namespace_client.errors import (
+    ErrorCode,
+    InternalError,
+    LanceNamespaceError,
+    ServiceUnavailableError,
+    ThrottlingError,
+    UnsupportedError,
+)
+from lance_namespace_client.namespace import LanceNamespace
+
+from ...catalog.namespace import Namespace
+from ...core.errors import scrub
+from ...core.requests import secrets_in_headers
+from ..http.bodies import ClientGoneError, Incoming, Rows
+from ..http.requests import Headers
+from ..http.response_cache import Keep, Repeat, Seen
+from ..http.responses import Reply, error_reply, gather, wrong_method_reply
+from ..http.routing import Found, RouteTable
+from ..observability.observer import Observer, Outcome
+from ..options import ServerOptions
+from ..security.authentication import Credentials
+from ..security.origin import Access, check_content_type
+from .context import Call, over
+from .executor import Performer
+from .inline import Shortcut
+from .limits import RETRY_SECONDS, HeadersTooLargeError, Meter, Pools, contained, out_of_time
+
+__all__ = ["Service", "raw_path"]
+
+logger = logging.getLogger("lance_namespace_impls.server")
+
+T = TypeVar("T")
+
+READ_BYTES = 1 << 20
+SENT_BYTES = 64 << 10
+# No longer is the body of a query that is read, and its SQL measured, on the event loop itself.
+QUICK_BYTES = 16 << 10
+# What is left of a body when the answer is there already: a little is read before the answer, so
+# that the connection can be used again; more is read after it, so that the client gets to see it.
+LEFT_BYTES, LEFT_SECONDS = 1 << 20, 0.25
+LOOK_SECONDS = 0.05
+LINGER_BYTES, LINGER_SECONDS = 64 << 20, 5.0
+
+
+def raw_path(scope: Scope) -> str:
+    """Return the path as it was sent, below the path that the application is mounted at."""
+    raw = scope.get("raw_path") or quote(scope["path"]).encode()
+    return str(raw.decode("latin-1")).removeprefix(quote(scope.get("root_path", "")))
+
+
+class Service:
+    """Answers requests with a namespace's methods, which run in worker threads."""
+
+    def __init__(self, namespace: LanceNamespace, options: ServerOptions) -> None:
+        self.routes = RouteTable()
+        self._namespace = namespace
+        self._options = options
+        self._limits = options.limits
+        self._shortcut = Shortcut(namespace)
+        self._pools = Pools(options.limits, local=self._shortcut.is_on)
+        self.performer = Performer(namespace, options)
+        self.observer = Observer(self._pools)
+        self._keeps = self._may_keep()
+        self._seen = Seen()
+        """Paths and bodies of requests whose answers may be kept."""
+        self._unsent = self._under_way = 0
+
+    def _may_keep(self) -> bool:
+        """Return whether answers may be given again without asking all that was asked for them."""
+        authentication = self.performer.authentication
+        return (
+            self._shortcut.is_on
+            # Anybody else's may count the requests, or look at the clock.
+            and type(self._options.access) is Access
+            # What is vended says until when it is good.
+            and self._options.vend_role is None
+            and not self._options.vend_storage_options
+            and (authentication is None or not authentication.waits)
+        )
+
+    def close(self) -> None:
+        """Let no new operation start; those that run come to their end."""
+        self._pools.close()
+        self.observer.close()
+
+    async def handle(
+        self, found: Found, scope: Scope, receive: Receive, send: Send, keep: Keep | None = None
+    ) -> None:
+        """Answer a request to a known path.
+
+        Args:
+            found: what the path leads to.
+            scope: the request, as ASGI has it.
+            receive: gives the parts of its body.
+            send: takes the parts of the answer.
+            keep: keeps the answer for the next time; None where it is not to be kept.
+        """
+        method = scope["method"]
+        headers = Headers(scope["headers"])
+        incoming = Incoming(receive, may_wait="expect" in headers)
+        outcome = Outcome()
+        endpoint = found.methods.get(method)
+        if endpoint is None:
+            answer = wrong_method_reply(method, found)
+            await self._send(answer, incoming, receive, send, outcome)
+            self.observer.answered(None, outcome, incoming.bytes)
+            return
+        call = Call(endpoint, found.segments, scope, headers)
+        call.keep = keep if self._keeps else None
+        incoming.ended = endpoint.operation.http_method == "GET" and not endpoint.by_name
+        self.observer.begin(call)
+        self._under_way += 1
+        try:
+            answer = await self._answered(call, incoming, receive)
+            await self._send(answer, incoming, receive, send, outcome, call)
+            self._keep(call, answer, incoming, outcome)
+        except ClientGoneError:
+            return
+        finally:
+            self._under_way -= 1
+            call.leave()
+            self.observer.answered(call, outcome, incoming.bytes)
+
+    def _keep(self, call: Call, answer: Reply, incoming: Incoming, outcome: Outcome) -> None:
+        """Keep an answer for the next time that the very same request comes, if that can be."""
+        if call.keep is None or call.stamp is None:
+            return
+        if not outcome.whole or answer.code is not None or answer.rest is not None:
+            return
+        is_allowed = partial(
+            self.performer.still_allows,
+            call.endpoint.operation,
+            call.request,
+            call.caller,
+            call.credentials,
+        )
+        note = self.observer.noting(call, outcome, incoming.bytes)
+        call.keep(Repeat(answer, call.stamp, is_allowed, note))
+
+    async def _answered(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
+        try:
+            if not call.is_bounded:
+                self._check_bounds(call)
+            self._options.access.check(call.headers)
+            await self._find_caller(call)
+            if self.performer.authentication is None or call.caller is not None:
+                self.performer.check_allowed(call.endpoint.operation, call.caller)
+            return await self._answer(call, incoming, receive)
+        except ClientGoneError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+            return self._failed(error, call)
+
+    def _check_bounds(self, call: Call) -> None:
+        """Refuse what the server of `serve` would have refused before it came here."""
+        size = sum(len(name) + len(value) for name, value in call.headers.items())
+        if size > self._limits.header_bytes:
+            raise HeadersTooLargeError(
+                f"the headers are larger than {self._limits.header_bytes} bytes"
+            )
+        if self._under_way > self._limits.connections:
+            raise ThrottlingError(
+                "the server has as many requests under way as it takes; try again later",
+                retry_after=RETRY_SECONDS,
+            )
+
+    async def unknown(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request to a path that no operation has; a web socket there is none.
+
+        The code is 0: what the server does not know it does not support, and a client that can
+        do without an operation tells the two cases by the code alone.
+        """
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000, "reason": ""})
+            return
+        method, path = scope["method"], raw_path(scope)
+        near = self.routes.nearest(method, path)
+        hint = f"; near to it: {', '.join(near)}" if near else ""
+        error = _NoRouteError(
+            f"there is no {method} {path[:200]}: operations have their /v1 route and POST /<name>, "
+            f"see GET /openapi.json{hint}"
+        )
+        incoming, outcome = Incoming(receive), Outcome()
+        try:
+            await self._send(error_reply(error), incoming, receive, send, outcome)
+        finally:
+            self.observer.answered(None, outcome, incoming.bytes)
+
+    async def _find_caller(self, call: Call) -> None:
+        """Find out who calls before anything of the body is read, unless the body may name the caller.
+
+        Raises:
+            UnauthenticatedError: code 16.
+        """
+        if self.performer.authentication is None or call.caller is not None:
+            return
+        credentials = Credentials.of(call.headers, call.certificate)
+        if credentials or not call.may_name_caller:
+            await self._authenticate(call, credentials)
+
+    async def _find_caller_in(self, call: Call, body: bytes) -> None:
+        """Find out who calls by the body, before the call has a place in a pool.
+
+        Raises:
+            UnauthenticatedError: code 16.
+            PermissionDeniedError: code 15, the caller may do that to nothing.
+        """
+        if self.performer.authentication is None or call.caller is not None:
+            return
+        if len(body) > QUICK_BYTES:
+            credentials = await asyncio.to_thread(Credentials.of_body, body)
+        else:
+            credentials = Credentials.of_body(body)
+        await self._authenticate(call, credentials)
+        self.performer.check_allowed(call.endpoint.operation, call.caller)
+
+    async def _authenticate(self, call: Call, credentials: Credentials) -> None:
+        authentication = self.performer.authentication
+        assert authentication is not None
+        call.credentials = credentials
+        await authentication.prepare(credentials)
+        if authentication.waits:
+            call.caller = await asyncio.to_thread(authentication.find, credentials, call.address)
+        else:
+            call.caller = authentication.find(credentials, call.address)
+
+    async def _answer(self, call: Call, incoming: Incoming, receive: Receive) -> Reply:
+        pool = self._pools.of(call.endpoint.operation)
+        if pool is self._pools.uploads:
+            return await self._take_rows(call, incoming)
+        body = await incoming.read(self._limits.json_bytes, self._limits.json_seconds)
+        if body.strip() and not self.performer.takes(call.endpoint, call.headers):
+            check_content_type(call.endpoint, call.headers)
+        await self._find_caller_in(call, body)
+        # Of queries many are alike but for a few numbers, and to keep each costs more than it brings.
+        if self._keeps and not self._seen.before(call.target, call.query_string, body):
+            call.keep = None
+        if self._is_quick(call, body):
+            reply = self._at_once(call, body)
+            if reply.rest is not None:  # a listing goes on in threads
+                await call.enter(pool)
+            return reply
+        await call.enter(pool)
+        if pool is self._pools.metadata:
+            return await _done(call.start(self._perform, call, body))
+        return await self._query(call, body, receive)
+
+    def _is_quick(self, call: Call, body: bytes) -> bool:
+        """Return whether a call takes less time than to hand it to a thread."""
+        return self._shortcut.fits(
+            call.endpoint.operation, body, call.query_string
+        ) and self.performer.is_protocol(call.headers)
+
+    def _at_once(self, call: Call, body: bytes) -> Reply:
+        """Do a quick call on the event loop itself."""
+        started = time.perf_counter()
+        try:
+            return contained(self._perform, call, body)
+        finally:
+            self._shortcut.took(call.endpoint.operation, time.perf_counter() - started)
+
+    def _prepared(self, call: Call, body: bytes) -> Callable[[], Reply] | None:
+        """Do on the event loop what of a query takes no time; return what does the rest, if there is.
+
+        Threads that have a query's beginning to do as well get into one another's way.
+        """
+        operation = call.endpoint.operation
+        if (
+            operation.name != "QueryTable"
+            or call.keep is not None
+            or len(body) > QUICK_BYTES
+            or not self._shortcut.is_open(operation)
+            or not self.performer.is_protocol(call.headers)
+        ):
+            return None
+        started = time.perf_counter()
+        try:
+            return contained(self.performer.prepare, call, body)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+            failed = self._failed(error, call)
+            return lambda: failed
+        finally:
+            self._shortcut.took(operation, time.perf_counter() - started)
+
+    async def _query(self, call: Call, body: bytes, receive: Receive) -> Reply:
+        """Run what may take long; it is given up at its deadline, or when the client goes."""
+        rest = self._prepared(call, body)
+        begun = call.start(self._perform, call, body, None, rest)
+        # Most are over by then, and nobody has to look whether the client is still there.
+        if await over(begun, min(LOOK_SECONDS, self._limits.query_seconds)):
+            return begun.result()
+        work = asyncio.wrap_future(begun)
+        gone = asyncio.create_task(_until_gone(receive))
+        try:
+            await asyncio.wait(
+                (work, gone),
+                timeout=self._limits.query_seconds,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+        finally:
+            gone.cancel()
+            await asyncio.wait((gone,))
+        if work.done():
+            return work.result()
+        call.give_up()
+        if not gone.cancelled():
+            raise ClientGoneError("the client closed the connection before the answer")
+        raise out_of_time(call.endpoint.operation.name, self._limits.query_seconds)
+
+    async def _take_rows(self, call: Call, incoming: Incoming) -> Reply:
+        check_content_type(call.endpoint, call.headers)
+        rows = Rows(incoming, self._limits)
+        filling = asyncio.create_task(rows.fill())
+        try:
+            # A place is for those whose rows are coming in.
+            await rows.begun()
+            await call.enter(self._pools.uploads)
+            file = io.BufferedReader(rows, READ_BYTES)
+            return await _done(call.start(self._perform, call, b"", file))
+        finally:
+            filling.cancel()
+            await asyncio.wait((filling,))
+
+    def _perform(
+        self,
+        call: Call,
+        body: bytes,
+        rows: BinaryIO | None = None,
+        rest: Callable[[], Reply] | None = None,
+    ) -> Reply:
+        """Do an operation; runs in a worker thread, from reading the request to writing the answer.
+
+        Args:
+            call: the request.
+            body: its JSON body.
+            rows: its body where it is rows.
+            rest: does what is left to do, where some was done already.
+        """
+        try:
+            with self.observer.working(call):
+                if rest is not None:
+                    return rest()
+                return self.performer.perform(call, body, rows)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it becomes a protocol error
+            return self._failed(error, call)
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _failed(self, error: Exception, call: Call) -> Reply:
+        """Write a failure; what is the server's own fault goes to the log under the request's id."""
+        secrets = self._secrets(call)
+        if isinstance(error, LanceNamespaceError):
+            error.text = scrub(error.text, secrets)
+            error.subject = error.subject and scrub(error.subject, secrets)
+            error.detail = error.detail and scrub(error.detail, secrets)
+            if error.http_status < 500:
+                return error_reply(error)
+        name = call.endpoint.operation.name
+        if not isinstance(error, LanceNamespaceError):
+            found: LanceNamespaceError = InternalError(
+                f"{name} failed in the server; its log has the cause under request {call.id}"
+            )
+            found.__cause__ = error
+        else:
+            found = error
+        found.instance = found.instance or call.id
+        if found.code is ErrorCode.INTERNAL:
+            self._log_cause(found.__cause__ or found, f"request {call.id}: {name} failed", secrets)
+        else:
+            logger.warning("request %s: %s: %s", call.id, name, found.message)
+        return error_reply(found)
+
+    def _secrets(self, call: Call) -> frozenset[str]:
+        """Return what no answer and no line of the log may hold: the namespace's and the caller's."""
+        own = self._namespace.config.secrets() if isinstance(self._namespace, Namespace) else set()
+        return secrets_in_headers(call.headers).union(own)
+
+    def _log_cause(self, error: BaseException, what: str, secrets: frozenset[str]) -> None:
+        lines = "".join(traceback.format_exception(error))
+        logger.error("%s\n%s", what, scrub(lines, secrets))
+
+    async def _send(
+        self,
+        answer: Reply,
+        incoming: Incoming,
+        receive: Receive,
+        send: Send,
+        outcome: Outcome,
+        call: Call | None = None,
+    ) -> None:
+        headers = answer.headers
+        ended = incoming.ended or await incoming.drain(LEFT_BYTES, LEFT_SECONDS)
+        if not ended:
+            headers = [*headers, (b"connection", b"close")]
+        outcome.status, outcome.code = answer.status, answer.code
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        if answer.rest is not None and call is not None:
+            with self.observer.open_query():
+                await self._stream(answer, receive, send, call, outcome)
+            return
+        if ended:
+            await send(_part(answer.body, more=False))
+        else:
+            await send(_part(answer.body, more=True))
+            await incoming.drain(LINGER_BYTES, LINGER_SECONDS)
+            await send(_part(b"", more=False))
+        outcome.sent, outcome.whole = len(answer.body), True
+
+    async def _stream(
+        self, answer: Reply, receive: Receive, send: Send, call: Call, outcome: Outcome
+    ) -> None:
+        """Send rows; the next ones are read while some go out.
+
+        A failure in the middle can only cut the connection: the answer then lacks its end.
+        """
+        rest: Any = answer.rest
+        name = call.endpoint.operation.name
+        body, more = answer.body, True
+        gone = asyncio.create_task(_until_gone(receive))
+        meter = Meter(self._limits.least_rate, self._limits.reader_seconds)
+        left = self._limits.query_seconds - (self._now() - call.started)
+        ahead: asyncio.Future[tuple[bytes, bool]] | None = None
+        held = 0
+        try:
+            async with asyncio.timeout(self._limits.answer_seconds):
+                while True:
+                    held = len(body)
+                    self._unsent += held
+                    # Where too much waits for readers already, the next rows are read after these.
+                    if more and self._unsent < self._limits.unsent_bytes:
+                        ahead = asyncio.wrap_future(call.start(gather, rest))
+                    await _send_part(send, body, meter)
+                    self._unsent, held, outcome.sent = self._unsent - held, 0, outcome.sent + held
+                    if not more or gone.done():
+                        break
+                    if ahead is None:
+                        ahead = asyncio.wrap_future(call.start(gather, rest))
+                    before = self._now()
+                    await asyncio.wait(
+                        (ahead, gone), timeout=max(0.0, left), return_when=asyncio.FIRST_COMPLETED
+                    )
+                    left -= self._now() - before
+                    if gone.done():
+                        break
+                    if not ahead.done():
+                        raise out_of_time(name, self._limits.query_seconds)
+                    (body, more), ahead = ahead.result(), None
+            if not gone.done():
+                await send(_part(b"", more=False))
+                outcome.whole = True
+        except (TimeoutError, ServiceUnavailableError) as error:
+            why = str(error) or "it was not read in time"
+            logger.warning("request %s: %s was cut within its rows: %s", call.id, name, why)
+            call.cut()
+        except Exception as error:  # noqa: BLE001 - logged; there is no one to raise it to
+            what = f"request {call.id}: {name} was cut in the middle of its rows"
+            self._log_cause(error, what, self._secrets(call))
+        finally:
+            self._unsent -= held
+            gone.cancel()
+            call.finally_do(rest.close)
+
+
+class _NoRouteError(UnsupportedError):
+    http_status = 404
+
+
+def _part(body: bytes, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": body, "more_body": more}
+
+
+async def _send_part(send: Send, body: bytes, meter: Meter) -> None:
+    """Send a part of an answer, in pieces that a slow reader takes in time."""
+    for at in range(0, len(body), SENT_BYTES):
+        piece = body[at : at + SENT_BYTES] if len(body) > SENT_BYTES else body
+        async with meter.waiting():
+            await send(_part(piece, more=True))
+        meter.moved(len(piece))
+
+
+async def _done(work: Future[T]) -> T:
+    return await asyncio.wrap_future(work)
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

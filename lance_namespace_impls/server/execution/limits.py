@@ -1,0 +1,424 @@
+"""How much of the server its callers can use, at once and in all."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import difflib
+import math
+import os
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol, Self, TypeVar
+
+import attrs
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    ServiceUnavailableError,
+    ThrottlingError,
+)
+from lance_namespace_client.operations import Body, Operation
+
+from .thread_pool import Turns
+
+__all__ = [
+    "LANCE_THREADS",
+    "RETRY_SECONDS",
+    "HeadersTooLargeError",
+    "Limits",
+    "Meter",
+    "Places",
+    "Pool",
+    "Pools",
+    "TooSlowError",
+    "contained",
+    "cores",
+    "out_of_time",
+]
+
+T = TypeVar("T")
+
+# Parts of the protocol whose operations read or write the rows of a table.
+HEAVY_TAGS = frozenset({"Column", "Data", "Index", "MaterializedView"})
+RETRY_SECONDS = 1.0
+# Threads of a process that run Lance's queries, by default one a core. Small queries are handed from one to
+# another, which takes longer than they do; with a process for each core there is nothing to gain by it.
+LANCE_THREADS = "TOKIO_WORKER_THREADS"
+
+
+def _limit(default: float, doc: str, *, unit: str | None = None) -> Any:
+    def positive(instance: object, attribute: attrs.Attribute[Any], value: float) -> None:
+        if not 0 < value < math.inf:
+            raise InvalidInputError(f"{attribute.name} must be more than 0, not {value}")
+
+    metadata = {"doc": doc, "unit": unit}
+    return attrs.field(default=default, validator=positive, metadata=metadata)
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """Bounds of a server; each is more than 0 (code 13).
+
+    The defaults suit a machine of a few cores and 4 GiB.
+    """
+
+    connections: int = _limit(1024, "open connections")
+    header_bytes: int = _limit(64 << 10, "size of a request's headers", unit="bytes")
+    header_seconds: float = _limit(10, "time for a request's headers", unit="seconds")
+    json_bytes: int = _limit(4 << 20, "size of a JSON body", unit="bytes")
+    json_seconds: float = _limit(30, "time for a JSON body to come in", unit="seconds")
+    metadata_calls: int = _limit(40, "operations on metadata that run at once")
+    queries: int = _limit(16, "queries, and other operations on rows, that are open at once")
+    query_seconds: float = _limit(300, "time that a query may work", unit="seconds")
+    answer_seconds: float = _limit(
+        3600, "time for the rows of an answer to be read", unit="seconds"
+    )
+    reader_seconds: float = _limit(
+        60, "time over which the speed of an answer's reader is taken", unit="seconds"
+    )
+    uploads: int = _limit(16, "operations that take rows, at once")
+    upload_seconds: float = _limit(3600, "time for an upload", unit="seconds")
+    upload_window_seconds: float = _limit(
+        5, "time over which the speed of an upload is taken", unit="seconds"
+    )
+    batch_bytes: int = _limit(1 << 30, "size of a batch in an upload", unit="bytes")
+    least_rate: int = _limit(
+        16 << 10, "speed of an upload, and of the reader of an answer", unit="bytes/second"
+    )
+    unsent_bytes: int = _limit(
+        256 << 20, "rows of all answers together that wait for slow readers", unit="bytes"
+    )
+    waiting: int = _limit(64, "calls that wait for a place, of each kind")
+    waiting_seconds: float = _limit(10, "time that a call waits for a place", unit="seconds")
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> Self:
+        """Create limits from text, as a command line has them.
+
+        Raises:
+            InvalidInputError: code 13, there is no such limit, or it is no number above 0.
+        """
+        fields = attrs.fields_dict(cls)
+        values: dict[str, Any] = {}
+        for name, text in given.items():
+            if name not in fields:
+                near = difflib.get_close_matches(name, fields, 1)
+                advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(fields)}"
+                raise InvalidInputError(f"there is no limit {name!r}; {advice}")
+            kind = int if fields[name].type in (int, "int") else float
+            try:
+                values[name] = kind(text)
+            except ValueError:
+                raise InvalidInputError(
+                    f"{name} must be a {'whole ' if kind is int else ''}number, not {text[:40]!r}"
+                ) from None
+        return cls(**values)
+
+
+def cores() -> int:
+    """Return how many cores this process has for its queries; of several workers each has a share."""
+    share = os.environ.get(LANCE_THREADS, "")
+    if share.isascii() and share.isdigit():
+        return max(1, int(share))
+    if hasattr(os, "sched_getaffinity"):  # Linux alone
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class TooSlowError(InvalidInputError, TimeoutError):
+    """The client takes too long to send its request (code 13, HTTP status 408)."""
+
+    http_status = 408
+
+
+class HeadersTooLargeError(InvalidInputError):
+    """The headers of a request are larger than the server reads (code 13, HTTP status 431)."""
+
+    http_status = 431
+
+
+class Meter:
+    """Judges the speed of a client by the time that it is waited for.
+
+    Args:
+        least_rate: bytes a second that are expected, on average over `seconds`.
+        seconds: how long it is watched before it is judged.
+    """
+
+    def __init__(self, least_rate: int, seconds: float) -> None:
+        self._least = least_rate
+        self._window = seconds
+        self._waited = 0.0
+        self._bytes = 0
+
+    @contextlib.asynccontextmanager
+    async def waiting(self) -> AsyncIterator[None]:
+        """Bound the wait for the client in the block.
+
+        Raises:
+            TooSlowError: code 13, it is slower than it may be.
+        """
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(max(0.0, self._window - self._waited)):
+                yield
+        except TimeoutError:
+            raise self._too_slow() from None
+        self._waited += time.monotonic() - started
+
+    def moved(self, count: int) -> None:
+        """Note that so many bytes came or went.
+
+        Raises:
+            TooSlowError: code 13, they were fewer than they may be.
+        """
+        self._bytes += count
+        if self._bytes >= self._least * self._window:
+            self._waited, self._bytes = 0.0, 0
+        elif self._waited >= self._window:
+            raise self._too_slow()
+
+    def _too_slow(self) -> TooSlowError:
+        return TooSlowError(
+            f"the connection moves fewer than {self._least} bytes a second; the server gave it up"
+        )
+
+
+class Figure(Protocol):
+    """A number that goes up and down, such as a gauge of Prometheus."""
+
+    def inc(self) -> None:
+        """Count one more."""
+
+    def dec(self) -> None:
+        """Count one less."""
+
+
+class _Uncounted:
+    def inc(self) -> None:
+        """Count nothing."""
+
+    dec = inc
+
+
+def contained(function: Callable[..., T], *arguments: Any) -> T:
+    """Return what a function returns; nothing but an exception comes out of it.
+
+    A panic in Rust code, and a `SystemExit` of a namespace's, would end more than the call.
+    """
+    try:
+        return function(*arguments)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise RuntimeError(f"{type(error).__name__} came out of the namespace") from error
+
+
+class _Waiting:
+    """A call that waits for a place."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.has_place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+
+class Places:
+    """Places of which each caller has a share.
+
+    A caller holds at most three quarters of the places that the others leave, rounded up: a call
+    that works cannot be interrupted, so some places stay free for those who have none yet. A place
+    that becomes free goes to the waiting caller who holds the fewest, of several to the one who got
+    a place the longest time ago. If too many calls wait, the caller with the most of them loses one.
+
+    Args:
+        size: how many there are.
+        waiting: calls that may wait.
+    """
+
+    def __init__(self, size: int, waiting: int) -> None:
+        self._free = self._size = size
+        self._most_waiting = waiting
+        self._held: Counter[str] = Counter()
+        self._queue: list[_Waiting] = []
+        """In the order of their arrival."""
+        self._taken = 0
+        self._last_taken: dict[str, int] = {}
+        """When each caller who holds a place, or waits, got one."""
+
+    def take(self, owner: str) -> bool:
+        """Take a place, if the owner may have one without waiting."""
+        if not self._may_take(owner):
+            return False
+        self._free -= 1
+        self._held[owner] += 1
+        self._taken += 1
+        self._last_taken[owner] = self._taken
+        return True
+
+    def release(self, owner: str) -> None:
+        """Release a place."""
+        self._free += 1
+        self._held[owner] -= 1
+        if not self._held[owner]:
+            del self._held[owner]
+        self._hand_out()
+        self._forget(owner)
+
+    def _forget(self, owner: str) -> None:
+        if owner not in self._held and all(each.owner != owner for each in self._queue):
+            self._last_taken.pop(owner, None)
+
+    async def wait(self, owner: str) -> bool:
+        """Wait for a place; return False if there are too many calls that wait, now or later."""
+        if len(self._queue) >= self._most_waiting and not self._displace(owner):
+            return False
+        waiting = _Waiting(owner)
+        self._queue.append(waiting)
+        try:
+            return await waiting.has_place
+        except asyncio.CancelledError:
+            if waiting in self._queue:
+                self._queue.remove(waiting)
+                self._forget(owner)
+            elif not waiting.has_place.cancelled() and waiting.has_place.result():
+                self.release(owner)  # it was handed out in the same moment
+            raise
+
+    def _displace(self, owner: str) -> bool:
+        """End the wait of the caller with the most calls that wait, unless that is the owner."""
+        counts = Counter(each.owner for each in self._queue)
+        most, count = counts.most_common(1)[0] if counts else (owner, 0)
+        if count <= counts[owner] + 1:
+            return False
+        last = next(each for each in reversed(self._queue) if each.owner == most)
+        self._queue.remove(last)
+        if not last.has_place.done():
+            last.has_place.set_result(False)
+        return True
+
+    def _may_take(self, owner: str) -> bool:
+        available = self._free + self._held[owner]
+        return self._free > 0 and self._held[owner] < available - available // 4
+
+    def _order(self, waiting: _Waiting) -> tuple[int, int]:
+        return self._held[waiting.owner], self._last_taken.get(waiting.owner, 0)
+
+    def _hand_out(self) -> None:
+        """Give free places to those who wait and may have one."""
+        while self._free:
+            # One whose call was cancelled leaves the queue a moment later.
+            able = [
+                each
+                for each in self._queue
+                if not each.has_place.done() and self._may_take(each.owner)
+            ]
+            if not able:
+                return
+            chosen = min(able, key=self._order)
+            self._queue.remove(chosen)
+            self.take(chosen.owner)
+            chosen.has_place.set_result(True)
+
+
+class Pool:
+    """Threads for one kind of work, and how many calls may wait for one.
+
+    Args:
+        kind: what the calls are, for messages.
+        size: calls that have a place at once.
+        limits: how many may wait, and how long.
+        at_once: calls that run at once as long as they are quick; all unless given.
+    """
+
+    def __init__(self, kind: str, size: int, limits: Limits, at_once: int | None = None) -> None:
+        self._threads = Turns(ThreadPoolExecutor(size, f"lance-ns-{kind}"), at_once or size)
+        self.size = size
+        self.running: Figure = _Uncounted()
+        self.waiting: Figure = _Uncounted()
+        self._kind = kind
+        self._places = Places(size, limits.waiting)
+        self._limits = limits
+
+    async def enter(self, owner: str = "") -> None:
+        """Take a place, to be released with `leave`.
+
+        Args:
+            owner: who calls.
+
+        Raises:
+            ThrottlingError: code 21, all are taken and stay so, or the owner has its share.
+        """
+        if not self._places.take(owner):
+            self.waiting.inc()
+            try:
+                async with asyncio.timeout(self._limits.waiting_seconds):
+                    has_place = await self._places.wait(owner)
+            except TimeoutError:
+                has_place = False
+            finally:
+                self.waiting.dec()
+            if not has_place:
+                raise self._full()
+        self.running.inc()
+
+    def leave(self, owner: str = "") -> None:
+        """Release a place."""
+        self.running.dec()
+        self._places.release(owner)
+
+    def start(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Run a function in one of the threads; its failures are exceptions whatever it raises."""
+        return self._threads.submit(contained, function, *arguments)
+
+    def close(self) -> None:
+        """Let no new operation start; those that run come to their end."""
+        self._threads.close()
+
+    def _full(self) -> ThrottlingError:
+        return ThrottlingError(
+            f"the server has as many {self._kind} under way as it takes, or as one caller may have; "
+            "try again later",
+            retry_after=RETRY_SECONDS,
+        )
+
+
+class Pools:
+    """The threads of a server, apart for each kind of work, so that none starves another.
+
+    Args:
+        limits: how many there are.
+        local: whether all that is read is on this machine, and there is no network to wait for.
+    """
+
+    def __init__(self, limits: Limits, *, local: bool = False) -> None:
+        self.metadata = Pool("calls", limits.metadata_calls, limits)
+        at_once = min(cores() + 2, limits.queries) if local else None
+        self.queries = Pool("queries", limits.queries, limits, at_once)
+        self.uploads = Pool("uploads", limits.uploads, limits)
+
+    def of(self, operation: Operation[Any, Any]) -> Pool:
+        """Return the pool that an operation runs in."""
+        if operation.body is Body.ARROW:
+            return self.uploads
+        return self.queries if operation.tag in HEAVY_TAGS else self.metadata
+
+    def items(self) -> Iterator[tuple[str, Pool]]:
+        """Return each pool with its name."""
+        yield "metadata", self.metadata
+        yield "queries", self.queries
+        yield "uploads", self.uploads
+
+    def close(self) -> None:
+        """Let no new operation start; those that run come to their end."""
+        for _, pool in self.items():
+            pool.close()
+
+
+def out_of_time(name: str, seconds: float) -> ServiceUnavailableError:
+    """Return the failure of an operation that ran too long (code 17)."""
+    return ServiceUnavailableError(
+        f"{name} was given up after {seconds:g} seconds; ask for fewer rows, or for less of them"
+    )

@@ -1,0 +1,208 @@
+"""From what an operation gives to HTTP."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lance_namespace_client.arrow import file_chunks, to_reader
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+from lance_namespace_client.operations import Body, Operation
+from lance_namespace_client.wire import HEADER_NAME, HEADER_PREFIX, HEADER_VALUE
+
+from ...core.options import redact
+from ...core.storage import EXPIRES_AT_MILLIS
+from .requests import JSON_TYPE, OWN_HEADERS
+from .routing import Found
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "Reply",
+    "error_reply",
+    "gather",
+    "listing_reply",
+    "reply",
+    "table_reply",
+    "wrong_method_reply",
+]
+
+FILE_TYPE = "application/vnd.apache.arrow.file"
+CHUNK_BYTES = 1 << 20
+
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+class Reply(NamedTuple):
+    """An HTTP answer."""
+
+    status: int
+    headers: RawHeaders
+    body: bytes
+    rest: Iterator[bytes] | None = None
+    """What follows `body`, read as it is sent."""
+    code: int | None = None
+    """The protocol's code of a failure."""
+
+
+Vend = Callable[[str | None, dict[str, str]], dict[str, str]]
+
+
+def reply(operation: Operation[Any, Any], answer: Any, *, vend: Vend | None) -> Reply:
+    """Write the answer of an operation.
+
+    Args:
+        operation: the operation.
+        answer: its response model, or a ``pyarrow.RecordBatchReader``.
+        vend: makes of a table's location and storage options those that its caller gets; without
+            it they carry no credentials.
+
+    Raises:
+        LanceNamespaceError: the first rows cannot be read.
+    """
+    if operation.answer is Body.ARROW:
+        return _rows(operation, answer)
+    answer = operation.response_type.coerce(answer)
+    headers, context = _split_context(answer.context)
+    if operation.answer is Body.NONE:
+        return Reply(operation.status, [(b"content-length", b"0"), *headers], b"")
+    if operation.answer is Body.FIELD:
+        data = getattr(answer, operation.answer_field or "")
+    else:
+        data = answer.to_dict()
+        data.pop("context", None)
+        if context:
+            data["context"] = context
+        if vend is not None:
+            _vend(data, vend)
+        elif "storage_options" in data:
+            _withhold_secrets(data)
+    return json_reply(operation.status, data, headers)
+
+
+def listing_reply(
+    operation: Operation[Any, Any], first: Any, following: Callable[[str], Any]
+) -> Reply:
+    """Write a whole listing, which is read page by page while it is sent.
+
+    Args:
+        operation: the listing.
+        first: its first page.
+        following: returns the page of a token. Where it fails, the answer lacks its end.
+    """
+    if not first.page_token:
+        return reply(operation, first, vend=None)
+    (field,) = (name for name in ("tables", "namespaces") if hasattr(first, name))
+
+    def rest() -> Iterator[bytes]:
+        token = first.page_token
+        while token:
+            page = following(token)
+            for name in getattr(page, field):
+                yield b"," + _to_json(name).encode("ascii")
+            token = page.page_token
+        yield b"]}"
+
+    names = _to_json(getattr(first, field)).encode("ascii")
+    body = b'{"%s":%s' % (field.encode("ascii"), names[:-1])
+    return Reply(operation.status, [(b"content-type", JSON_TYPE.encode())], body, rest())
+
+
+def json_reply(status: int, data: Any, headers: RawHeaders) -> Reply:
+    """Write a JSON answer, in ASCII, which no text can break."""
+    body = _to_json(data).encode("ascii")
+    return Reply(status, [*_body_headers(JSON_TYPE, len(body)), *headers], body)
+
+
+def error_reply(error: LanceNamespaceError, headers: RawHeaders | None = None) -> Reply:
+    """Write a failure with the HTTP status of its class."""
+    sent = list(headers or ())
+    retry_after = getattr(error, "retry_after", None)
+    if retry_after is not None and math.isfinite(retry_after):
+        sent.append((b"retry-after", b"%d" % max(0, math.ceil(retry_after))))
+    if error.http_status == 401:
+        sent.append((b"www-authenticate", b"Bearer"))
+    return json_reply(error.http_status, error.to_dict(), sent)._replace(code=int(error.code))
+
+
+class _WrongMethodError(InvalidInputError):
+    http_status = 405
+
+
+def wrong_method_reply(method: str, found: Found) -> Reply:
+    """Write the failure of a path that is called with another method than it has."""
+    allowed = ", ".join(sorted(found.methods))
+    name = next(iter(found.methods.values())).operation.name
+    error = _WrongMethodError(f"{name} is called with {allowed}, not {method}")
+    return error_reply(error, [(b"allow", allowed.encode())])
+
+
+def gather(chunks: Iterator[bytes]) -> tuple[bytes, bool]:
+    """Take chunks together to a size that is worth sending; return whether more follow."""
+    parts: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        parts.append(chunk)
+        size += len(chunk)
+        if size >= CHUNK_BYTES:
+            return b"".join(parts) if len(parts) > 1 else chunk, True
+    return b"".join(parts), False
+
+
+def _rows(operation: Operation[Any, Any], answer: Any) -> Reply:
+    chunks = file_chunks(to_reader(answer))
+    body, more = gather(chunks)
+    if more:
+        return Reply(operation.status, [(b"content-type", FILE_TYPE.encode())], body, chunks)
+    return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
+
+
+def table_reply(operation: Operation[Any, Any], table: pa.Table) -> Reply:
+    """Write an answer of few rows, which are all there, in one piece."""
+    import pyarrow as pa
+
+    # Nothing of it goes through Python, where other threads would be waited for with each piece.
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions()) as writer:
+        writer.write_table(table)
+    body = sink.getvalue().to_pybytes()
+    return Reply(operation.status, _body_headers(FILE_TYPE, len(body)), body)
+
+
+def _body_headers(content_type: str, length: int) -> RawHeaders:
+    return [(b"content-type", content_type.encode()), (b"content-length", b"%d" % length)]
+
+
+def _split_context(context: dict[str, str] | None) -> tuple[RawHeaders, dict[str, str]]:
+    """Part the entries of a context that become headers from those that stay in the body."""
+    headers: RawHeaders = []
+    stays: dict[str, str] = {}
+    for key, value in (context or {}).items():
+        name = key.removeprefix(HEADER_PREFIX).lower()
+        if not key.startswith(HEADER_PREFIX) or HEADER_VALUE.fullmatch(value) is None:
+            stays[key] = value
+        elif name not in OWN_HEADERS and HEADER_NAME.fullmatch(name) is not None:
+            headers.append((name.encode("ascii"), value.encode("ascii")))
+    return headers, stays
+
+
+def _vend(data: dict[str, Any], vend: Vend) -> None:
+    given = data.pop("storage_options", None)
+    if given is not None or data.get("location"):
+        found = vend(data.get("location"), given or {})
+        if found:
+            data["storage_options"] = found
+
+
+def _withhold_secrets(data: dict[str, Any]) -> None:
+    """Leave out the secrets, and when they expire: the client brings credentials of its own."""
+    given = data.pop("storage_options")
+    given.pop(EXPIRES_AT_MILLIS, None)
+    kept = {k: v for k, v in redact(given).items() if v == given[k]}
+    if kept:
+        data["storage_options"] = kept

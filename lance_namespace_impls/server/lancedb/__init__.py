@@ -1,0 +1,1 @@
+"""LanceDB's dialect of the protocol, for its remote clients."""

@@ -1,0 +1,111 @@
+"""LanceDB's request to clone a table, which the protocol has no operation for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field, frozen
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import InvalidInputError, UnsupportedError
+from lance_namespace_client.model import (
+    Model,
+    Wire,
+    array,
+    boolean,
+    integer,
+    mapping,
+    model,
+    string,
+)
+from lance_namespace_client.namespace import LanceNamespace
+from lance_namespace_client.operations import Action, Body, Operation
+
+from ...catalog.clone import TableClones
+from ...core.identifiers import ROOT, Identifier
+
+__all__ = ["CLONE_TABLE", "clone"]
+
+
+@define(kw_only=True)
+class CloneTableRequest(Model):
+    """Asks for a new table with the rows of another."""
+
+    id: list[str] | None = None
+    source_location: str
+    source_version: int | None = None
+    source_tag: str | None = None
+    is_shallow: bool = True
+    identity: models.Identity | None = None
+    context: dict[str, str] | None = None
+    near: Identifier = field(default=ROOT, init=False)
+    """The namespace of the caller's database; no caller sends it."""
+
+
+CloneTableRequest._wire = (
+    Wire("id", "id", array(string)),
+    Wire("source_location", "source_location", string, required=True),
+    Wire("source_version", "source_version", integer(1)),
+    Wire("source_tag", "source_tag", string),
+    Wire("is_shallow", "is_shallow", boolean, default=True),
+    Wire("identity", "identity", model("Identity")),
+    Wire("context", "context", mapping(string)),
+)
+
+
+@frozen(kw_only=True)
+class _Clone(Operation[CloneTableRequest, models.CreateTableResponse]):
+    @property
+    def request_type(self) -> type[CloneTableRequest]:
+        return CloneTableRequest
+
+
+CLONE_TABLE: Operation[CloneTableRequest, models.CreateTableResponse] = _Clone(
+    name="CloneTable",
+    method_name="clone_table",
+    summary="Create a table with the rows of another",
+    tag="Table",
+    http_method="POST",
+    path="/v1/table/{id}/clone",
+    request="CloneTableRequest",
+    response="CreateTableResponse",
+    path_fields=("id",),
+    body=Body.JSON,
+    codes=(1, 4, 5, 8, 11, 14),
+    action=Action.MANAGE,
+)
+
+
+def clone(
+    namespace: LanceNamespace,
+    request: Any,
+    may_read: Callable[[Identifier], bool],
+    *,
+    may_name: bool,
+) -> models.CreateTableResponse:
+    """Clone a table that the caller may read.
+
+    Args:
+        namespace: what is served.
+        request: the request.
+        may_read: returns whether the caller may read a table.
+        may_name: whether the caller may name allowed locations that are no table's.
+
+    Raises:
+        UnsupportedError: code 0, the namespace is none of this package's.
+        PermissionDeniedError: code 15, the source is nothing that the caller may read.
+    """
+    if not isinstance(namespace, TableClones):
+        raise UnsupportedError("CloneTable: this namespace cannot clone tables; copy the rows")
+    if request.source_tag is not None and request.source_version is not None:
+        raise InvalidInputError("CloneTable: give the version of the source or its tag, not both")
+    return namespace.clone_table(
+        request,
+        request.source_location,
+        version=request.source_tag if request.source_tag is not None else request.source_version,
+        is_shallow=request.is_shallow,
+        near=request.near,
+        may_read=may_read,
+        may_name=may_name,
+    )

@@ -1,0 +1,366 @@
+"""LanceDB's dialect of the protocol, for its remote clients (``lancedb.connect("db://...")``).
+
+They use the protocol's routes with bodies of their own and name a database in a header, by which
+they are known: no other client is looked at further. What they send becomes a request of the
+protocol, and the answer what they read, so that any namespace behind the server is a LanceDB
+server. Where the dialect asks for what the protocol has no field for, an entry of the request's
+`context` carries it (`ORDER_BY`, `REPLACE`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from lance_namespace_client import models
+from lance_namespace_client.arrow import to_reader
+from lance_namespace_client.errors import (
+    ErrorCode,
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+)
+from lance_namespace_client.model import Model
+from lance_namespace_client.namespace import LanceNamespace
+from lance_namespace_client.operations import OPERATIONS, Operation
+from lance_namespace_client.wire import STREAM_TYPE
+
+from ...tables.context import ORDER_BY, REPLACE
+from ...tables.lance_types import sql_type_name, to_lance_schema
+from ..http.requests import Headers
+from ..http.responses import Reply, error_reply, json_reply
+from ..security.origin import media_type
+from .clone import CLONE_TABLE
+
+__all__ = ["DATABASE_HEADER", "Databases", "Dialect"]
+
+DATABASE_HEADER = "x-lancedb-database"
+# What the clients take the server for: they send several vectors and structured full-text queries
+# in one request from this version on, and uploads in several parts only from the next.
+VERSION_HEADER = (b"phalanx-version", b"0.3.0")
+# The clients' way to ask for all rows.
+ALL_ROWS = 1 << 62
+INDEX_TYPES = {"BLOOM_FILTER": "BLOOMFILTER"}
+
+Json = dict[str, Any]
+
+
+class Databases:
+    """Which namespace a database stands for.
+
+    Args:
+        namespace: what is served.
+        named: identifiers of databases by name; any other name is a namespace below the root.
+    """
+
+    def __init__(
+        self, namespace: LanceNamespace, named: Mapping[str, tuple[str, ...]] | None = None
+    ) -> None:
+        self._namespace = namespace
+        self._named = dict(named or {})
+        self._found: set[str] = set()
+
+    def dialect(self, headers: Headers) -> Dialect | None:
+        """Return how a LanceDB client's request is read; None for one of any other client."""
+        name = headers.get(DATABASE_HEADER)
+        return None if name is None else Dialect(self, name)
+
+    def find(self, name: str) -> tuple[str, ...]:
+        """Return the identifier of the namespace that a database stands for, if there is one."""
+        return self._named.get(name, (name,))
+
+    def require(self, name: str) -> None:
+        """Raise where there is no such database; one that has been found is not looked for again.
+
+        Raises:
+            NamespaceNotFoundError: code 1, there is no such database.
+        """
+        if name not in self._named and name not in self._found:
+            self._require(name)
+            self._found.add(name)
+
+    def _require(self, name: str) -> None:
+        try:
+            if name:
+                self._namespace.namespace_exists(models.NamespaceExistsRequest(id=[name]))
+                return
+            cause = None
+        except LanceNamespaceError as error:
+            # A catalog whose root holds tables alone refuses every name, or knows no namespaces.
+            if error.code not in (
+                ErrorCode.NAMESPACE_NOT_FOUND,
+                ErrorCode.INVALID_INPUT,
+                ErrorCode.UNSUPPORTED,
+            ):
+                raise
+            cause = error
+        raise NamespaceNotFoundError(
+            f"there is no database {name[:100]!r}: use the name of a namespace, or start the server "
+            "with --lancedb-database NAME=IDENTIFIER"
+        ) from cause
+
+
+class Dialect(NamedTuple):
+    """How one request of a LanceDB client is read and answered."""
+
+    databases: Databases
+    database: str
+
+    def takes(self, operation: Operation[Any, Any], headers: Headers) -> bool:
+        """Return whether the body is of a kind that only this dialect sends."""
+        return operation.name == "AlterTableAddColumns" and media_type(headers) == STREAM_TYPE
+
+    def read_body(self, operation: Operation[Any, Any], headers: Headers, body: bytes) -> bytes:
+        """Return a body as the protocol has it.
+
+        Raises:
+            InvalidInputError: code 13, it cannot be read.
+        """
+        if self.takes(operation, headers):
+            return json.dumps({"new_columns": _null_columns(body)}).encode()
+        change = _BODIES.get(operation.name)
+        if change is None or not body.strip():
+            return body
+        try:
+            given = json.loads(body)
+        except (ValueError, RecursionError):
+            return body  # the reader of requests says what is wrong with it
+        if not isinstance(given, dict):
+            return body
+        change(given)
+        return json.dumps(given).encode()
+
+    def place(
+        self, operation: Operation[Any, Any], request: Any
+    ) -> tuple[Operation[Any, Any], Model]:
+        """Return the operation and its request with all identifiers below the database.
+
+        Whether there is such a database is not looked at: that is for `require_database`, once it
+        is known that the caller may ask.
+        """
+        above = list(self.databases.find(self.database))
+        if operation.name == "ListAllTables":
+            operation = OPERATIONS["ListTables"]
+            request = models.ListTablesRequest(
+                page_token=request.page_token,
+                limit=request.limit,
+                identity=request.identity,
+                context=request.context,
+            )
+        if hasattr(request, "id"):
+            request.id = [*above, *(request.id or ())]
+        if getattr(request, "new_namespace_id", None) is not None:
+            request.new_namespace_id = [*above, *request.new_namespace_id]
+        if operation is CLONE_TABLE:
+            request.near = tuple(above)
+        if operation.name == "DescribeTable":
+            request.load_detailed_metadata = True
+        return operation, request
+
+    def require_database(self) -> None:
+        """Raise where there is no such database.
+
+        Raises:
+            NamespaceNotFoundError: code 1.
+        """
+        self.databases.require(self.database)
+
+    def reply(
+        self, operation: Operation[Any, Any], request: Any, answer: Any, namespace: LanceNamespace
+    ) -> Reply | None:
+        """Return the answer as LanceDB's clients read it; None where it is the protocol's."""
+        change = _ANSWERS.get(operation.name)
+        if change is None:
+            return None
+        data = change(operation.response_type.coerce(answer), request, namespace)
+        return json_reply(operation.status, data, [])
+
+    @staticmethod
+    def failed(error: LanceNamespaceError) -> Reply:
+        """Return a failure; the clients try again at a 409, and expect 400 where that is no use."""
+        found = error_reply(error)
+        is_final = found.status == 409 and error.code is not ErrorCode.CONCURRENT_MODIFICATION
+        return found._replace(status=400) if is_final else found
+
+    @staticmethod
+    def signed(reply: Reply) -> Reply:
+        """Return a reply that says what the server can do."""
+        return reply._replace(headers=[*reply.headers, VERSION_HEADER])
+
+
+# --- requests
+
+
+def _null_columns(body: bytes) -> list[Json]:
+    """Return new columns of nulls, of the types that an Arrow schema has."""
+    schema = to_reader(io.BytesIO(body)).schema
+    types = [sql_type_name(field.type).replace("'", "''") for field in schema]
+    return [
+        {"name": name, "expression": f"arrow_cast(NULL, '{kind}')"}
+        for name, kind in zip(schema.names, types, strict=True)
+    ]
+
+
+def _query_body(given: Json) -> None:
+    vector = given.get("vector")
+    if isinstance(vector, list):
+        several = bool(vector) and isinstance(vector[0], list)
+        given["vector"] = {"multi_vector" if several else "single_vector": vector}
+    elif "vector" not in given:
+        given["vector"] = None
+    columns = given.get("columns")
+    if isinstance(columns, list) and any(isinstance(each, list) for each in columns):
+        columns = _pairs(columns)
+    if isinstance(columns, list):
+        given["columns"] = {"column_names": columns}
+    elif isinstance(columns, dict) and not columns.keys() & {"column_names", "column_aliases"}:
+        given["columns"] = {"column_aliases": columns}
+    _full_text(given)
+    _counts(given)
+    ordering = given.pop("order_by", None)
+    if ordering:
+        given["context"] = {**(given.get("context") or {}), ORDER_BY: json.dumps(ordering)}
+
+
+def _pairs(columns: list[Any]) -> Json:
+    try:
+        return dict(columns)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            "QueryTable: columns are names, or pairs of a name and an expression"
+        ) from None
+
+
+def _full_text(given: Json) -> None:
+    text = given.get("full_text_query")
+    if not isinstance(text, dict) or text.keys() & {"string_query", "structured_query"}:
+        return
+    if isinstance(text.get("query"), str):
+        given["full_text_query"] = {"string_query": text}
+        return
+    query = text.get("query")
+    if isinstance(query, dict) and isinstance(query.get("match"), dict):
+        match = query["match"]
+        if match.get("column") is None:
+            # Without a column every indexed one is searched, which only a plain text can ask for.
+            given["full_text_query"] = {"string_query": {"query": match.get("terms")}}
+            return
+    given["full_text_query"] = {"structured_query": {"query": _clauses(query)}}
+
+
+def _clauses(query: Any) -> Any:
+    """Return a structured query in which several columns to match are a query for each."""
+    if isinstance(query, list):
+        return [_clauses(each) for each in query]
+    if not isinstance(query, dict):
+        return query
+    found = {key: _clauses(each) for key, each in query.items()}
+    several = found.get("multi_match")
+    if isinstance(several, dict) and isinstance(several.get("columns"), list):
+        shared = {key: each for key, each in several.items() if key not in _OF_SEVERAL}
+        shared["terms"] = several.get("query")
+        boosts = several.get("boost") or [None] * len(several["columns"])
+        found["multi_match"] = {
+            "match_queries": [
+                {**shared, "column": column, "boost": boost}
+                for column, boost in zip(several["columns"], boosts, strict=False)
+            ]
+        }
+    return found
+
+
+def _counts(given: Json) -> None:
+    """Let `k` stand for all rows where it does with LanceDB."""
+    if isinstance(given.get("k"), int) and given["k"] >= ALL_ROWS:
+        given["k"] = 0 if not given.get("full_text_query") else MAX_FOUND
+    if given.get("maximum_nprobes") == 0:
+        del given["maximum_nprobes"]
+    if given.get("minimum_nprobes") is not None:
+        given.pop("nprobes", None)
+
+
+_OF_SEVERAL = ("query", "columns", "boost")
+# As many rows as a full-text search gives where its caller asks for all.
+MAX_FOUND = 1 << 20
+
+
+def _plan_body(given: Json) -> None:
+    if isinstance(given.get("query"), dict):
+        _query_body(given["query"])
+
+
+def _index_body(given: Json) -> None:
+    if "distance_type" not in given and "metric_type" in given:
+        given["distance_type"] = given["metric_type"]
+    kind = given.get("index_type")
+    if isinstance(kind, str):
+        given["index_type"] = INDEX_TYPES.get(kind.upper(), kind)
+    if given.get("replace") is not False:
+        given["context"] = {**(given.get("context") or {}), REPLACE: "true"}
+
+
+def _rename_body(given: Json) -> None:
+    if "new_namespace" in given:
+        given["new_namespace_id"] = given.pop("new_namespace")
+
+
+_BODIES: dict[str, Callable[[Json], None]] = {
+    "RenameTable": _rename_body,
+    "QueryTable": _query_body,
+    "AnalyzeTableQueryPlan": _query_body,
+    "ExplainTableQueryPlan": _plan_body,
+    "CreateTableIndex": _index_body,
+    "CreateTableScalarIndex": _index_body,
+}
+
+
+# --- answers
+
+
+def _description(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
+    data: Json = answer.to_dict()
+    data.pop("storage_options", None)
+    data.pop("context", None)
+    if request.branch is not None:
+        named = {"id": request.id, "branch": request.branch}
+        found = namespace.describe_table_version(
+            models.DescribeTableVersionRequest(version=request.version, **named)
+        )
+        data["version"] = found.version.version
+    if answer.schema is not None:
+        data["schema"] = to_lance_schema(answer.schema)
+    return data
+
+
+def _update(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
+    return {**answer.to_dict(), "rows_updated": answer.updated_rows}
+
+
+def _delete(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
+    """Count what a version lacks of the one before it: each is made by one change alone."""
+    data: Json = answer.to_dict()
+    if not answer.version:
+        return data
+    after, before = (
+        namespace.count_table_rows(
+            models.CountTableRowsRequest(id=request.id, branch=request.branch, version=version)
+        ).count
+        or 0
+        for version in (answer.version, answer.version - 1)
+    )
+    return {**data, "num_deleted_rows": before - after}
+
+
+def _tags(answer: Any, request: Any, namespace: LanceNamespace) -> Json:
+    found: Json = answer.to_dict()["tags"]
+    return found
+
+
+_ANSWERS: dict[str, Callable[[Any, Any, LanceNamespace], Json]] = {
+    "DescribeTable": _description,
+    "UpdateTable": _update,
+    "DeleteFromTable": _delete,
+    "ListTableTags": _tags,
+}

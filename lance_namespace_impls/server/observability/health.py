@@ -1,0 +1,79 @@
+"""Whether the catalog behind the server answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from concurrent.futures import Future
+
+from lance_namespace_client.errors import ErrorCode, LanceNamespaceError
+from lance_namespace_client.namespace import LanceNamespace
+
+from ...core.errors import first_line
+
+__all__ = ["Readiness"]
+
+logger = logging.getLogger("lance_namespace_impls.server")
+
+# An answer counts as long; a catalog is asked no more often, however many ask.
+KEPT_SECONDS = 5.0
+ANSWER_SECONDS = 10.0
+# The catalog has answered, though its root has no such listing.
+_ANSWERS = frozenset(
+    {
+        ErrorCode.UNSUPPORTED,
+        ErrorCode.NAMESPACE_NOT_FOUND,
+        ErrorCode.INVALID_INPUT,
+    }
+)
+
+
+class Readiness:
+    """Asks the namespace for one entry of its root, in a thread outside the pools.
+
+    Args:
+        namespace: what is served.
+    """
+
+    def __init__(self, namespace: LanceNamespace) -> None:
+        self._namespace = namespace
+        self._asked: Future[bool] | None = None
+        self._at = 0.0
+
+    async def get(self) -> bool:
+        """Return whether the catalog answers."""
+        asked = self._asked
+        if asked is None or (asked.done() and time.monotonic() - self._at > KEPT_SECONDS):
+            asked = self._asked = Future()
+            # It may hang with the catalog, and must not keep the process from its end.
+            threading.Thread(
+                target=self._ask, args=(asked,), name="lance-ns-ready", daemon=True
+            ).start()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await asyncio.shield(asyncio.wrap_future(asked))
+        except TimeoutError:
+            logger.warning("the catalog does not answer in %g seconds", ANSWER_SECONDS)
+            return False
+
+    def _ask(self, asked: Future[bool]) -> None:
+        found = False
+        try:
+            for method in (self._namespace.list_namespaces, self._namespace.list_tables):
+                self._call(method)
+            found = True
+        except BaseException as error:  # noqa: BLE001 - logged; the answer is that it is not ready
+            logger.warning("the catalog does not answer: %s", first_line(error))
+        finally:
+            self._at = time.monotonic()
+            asked.set_result(found)
+
+    @staticmethod
+    def _call(method: object) -> None:
+        try:
+            method({"id": [], "limit": 1})  # type: ignore[operator]
+        except LanceNamespaceError as error:
+            if error.code not in _ANSWERS:
+                raise

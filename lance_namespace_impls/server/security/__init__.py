@@ -1,0 +1,1 @@
+"""Authentication, authorization, and the bounds on remote clients."""

@@ -1,0 +1,260 @@
+"""Keeps callers to a policy: what an operation touches is allowed, and what it lists may be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lance_namespace_client import models
+from lance_namespace_client.errors import (
+    ErrorCode,
+    InvalidInputError,
+    LanceNamespaceError,
+    PermissionDeniedError,
+)
+from lance_namespace_client.model import Model
+from lance_namespace_client.namespace import LanceNamespace
+from lance_namespace_client.operations import Action, Operation
+
+from ...catalog.catalog import CatalogNamespace
+from ...catalog.identifiers import parent_after
+from ...core.identifiers import (
+    DEFAULT_DELIMITER,
+    ROOT,
+    Identifier,
+    format_identifier,
+    join_identifier,
+    parse_identifier,
+    split_identifier,
+)
+from ...core.paging import page_of
+from .authentication import Caller
+from .confinement import named_fields
+from .policy import Policy
+
+__all__ = ["Guard"]
+
+# What joins names where the server asks for identifiers itself: nothing that names have in them.
+_OWN_DELIMITER = "\x1f"
+_LISTINGS = frozenset({"ListNamespaces", "ListTables", "ListAllTables"})
+# What shows no more of a namespace than its place in a listing does.
+_ON_VISIBLE = frozenset({"ListNamespaces", "ListTables", "NamespaceExists"})
+# Codes of a listing that are about what the caller named: no such namespace, wrong input, ...
+_OF_REQUEST = frozenset(
+    {ErrorCode.NAMESPACE_NOT_FOUND, ErrorCode.INVALID_INPUT, ErrorCode.UNSUPPORTED}
+)
+
+Call = Callable[[Any], Any]
+
+
+class Guard:
+    """Applies a policy to operations.
+
+    Args:
+        policy: what callers may do.
+        namespace: what is served.
+    """
+
+    def __init__(self, policy: Policy, namespace: LanceNamespace) -> None:
+        self._policy = policy
+        self._namespace = namespace
+
+    def check_operation(self, operation: Operation[Any, Any], caller: Caller | None) -> None:
+        """Refuse an operation that its caller may do to nothing at all.
+
+        Raises:
+            PermissionDeniedError: code 15.
+        """
+        if not self._policy.allows_some(caller, operation.action, ROOT):
+            raise _denied(operation, caller)
+
+    def check(self, operation: Operation[Any, Any], request: Model, caller: Caller | None) -> None:
+        """Refuse a request that touches what its caller may not, whether or not that exists.
+
+        Raises:
+            PermissionDeniedError: code 15.
+        """
+        policy, action = self._policy, operation.action
+        self.check_operation(operation, caller)
+        asked = policy.allows_some if operation.name in _ON_VISIBLE else policy.allows
+        if operation.name.endswith("Transaction") or self._cascades(operation, request):
+            # A transaction's identifier does not tell what it is about.
+            asked = policy.allows_all
+        for given in _objects(operation, request):
+            identifier = parse_identifier(given)
+            if operation.name.endswith("Transaction"):
+                identifier = ROOT
+            if not asked(caller, action, identifier):
+                raise _denied(operation, caller)
+        if operation.name == "RenameTable":
+            self._check_rename(operation, request, caller)
+        # A place may be that of any table, which would be read and changed under a name of its own.
+        if self._names_place(request) and not policy.allows_all(caller, Action.MANAGE, ROOT):
+            raise PermissionDeniedError(
+                f"{operation.name}: a location may be named only by who may manage everything; "
+                "leave it out"
+            )
+
+    def answer(
+        self, operation: Operation[Any, Any], request: Any, caller: Caller | None, call: Call
+    ) -> Any:
+        """Return the answer of an operation that `check` lets through.
+
+        A listing holds what its caller may read, on pages as long as they are asked for.
+
+        Args:
+            operation: what is done.
+            request: its request.
+            caller: who calls.
+            call: does it to the namespace.
+
+        Raises:
+            LanceNamespaceError: the operation fails.
+        """
+        if operation.name not in _LISTINGS:
+            return call(request)
+        parent = ROOT if operation.name == "ListAllTables" else parse_identifier(request.id)
+        if self._policy.allows_all(caller, Action.READ, parent):
+            return call(request)
+        delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
+        is_whole = operation.name == "ListAllTables"
+        page, token = page_of(
+            lambda after: self._readable(operation, request, caller, call, parent, after),
+            of=["readable", operation.name, *parent, getattr(request, "include_declared", None)],
+            key=lambda identifier: identifier if is_whole else identifier[-1],
+            page_token=request.page_token,
+            limit=request.limit,
+            from_name=lambda name: split_identifier(name, delimiter) if is_whole else name,
+        )
+        if operation.name == "ListNamespaces":
+            names = [identifier[-1] for identifier in page]
+            return models.ListNamespacesResponse(namespaces=names, page_token=token)
+        shown = [join_identifier(each, delimiter) if is_whole else each[-1] for each in page]
+        return models.ListTablesResponse(tables=shown, page_token=token)
+
+    def _readable(
+        self,
+        operation: Operation[Any, Any],
+        request: Any,
+        caller: Caller | None,
+        call: Call,
+        parent: Identifier,
+        after: Any,
+    ) -> Iterator[Identifier]:
+        """Return what a listing holds and the caller may read, in order, from after `after`."""
+        shows = (
+            self._policy.allows_some if operation.name == "ListNamespaces" else self._policy.allows
+        )
+        found = self._walk(operation, request, call, parent)
+        if not isinstance(self._namespace, CatalogNamespace):
+            found = iter(sorted(found))
+        last = after if after is None or isinstance(after, tuple) else (*parent, after)
+        if last is not None and not all(isinstance(name, str) for name in last):
+            raise InvalidInputError(f"{operation.name}: the page token cannot be read")
+        for identifier in found:
+            if last is not None and identifier <= last:
+                continue
+            if shows(caller, Action.READ, identifier):
+                yield identifier
+
+    def _walk(
+        self, operation: Operation[Any, Any], request: Any, call: Call, parent: Identifier
+    ) -> Iterator[Identifier]:
+        """Return all that a listing holds, over all of the namespace's own pages."""
+        given = request.to_dict()
+        given.pop("limit", None)
+        context = dict(given.get("context") or {})
+        if operation.name == "ListAllTables":
+            context["delimiter"] = _OWN_DELIMITER
+        token = None
+        while True:
+            wanted = {**given, "page_token": token, "context": context}
+            try:
+                answer = operation.response_type.coerce(
+                    call(operation.request_type.from_dict(wanted))
+                )
+            except LanceNamespaceError as error:
+                if error.code in _OF_REQUEST:
+                    raise
+                # It may name what the caller is not to know of.
+                raise type(error)(
+                    f"{operation.name}: {format_identifier(parent)} cannot be listed as a whole; try "
+                    "again, or ask the operator"
+                ) from error
+            names = (
+                answer.namespaces if operation.name == "ListNamespaces" else answer.tables
+            ) or ()
+            for name in names:
+                if operation.name == "ListAllTables":
+                    yield split_identifier(name, _OWN_DELIMITER)
+                else:
+                    yield (*parent, name)
+            token = answer.page_token
+            if not token:
+                return
+
+    def _check_rename(
+        self, operation: Operation[Any, Any], request: Any, caller: Caller | None
+    ) -> None:
+        """Refuse to move a table to or from where the caller may not, or to where it may do more."""
+        source = parse_identifier(request.id)
+        allows = self._policy.allows
+        for above in self._parents_after(request):
+            target = (*above, request.new_table_name or "")
+            gained = any(
+                allows(caller, action, target) and not allows(caller, action, source)
+                for action in Action
+            )
+            if gained or not allows(caller, operation.action, target):
+                raise _denied(operation, caller)
+
+    def _parents_after(self, request: Any) -> tuple[Identifier, ...]:
+        """Return the namespaces of which one is the table's afterwards."""
+        if isinstance(self._namespace, CatalogNamespace):
+            return (parent_after(self._namespace.capabilities, request),)
+        given, own = request.new_namespace_id, parse_identifier(request.id)[:-1]
+        if given is None:
+            return (own,)
+        # Whether an empty list is the root, or nothing that was given, is for others to tell.
+        return (parse_identifier(given),) if given else (ROOT, own)
+
+    def _names_place(self, request: Model) -> bool:
+        keys = (
+            self._namespace.capabilities.location_properties
+            if isinstance(self._namespace, CatalogNamespace)
+            else ()
+        )
+        return any(
+            name == "location" or any(key in value for key in keys)
+            for name, value in named_fields(request)
+        )
+
+    @staticmethod
+    def _cascades(operation: Operation[Any, Any], request: Any) -> bool:
+        behavior = request.behavior if operation.name == "DropNamespace" else None
+        return behavior is not None and str(behavior).lower() != "restrict"
+
+
+def _objects(operation: Operation[Any, Any], request: Any) -> Iterator[Any]:
+    """Return the identifiers of all that a request is about, also those in the requests inside it."""
+    if operation.name == "BatchCommitTables":
+        for change in request.operations or ():
+            for part in (
+                change.declare_table,
+                change.create_table_version,
+                change.delete_table_versions,
+                change.deregister_table,
+            ):
+                if part is not None:
+                    yield part.id
+    elif operation.name == "BatchCreateTableVersions":
+        yield from (entry.id for entry in request.entries or ())
+    elif hasattr(request, "id") and operation.name != "ListAllTables":
+        yield request.id
+
+
+def _denied(operation: Operation[Any, Any], caller: Caller | None) -> PermissionDeniedError:
+    who = "callers" if caller is None else repr(caller.name[:100])
+    return PermissionDeniedError(
+        f"{operation.name}: {who} may not {operation.action.value} this; ask the operator for a grant"
+    )

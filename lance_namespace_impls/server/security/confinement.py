@@ -1,0 +1,121 @@
+"""What remote callers may reach: no storage option and no place that the operator has not named."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+from attrs import field, fields, frozen
+
+from lance_namespace_client.errors import InvalidInputError, UnsupportedError
+from lance_namespace_client.model import Model
+from lance_namespace_client.operations import Operation
+
+from ...catalog.catalog import CatalogNamespace
+from ...catalog.entry import STORAGE_PREFIX
+from ...core.confinement import Confinement, confined
+from ...tables.sql import SqlCheck, sql_of
+
+__all__ = ["Reach", "named_fields"]
+
+_PROPERTIES = frozenset({"properties", "set_properties", "unset_properties"})
+_OPTIONS = "storage_options"
+_LOCATION = "location"
+
+
+def _names(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(values)
+
+
+def _functions(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in values)
+
+
+def _places(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(values)
+
+
+@frozen(kw_only=True)
+class Reach:
+    """The bounds of every remote caller."""
+
+    storage_options: frozenset[str] = field(default=frozenset(), converter=_names)
+    """Names of the storage options that callers may set, without ``storage.``."""
+    locations: tuple[str, ...] = field(default=(), converter=_places)
+    """Paths and URIs below which callers may put tables, beside the namespace's own places."""
+    functions: frozenset[str] = field(default=frozenset(), converter=_functions)
+    """SQL functions that callers may use besides those whose cost is known."""
+
+    def check(self, operation: Operation[Any, Any], request: Model, namespace: Any) -> None:
+        """Refuse a request that names what its caller may not.
+
+        A backend of this package checks locations and SQL itself, within `bounds`: it knows its own
+        places and its tables' columns. Of any other namespace nothing is known, and the named
+        locations are the only ones.
+
+        Raises:
+            InvalidInputError: code 13.
+            UnsupportedError: code 0, nobody can do that here.
+        """
+        if operation.name in self.disabled(namespace):
+            raise UnsupportedError(
+                f"{operation.name}: this server allows no locations of this namespace; have the "
+                "operator name some (--allow-location)"
+            )
+        if not isinstance(namespace, CatalogNamespace):
+            self._check_sql(operation, request)
+        for name, value in named_fields(request):
+            if name == _LOCATION:
+                if not isinstance(namespace, CatalogNamespace):
+                    bounds = Confinement(allowed_locations=self.locations)
+                    bounds.refuse_outside(str(value), (), operation.name)
+                continue
+            refused = sorted(set(_options(name, value)) - self.storage_options)
+            if refused:
+                raise InvalidInputError(
+                    f"{operation.name}: callers may not set storage options, and {name} has "
+                    f"{', '.join(refused)[:200]}; leave them out, or have the operator allow them "
+                    "(--allow-storage-option)"
+                )
+
+    def disabled(self, namespace: Any) -> frozenset[str]:
+        """Return the operations that need a location when no location is allowed."""
+        if self.locations or isinstance(namespace, CatalogNamespace):
+            return frozenset()
+        return frozenset({"RegisterTable"})
+
+    def _check_sql(self, operation: Operation[Any, Any], request: Model) -> None:
+        with self.bounds():
+            check = SqlCheck()
+        for name, text, is_value in sql_of(request):
+            what = f"{operation.name}: {name}"
+            (check.value if is_value else check.condition)(text, what)
+
+    def bounds(self) -> AbstractContextManager[None]:
+        """Return a context in which a backend keeps its caller to these bounds."""
+        return confined(Confinement(allowed_locations=self.locations, functions=self.functions))
+
+
+def _options(name: str, keys: Collection[str]) -> Iterator[str]:
+    """Return the storage options among keys, without their prefix."""
+    for key in keys:
+        if name == _OPTIONS:
+            yield key
+        elif key.strip().lower().startswith(STORAGE_PREFIX):
+            yield key.strip()[len(STORAGE_PREFIX) :]
+
+
+def named_fields(request: Model) -> Iterator[tuple[str, Any]]:
+    """Return the fields that may name options or places, in the requests inside this one too."""
+    for attribute in fields(cast("Any", type(request))):
+        value = getattr(request, attribute.name)
+        if value is None:
+            continue
+        if attribute.name in _PROPERTIES or attribute.name in (_OPTIONS, _LOCATION):
+            yield attribute.name, value
+        elif isinstance(value, Model):
+            yield from named_fields(value)
+        elif isinstance(value, list) and value and isinstance(value[0], Model):
+            for each in value:
+                yield from named_fields(each)

@@ -1,0 +1,143 @@
+"""Tokens that the operator hands out, kept as digests in a file."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import tomllib
+from typing import Any
+
+import attrs
+
+from lance_namespace_client.errors import InvalidInputError
+
+from .authentication import Caller, Credentials
+from .watched_file import Watched
+
+__all__ = ["NewToken", "TokenFile", "new_token"]
+
+TOKEN_BYTES = 32
+PREFIX = "lns_"
+_DIGEST = re.compile(r"[0-9a-fA-F]{64}")
+_KEYS = {"name", "sha256", "groups", "expires"}
+
+
+@attrs.frozen
+class _Token:
+    digest: bytes
+    caller: Caller
+    expires: datetime.datetime | None
+
+
+@attrs.frozen
+class NewToken:
+    """A token, and the entry that makes it known to a server."""
+
+    token: str = attrs.field(repr=False)
+    entry: str
+    """TOML to append to the file."""
+
+
+class TokenFile:
+    """Knows callers by the tokens in a TOML file, which is read again when it changes.
+
+    Each is a ``[[token]]`` with ``name``, ``sha256`` of the token in hexadecimal digits, and where
+    wanted ``groups`` and ``expires``.
+
+    Args:
+        path: the file.
+
+    Raises:
+        InvalidInputError: code 13, the file cannot be read.
+    """
+
+    waits = False
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._tokens = Watched(path, _read, "the file of tokens")
+
+    def find(self, credentials: Credentials) -> Caller | None:
+        """Return whose token it is, if it has not expired.
+
+        All tokens are compared, each in the same time, whether one fits or not.
+        """
+        found: Caller | None = None
+        now = datetime.datetime.now(datetime.UTC)
+        known = self._tokens.get()
+        for given in credentials.tokens:
+            digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).digest()
+            for token in known:
+                fits = hmac.compare_digest(digest, token.digest)
+                if fits and found is None and (token.expires is None or now < token.expires):
+                    found = token.caller
+        return found
+
+
+def new_token(
+    name: str, groups: tuple[str, ...] = (), expires: datetime.datetime | None = None
+) -> NewToken:
+    """Create a token of 256 random bits.
+
+    Args:
+        name: whose it is.
+        groups: what the caller belongs to.
+        expires: from when on it is no good; never unless given.
+
+    Raises:
+        InvalidInputError: code 13, the name or a group is empty or has control characters.
+    """
+    for text in (name, *groups):
+        if not text or not text.isprintable():
+            raise InvalidInputError("a token needs a name and groups without control characters")
+    token = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
+    lines = ["[[token]]", f"name = {_quoted(name)}"]
+    lines.append(f'sha256 = "{hashlib.sha256(token.encode()).hexdigest()}"')
+    if groups:
+        lines.append(f"groups = [{', '.join(map(_quoted, groups))}]")
+    if expires is not None:
+        if expires.tzinfo is None:
+            expires = expires.replace(tzinfo=datetime.UTC)
+        lines.append(f"expires = {expires.isoformat()}")
+    return NewToken(token, "\n".join(lines) + "\n")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _read(text: str) -> tuple[_Token, ...]:
+    data = tomllib.loads(text)
+    if unknown := sorted(data.keys() - {"token"}):
+        raise ValueError(f"there is no {unknown[0]!r} in it; each token is a [[token]]")
+    rows = data.get("token", [])
+    if not isinstance(rows, list):
+        raise ValueError("write [[token]], in two brackets, for each token")
+    return tuple(_token(row, number) for number, row in enumerate(rows, 1))
+
+
+def _token(row: dict[str, Any], number: int) -> _Token:
+    what = f"token {number}"
+    if unknown := sorted(row.keys() - _KEYS):
+        raise ValueError(f"{what} has no {unknown[0]!r}; it has {', '.join(sorted(_KEYS))}")
+    name, digest, groups = row.get("name"), row.get("sha256"), row.get("groups", [])
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"{what} needs a name")
+    if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
+        raise ValueError(
+            f"{what} ({name!r}) needs sha256, 64 hexadecimal digits; `lance-ns token new` writes them"
+        )
+    if not isinstance(groups, list) or not all(isinstance(each, str) for each in groups):
+        raise ValueError(f"{what} ({name!r}): groups must be a list of names")
+    expires = row.get("expires")
+    if expires is not None and not isinstance(expires, datetime.date):
+        raise ValueError(f"{what} ({name!r}): expires must be a date, as 2030-01-31")
+    if expires is not None and not isinstance(expires, datetime.datetime):
+        expires = datetime.datetime(expires.year, expires.month, expires.day)
+    if expires is not None and expires.tzinfo is None:
+        expires = expires.replace(tzinfo=datetime.UTC)
+    return _Token(bytes.fromhex(digest), Caller(name, frozenset(groups)), expires)

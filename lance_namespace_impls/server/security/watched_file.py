@@ -1,0 +1,91 @@
+"""Files that are read again when they change."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
+
+from ...core.errors import first_line
+
+__all__ = ["Watched"]
+
+logger = logging.getLogger("lance_namespace_impls.server")
+
+T = TypeVar("T")
+
+POLL_SECONDS = 1.0
+
+
+class Watched(Generic[T]):
+    """What is made of a file's text, which is looked at again at most once a second.
+
+    A file that cannot be read any more, or has become wrong, changes nothing and is logged.
+
+    Args:
+        path: the file.
+        read: makes something of its text, or raises a `ValueError` that says what is wrong with it.
+        what: what the file is, for messages.
+
+    Raises:
+        InvalidInputError: code 13, the file cannot be read to begin with.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], read: Callable[[str], T], what: str) -> None:
+        self._path = Path(path)
+        self._read = read
+        self._what = what
+        self._lock = threading.Lock()
+        self._seen = self._mark()
+        self._value = self._load()
+        self._next = time.monotonic() + POLL_SECONDS
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Watched, (self._path, self._read, self._what)
+
+    def get(self) -> T:
+        """Return what the file holds now."""
+        if time.monotonic() >= self._next and self._lock.acquire(blocking=False):
+            try:
+                self._look()
+            finally:
+                self._next = time.monotonic() + POLL_SECONDS
+                self._lock.release()
+        return self._value
+
+    def _look(self) -> None:
+        try:
+            mark = self._mark()
+            if mark == self._seen:
+                return
+            self._seen = mark
+            self._value = self._load()
+        except LanceNamespaceError as error:
+            logger.error("%s; what it held before stays in force", error.message)
+
+    def _mark(self) -> tuple[int, int, int]:
+        try:
+            found = self._path.stat()
+        except OSError as error:
+            raise self._unreadable(error) from error
+        # The time of writing may be kept by what writes a file in its place.
+        return found.st_ctime_ns, found.st_size, found.st_ino
+
+    def _load(self) -> T:
+        try:
+            text = self._path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise self._unreadable(error) from error
+        try:
+            return self._read(text)
+        except ValueError as error:
+            raise InvalidInputError(f"{self._what} {self._path}: {first_line(error)}") from error
+
+    def _unreadable(self, error: Exception) -> InvalidInputError:
+        return InvalidInputError(f"{self._what} {self._path} cannot be read: {first_line(error)}")

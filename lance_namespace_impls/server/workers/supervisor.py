@@ -1,0 +1,329 @@
+"""Several processes that serve one namespace on one port.
+
+The first process takes the connections and hands each to the worker with the fewest: while a worker is
+away the others get them, and while all are they wait; none is refused. Workers are started anew, not
+forked: neither Lance nor the threads of a client outlive a fork.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+import os
+import pickle
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import Any
+
+import attrs
+from prometheus_client.multiprocess import mark_process_dead
+
+from lance_namespace_client.errors import InvalidInputError, ServiceUnavailableError
+from lance_namespace_client.namespace import LanceNamespace
+
+from ...catalog.namespace import Namespace
+from ...core.errors import first_line
+from ..execution.limits import LANCE_THREADS, cores
+from ..observability.metrics import MULTIPROCESS_FOLDER
+from ..options import ServerOptions
+from .dispatcher import COUNTS, Dispatcher, Intake, Lane
+
+__all__ = ["Job", "Supervisor", "check_workers"]
+
+logger = logging.getLogger("lance_namespace_impls.server")
+
+START_SECONDS = 120.0
+# Beyond what requests under way are given, so that workers end by themselves.
+STOP_SECONDS = 15.0
+LOOK_SECONDS = 0.5
+# Pauses before a worker is started again that has died soon after its start.
+SOON_SECONDS, PAUSES = 5.0, (0.0, 1.0, 2.0, 5.0, 10.0)
+
+_STOPS = (signal.SIGINT, signal.SIGTERM)
+
+Run = Callable[[LanceNamespace, ServerOptions, Intake, Callable[[], None]], None]
+
+
+@attrs.frozen
+class Job:
+    """What a worker does; it is pickled on the way to it."""
+
+    namespace: LanceNamespace
+    options: ServerOptions
+    run: Run
+    """Serves the namespace to connections, and calls the last argument once it does."""
+    on_start: Callable[[], None] | None = None
+    """Called first, to set up what is per process, such as logging."""
+
+
+def check_workers(job: Job, workers: int) -> None:
+    """Refuse what cannot be served by several processes.
+
+    Raises:
+        InvalidInputError: code 13, there are less than one, or the namespace or an option cannot go
+            to another process.
+    """
+    if workers < 1:
+        raise InvalidInputError(f"there must be at least one worker, not {workers}")
+    namespace = job.namespace
+    if isinstance(namespace, Namespace) and namespace.in_process:
+        raise InvalidInputError(
+            f"{namespace.config.impl} is in one process alone: leave --workers out"
+        )
+    try:
+        copy: Job = pickle.loads(pickle.dumps(job))
+        if isinstance(copy.namespace, Namespace):
+            copy.namespace.close()
+    except Exception as error:
+        raise InvalidInputError(
+            f"the namespace or an option cannot go to other processes: {first_line(error)}"
+        ) from error
+
+
+@attrs.define(eq=False)
+class _Worker:
+    process: BaseProcess
+    lane: Lane
+    """Its connections come by it."""
+    ready: Connection
+    """Gets a word once the worker serves."""
+    life: Connection
+    """Closed when this process ends, however it does; then so does the worker."""
+    started: float = attrs.field(factory=time.monotonic)
+    is_ready: bool = False
+
+    def begins(self) -> bool:
+        """Return whether it serves, and did not when it was asked before."""
+        with contextlib.suppress(EOFError, OSError):
+            if not self.is_ready and self.ready.poll():
+                self.is_ready = bool(self.ready.recv())
+                return self.is_ready
+        return False
+
+    def close(self) -> None:
+        self.ready.close()
+        self.life.close()
+        self.process.close()
+
+
+class Supervisor:
+    """Keeps workers running until it is told to stop.
+
+    Args:
+        job: what each of them does.
+        listener: the socket that connections come to.
+        workers: how many there are.
+    """
+
+    def __init__(self, job: Job, listener: socket.socket, workers: int) -> None:
+        self._job = job
+        self._listener = listener
+        self._count = workers
+        self._workers: list[_Worker] = []
+        self._context = multiprocessing.get_context("spawn")
+        self._stop = self._replace = False
+        self._deaths = 0
+        self._not_before = 0.0
+
+    def run(self, on_started: Callable[[], None]) -> None:
+        """Run the workers; SIGINT and SIGTERM stop them, SIGHUP replaces one after the other.
+
+        Args:
+            on_started: called once all of them serve.
+
+        Raises:
+            ServiceUnavailableError: code 17, they do not start, or no connection is taken any more.
+        """
+        with self._environment(), self._signals():
+            self._dispatcher = Dispatcher(self._listener)
+            try:
+                self._start_all()
+                if not self._stop:
+                    on_started()
+                while not self._stop:
+                    self._wait()
+                    if not self._dispatcher.is_running:
+                        raise ServiceUnavailableError(
+                            "no connection is taken any more; the server's output says why"
+                        )
+                    self._restart_dead()
+                    if self._replace:
+                        self._replace = False
+                        self._replace_all()
+            finally:
+                self._dispatcher.close()
+                self._stop_workers(self._workers)
+
+    @contextlib.contextmanager
+    def _environment(self) -> Iterator[None]:
+        """Set what workers find in their environment: where all keep their figures, and their threads."""
+        with TemporaryDirectory(prefix="lance-ns-metrics-") as folder:
+            given = {MULTIPROCESS_FOLDER: folder}
+            if LANCE_THREADS not in os.environ:
+                given[LANCE_THREADS] = str(max(1, cores() // self._count))
+            before = {name: os.environ.get(name) for name in given}
+            os.environ.update(given)
+            try:
+                yield
+            finally:
+                for name, value in before.items():
+                    if value is None:
+                        del os.environ[name]
+                    else:
+                        os.environ[name] = value
+
+    @contextlib.contextmanager
+    def _signals(self) -> Iterator[None]:
+        def note(number: int, frame: FrameType | None) -> None:
+            if number in _STOPS:
+                self._stop = True
+            else:
+                self._replace = True
+
+        numbers = (*_STOPS, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
+        before = {number: signal.signal(number, note) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _start(self) -> _Worker:
+        ready, tell = self._context.Pipe(duplex=False)
+        watch, life = self._context.Pipe(duplex=False)
+        lane = Lane(self._context.RawArray("q", COUNTS))
+        process = self._context.Process(
+            target=_work,
+            args=(self._job, lane.intake, tell, watch),
+            name="lance-ns-worker",
+        )
+        with _interrupts_blocked():
+            process.start()
+        tell.close()
+        watch.close()
+        return _Worker(process, lane, ready, life)
+
+    def _start_all(self) -> None:
+        self._workers = [self._start() for _ in range(self._count)]
+        deadline = time.monotonic() + START_SECONDS
+        while not self._stop and not all(worker.is_ready for worker in self._workers):
+            wait([worker.ready for worker in self._workers if not worker.is_ready], LOOK_SECONDS)
+            for worker in self._workers:
+                self._look(worker)
+                if not worker.is_ready and not worker.process.is_alive():
+                    raise ServiceUnavailableError("a worker did not start; its output says why")
+            if time.monotonic() > deadline:
+                raise ServiceUnavailableError(
+                    f"the workers were not ready after {START_SECONDS:g} seconds"
+                )
+
+    def _wait(self) -> None:
+        """Wait until a worker ends, or for a moment: a signal does not break the wait off."""
+        signs: list[Any] = [worker.process.sentinel for worker in self._workers]
+        signs += [worker.ready for worker in self._workers if not worker.is_ready]
+        if signs:
+            wait(signs, LOOK_SECONDS)
+        else:
+            time.sleep(LOOK_SECONDS)
+        for worker in self._workers:
+            self._look(worker)
+
+    def _look(self, worker: _Worker) -> None:
+        """Let a worker that has begun to serve have connections."""
+        if worker.begins():
+            self._dispatcher.add(worker.lane)
+
+    def _restart_dead(self) -> None:
+        if self._stop:
+            return
+        for worker in [each for each in self._workers if not each.process.is_alive()]:
+            logger.error(
+                "worker %s ended with status %s; another takes its place",
+                worker.process.pid,
+                worker.process.exitcode,
+            )
+            soon = time.monotonic() - worker.started < SOON_SECONDS
+            self._deaths = self._deaths + 1 if soon else 0
+            pause = PAUSES[min(self._deaths, len(PAUSES) - 1)]
+            self._not_before = time.monotonic() + pause
+            self._dispatcher.remove(worker.lane)
+            self._forget(worker)
+        while len(self._workers) < self._count and time.monotonic() >= self._not_before:
+            self._workers.append(self._start())
+
+    def _replace_all(self) -> None:
+        """Start a new worker for each, and end the old one once the new one serves."""
+        for old in list(self._workers):
+            new = self._start()
+            deadline = time.monotonic() + START_SECONDS
+            while not new.is_ready and new.process.is_alive() and time.monotonic() < deadline:
+                wait([new.ready, new.process.sentinel], LOOK_SECONDS)
+                self._look(new)
+                if self._stop:
+                    break
+            if not new.is_ready:
+                if not self._stop:
+                    logger.error("a new worker did not start; those of before go on")
+                self._stop_workers([new])
+                return
+            self._workers.append(new)
+            self._stop_workers([old])
+
+    def _stop_workers(self, workers: list[_Worker]) -> None:
+        """Let workers answer what is under way, and end them; one that does not end is killed."""
+        workers = list(workers)
+        for worker in workers:
+            self._dispatcher.remove(worker.lane)
+            worker.process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for worker in workers:
+            worker.process.join(max(0.0, deadline - time.monotonic()))
+            if worker.process.is_alive():
+                logger.error("worker %s did not end in time; it was killed", worker.process.pid)
+                worker.process.kill()
+                worker.process.join()
+            self._forget(worker)
+
+    def _forget(self, worker: _Worker) -> None:
+        mark_process_dead(worker.process.pid)  # type: ignore[no-untyped-call]
+        worker.close()
+        if worker in self._workers:
+            self._workers.remove(worker)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: the first process ends them, in order."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _work(job: Job, intake: Intake, ready: Connection, life: Connection) -> None:
+    """Serve, in a worker; it ends with the process that started it."""
+    threading.Thread(target=_end_with, args=(life,), name="lance-ns-life", daemon=True).start()
+    if job.on_start is not None:
+        job.on_start()
+    with contextlib.suppress(KeyboardInterrupt):
+        job.run(job.namespace, job.options, intake, lambda: ready.send(True))
+    sys.stdout.flush()
+
+
+def _end_with(life: Connection) -> Any:
+    with contextlib.suppress(EOFError, OSError):
+        life.recv()
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,454 @@
+"""Who may call: tokens in a file, client certificates, and where a server listens without them."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import datetime
+import hashlib
+import os
+import re
+import socket
+import ssl
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    ThrottlingError,
+    UnauthenticatedError,
+)
+from lance_namespace_client.operations import OPERATIONS, Body
+from lance_namespace_impls import connect
+from lance_namespace_impls.cli.app import app
+from lance_namespace_impls.server import (
+    Access,
+    Caller,
+    Credentials,
+    ServerOptions,
+    Tls,
+    TokenFile,
+    new_token,
+    run,
+    serve,
+    serving,
+)
+from lance_namespace_impls.server.http.requests import Headers
+from lance_namespace_impls.server.security import authentication
+from tests.servers.certificates import Authority
+from tests.servers.echo import EchoNamespace
+from tests.servers.http_client import http_client
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    ana, old = (
+        new_token("ana", ("writers",)),
+        new_token(
+            "old", expires=datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=1)
+        ),
+    )
+    file = tmp_path / "tokens.toml"
+    file.write_text(ana.entry + "\n" + old.entry)
+    return file, ana.token, old.token
+
+
+@pytest.fixture
+def served(tokens, tmp_path):
+    file, ana, old = tokens
+    with connect("dir", {"path": str(tmp_path / "tables")}) as namespace:
+        namespace.create_table({"id": ["t"]}, pa.table({"a": [1]}))
+        with (
+            serving(namespace, ServerOptions(callers=[TokenFile(file)])) as uri,
+            http_client(uri, timeout=300) as client,
+        ):
+            yield client, ana, old, file
+
+
+def refused(response):
+    assert (response.status_code, response.json()["code"]) == (401, 16), response.text
+    assert response.headers["www-authenticate"].startswith("Bearer")
+    return response.json()["error"]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_no_operation_answers_somebody_unknown(served, name):
+    client, *_ = served
+    operation = OPERATIONS[name]
+    path = operation.path.format_map(dict.fromkeys(operation.path_fields, "t"))
+    sends = {"content": b"x"} if operation.body is Body.ARROW else {}
+    refused(client.request(operation.http_method, path, **sends))
+    refused(client.post(f"/{name}", content=b"x" if sends else b"{}"))
+    assert client.get("/healthz").status_code == 200
+
+
+def test_a_token_in_each_place(served):
+    client, ana, old, _ = served
+    good = [
+        {"headers": {"authorization": f"Bearer {ana}"}},
+        {"headers": {"authorization": f"bearer  {ana}"}},
+        {"headers": {"x-api-key": ana}},
+        {"json": {"identity": {"auth_token": ana}}},
+        {"json": {"identity": {"api_key": ana}}},
+    ]
+    for sent in good:
+        answer = client.post("/v1/table/t/describe", **sent)
+        assert answer.status_code == 200, (sent, answer.text)
+    bad = [
+        {"headers": {"authorization": f"Basic {ana}"}},
+        {"headers": {"authorization": f"Bearer {ana}x"}},
+        {"headers": {"authorization": f"Bearer {ana[:-1]}"}},
+        {"headers": {"x-api-key": old}},
+        {"headers": {"x-api-key": hashlib.sha256(ana.encode()).hexdigest()}},
+        {"headers": {"x-api-key": "x" * 20_000}},
+        {"headers": {"x-api-key": b"\xff"}},
+        {"json": {"identity": {"auth_token": old}}},
+        {"json": {"identity": {}}},
+        {"json": {"identity": None}},
+        {"json": {"identity": {"auth_token": ""}}},
+        {"content": rb'{"identity": {"auth_token": "\ud800"}}'},
+    ]
+    for sent in bad:
+        message = refused(client.post("/v1/table/t/describe", **sent))
+        assert ana not in message and old not in message
+    # A header that is not valid is not made good by the body.
+    wrong = {"authorization": "Bearer x"}
+    refused(client.post("/v1/table/t/describe", json={"identity": {"api_key": ana}}, headers=wrong))
+
+
+def test_credentials_for_the_server_stay_there(tokens):
+    file, ana, _ = tokens
+    echo = EchoNamespace()
+    with serving(echo, ServerOptions(callers=[TokenFile(file)])) as uri, http_client(uri) as client:
+        for sent in (
+            {"headers": {"x-api-key": ana}},
+            {"json": {"identity": {"auth_token": ana}}},
+        ):
+            answer = client.post("/v1/table/t/describe", **sent)
+            assert ana not in answer.text and ana not in repr(vars(echo))
+
+
+def test_the_file_is_read_again_when_it_changes(served):
+    client, ana, _, file = served
+    ben = new_token("ben")
+
+    def status(token):
+        return client.post("/v1/table/t/describe", headers={"x-api-key": token}).status_code
+
+    def comes_to(token, wanted):
+        deadline = time.monotonic() + 120
+        while status(token) != wanted and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert status(token) == wanted
+
+    assert status(ana) == 200
+    file.write_text(ben.entry)
+    comes_to(ben.token, 200)
+    assert status(ana) == 401
+    file.write_text("[[token")  # half written: what was good stays good
+    time.sleep(2 * 1.1)
+    assert status(ben.token) == 200
+    os.remove(file)
+    time.sleep(1.2)
+    assert status(ben.token) == 200
+    file.write_text("")
+    comes_to(ben.token, 401)
+
+
+def test_who_guesses_is_slowed_down_and_nobody_else(served):
+    client, ana, *_ = served
+    found = [
+        client.post("/v1/table/t/describe", headers={"x-api-key": f"guess {i}"})
+        for i in range(authentication.FAILURES + 10)
+    ]
+    assert {answer.status_code for answer in found[: authentication.FAILURES]} == {401}
+    assert found[-1].status_code == 429 and found[-1].json()["code"] == 21
+    assert int(found[-1].headers["retry-after"]) >= 1
+    good = client.post("/v1/table/t/describe", headers={"x-api-key": ana})
+    assert good.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[[token]]\nname = 'a'", "sha256"),
+        ("[[token]]\nsha256 = '" + "0" * 64 + "'", "needs a name"),
+        ("[[token]]\nname = 'a'\nsha256 = '" + "0" * 63 + "'", "64"),
+        ("[[token]]\nname = 'a'\nsha256 = '" + "0" * 64 + "'\ngroup = ['x']", "'group'"),
+        ("[[token]]\nname = 'a'\nsha256 = '" + "0" * 64 + "'\ngroups = 'x'", "list"),
+        ("[[token]]\nname = 'a'\nsha256 = '" + "0" * 64 + "'\nexpires = 'x'", "date"),
+        ("[token]\nname = 'a'", "[[token]]"),
+        ("[[tokens]]", "'tokens'"),
+        ("[[", "token"),
+        ("[[token]]\nname = ''", "token 1 needs a name"),
+        ("[[token]]\nname = 7", "token 1 needs a name"),
+        ("[[token]]\nname = 'a'\nsha256 = 7", "token 1 ('a') needs sha256"),
+        ("[[token]]\nname = 'a'\nsha256 = '" + "0" * 64 + "'\ngroups = [7]", "a list of names"),
+    ],
+)
+def test_a_file_that_is_wrong(tmp_path, text, says):
+    file = tmp_path / "tokens.toml"
+    file.write_text(text)
+    with pytest.raises(InvalidInputError) as caught:
+        TokenFile(file)
+    assert says in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InvalidInputError):
+        TokenFile(tmp_path / "none.toml")
+
+
+def test_days_and_times_of_expiry(tmp_path):
+    file = tmp_path / "tokens.toml"
+    digest = hashlib.sha256(b"x").hexdigest()
+    given = Credentials(tokens=("x",))
+    for expires, good in (
+        ("2999-01-01", True), ("2000-01-01", False), ("2999-01-01T00:00:00", True),
+        ("2000-01-01T00:00:00+02:00", False),
+    ):  # fmt: skip
+        file.write_text(f"[[token]]\nname='a'\nsha256='{digest.upper()}'\nexpires={expires}\n")
+        assert TokenFile(file).find(given) == (Caller("a") if good else None)
+
+
+def test_the_command_makes_a_token_that_is_good(tmp_path):
+    made = CliRunner().invoke(app, ["token", "new", 'an"a', "--group", "writers", "--days", "3"])
+    assert made.exit_code == 0, made.output
+    token = made.stderr.split()[-1]
+    assert token not in made.stdout
+    file = tmp_path / "tokens.toml"
+    file.write_text(made.stdout * 2)
+    found = TokenFile(file).find(Credentials(tokens=(token,)))
+    assert found == Caller('an"a', frozenset({"writers"}))
+
+
+@pytest.mark.parametrize(
+    ("certificate", "caller"),
+    [
+        (None, None),
+        ({}, None),
+        ({"subject": ((("countryName", "DE"),),)}, None),
+        ({"subject": ((("commonName", ""),),), "subjectAltName": (("DNS", "x"),)}, None),
+        (
+            {"subject": ((("commonName", "ana"),),), "subjectAltName": (("DNS", "x"),)},
+            Caller("ana"),
+        ),
+        ({"subject": (), "subjectAltName": (("DNS", "x"), ("DNS", "y"))}, Caller("x")),
+        (
+            {
+                "subject": (
+                    (("organizationalUnitName", "writers"), ("commonName", "ana")),
+                    (("organizationalUnitName", "all"),),
+                )
+            },
+            Caller("ana", frozenset({"writers", "all"})),
+        ),
+    ],
+)
+def test_whom_a_certificate_names(certificate, caller):
+    given = Credentials(certificate=certificate)
+    assert authentication.Certificates().find(given) == caller
+    assert bool(given) is bool(certificate)
+
+
+def test_a_certificate_and_a_key_reach_the_sources():
+    both = Credentials.of(Headers([(b"x-api-key", b" key ")]), {"subject": ()})
+    assert (both.tokens, both.certificate) == (("key",), {"subject": ()})
+    assert "key" not in repr(both) and "subject" not in repr(both)
+
+
+def test_credentials_may_be_long_and_not_longer():
+    longest = "x" * (16 << 10)
+    for token, tokens in ((longest, (longest,)), (longest + "x", ())):
+        assert Credentials.of(Headers([(b"x-api-key", token.encode())])).tokens == tokens
+
+
+def test_who_guesses_may_guess_again_after_a_while(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(authentication, "time", SimpleNamespace(monotonic=lambda: now))
+    known = authentication.Authentication([])
+
+    def failure(address="10.0.0.1"):
+        with pytest.raises((UnauthenticatedError, ThrottlingError)) as caught:
+            known.find(Credentials(tokens=("x",)), address)
+        return getattr(caught.value, "retry_after", None)
+
+    assert [failure() for _ in range(20)] == [None] * 20
+    assert [failure() for _ in range(3)] == [2.0] * 3
+    assert failure("10.0.0.2") is None
+    now += 1.0
+    assert failure() == 1.0  # half of one is there again, and is taken
+    now += 2.0
+    assert failure() is None
+    now += 3600.0
+    assert [failure() for _ in range(21)] == [None] * 20 + [2.0]
+    with pytest.raises(UnauthenticatedError, match="wants to know who calls"):
+        known.find(Credentials(), "10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("host", "options", "is_safe"),
+    [
+        ("127.0.0.1", {}, True),
+        ("::1", {}, True),
+        ("localhost", {}, True),
+        ("0.0.0.0", {"insecure": True}, True),
+        ("0.0.0.0", {"callers": [authentication.Certificates()]}, True),
+        ("0.0.0.0", {"tls": Tls(cert="c", key="k", client_ca="a")}, True),
+        ("0.0.0.0", {"tls": Tls(cert="c", key="k")}, False),
+        ("0.0.0.0", {"read_only": True}, False),
+        ("lake.example", {}, False),
+    ],
+)
+def test_beyond_this_machine_it_asks_who_calls_unless_told(host, options, is_safe):
+    refused = pytest.raises(InvalidInputError, match=f"whoever reaches {re.escape(host)}")
+    with contextlib.nullcontext() if is_safe else refused:
+        run._check_safe(host, ServerOptions(**options))
+
+
+@pytest.mark.parametrize(
+    ("host", "hosts"),
+    [("lake.example", {"a", "lake.example"}), ("0.0.0.0", {"a"}), ("::", {"a"}), ("", {"a"})],
+)
+def test_the_server_is_reached_by_the_name_that_it_listens_by(host, hosts):
+    options = ServerOptions(access=Access(allow_hosts=["a"]), read_only=True)
+    named = run._named(options, host)
+    assert named.access.allow_hosts == hosts and named.read_only
+    own = ServerOptions(access=authentication)  # whatever has a check() of its own
+    assert run._named(own, host) is own
+
+
+def test_paths_and_lists_are_taken_as_they_come():
+    one = ServerOptions(
+        callers=iter([authentication]), middleware=iter([]), lancedb_databases={"a": iter("bc")}
+    )
+    assert one.callers == (authentication,) and one.middleware == ()
+    assert one.lancedb_databases == {"a": ("b", "c")}
+    tls = Tls(cert="c", key="k", client_ca="a")
+    assert (tls.cert, tls.key, tls.client_ca) == (Path("c"), Path("k"), Path("a"))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", ""])
+def test_it_does_not_listen_beyond_this_machine_without_asking_who_calls(host):
+    with pytest.raises(InvalidInputError) as caught:
+        serve(EchoNamespace(), host, 0)
+    assert "--insecure" in caught.value.message
+
+
+# --- TLS
+
+
+@pytest.fixture
+def secured(tmp_path):
+    authority = Authority(tmp_path)
+    issued = authority.issue("server", "localhost")
+    return authority, issued, tmp_path
+
+
+def shown_serial(uri, authority):
+    """The serial number of the certificate that a new connection is shown."""
+    from cryptography import x509
+
+    host, _, port = uri.partition("//")[2].partition(":")
+    context = ssl.create_default_context(cafile=str(authority.file))
+    with (
+        socket.create_connection((host, int(port)), 30) as plain,
+        context.wrap_socket(plain, server_hostname=host) as found,
+    ):
+        return x509.load_der_x509_certificate(found.getpeercert(True)).serial_number
+
+
+def test_tls_and_a_certificate_that_is_renewed(secured):
+    authority, issued, _ = secured
+    options = ServerOptions(tls=Tls(cert=issued.cert, key=issued.key))
+    with serving(EchoNamespace(), options) as uri:
+        assert uri.startswith("https://")
+        context = ssl.create_default_context(cafile=str(authority.file))
+        with http_client(uri, verify=context) as client:
+            assert client.get("/healthz").status_code == 200
+        assert shown_serial(uri, authority) == issued.serial
+        issued.cert.write_text("half a certificate")
+        time.sleep(2.5)
+        assert shown_serial(uri, authority) == issued.serial
+        renewed = authority.issue("server", "localhost")
+        deadline = time.monotonic() + 120
+        while shown_serial(uri, authority) != renewed.serial and time.monotonic() < deadline:
+            time.sleep(0.2)
+        assert shown_serial(uri, authority) == renewed.serial
+
+
+def test_only_who_has_a_certificate_of_the_authority_calls(secured):
+    authority, issued, folder = secured
+    client_cert = authority.issue("ana", "ana", "writers")
+    other = Authority(folder, "another authority").issue("eve", "ana")
+    seen = []
+
+    class Noting:
+        waits = False
+
+        def find(self, credentials):
+            seen.append(authentication.Certificates().find(credentials))
+
+    tls = Tls(cert=issued.cert, key=issued.key, client_ca=authority.file)
+    with serving(EchoNamespace(), ServerOptions(tls=tls, callers=[Noting()])) as uri:
+
+        def call(pair):
+            context = ssl.create_default_context(cafile=str(authority.file))
+            if pair is not None:
+                context.load_cert_chain(pair.cert, pair.key)
+            with http_client(uri, verify=context) as client:
+                return client.post("/v1/table/t/describe").status_code
+
+        assert call(client_cert) == 200
+        assert seen == [Caller("ana", frozenset({"writers"}))]
+        for pair in (None, other):
+            with pytest.raises(
+                (OSError, Exception), match=r"(?i)ssl|certificate|closed|reset|read|disconnect"
+            ):
+                call(pair)
+        assert len(seen) == 1
+
+
+@pytest.mark.parametrize("broken", ["cert", "key", "client_ca"])
+def test_tls_files_that_are_wrong(secured, broken):
+    authority, issued, folder = secured
+    files = {"cert": issued.cert, "key": issued.key, "client_ca": authority.file}
+    files[broken] = folder / "none.pem"
+    with pytest.raises(InvalidInputError) as caught:
+        Tls(**files).context()
+    assert "none.pem" in caught.value.message
+
+
+@pytest.mark.parametrize("texts", [("",), ("a\nb",), ("ana", ""), ("ana", "a", "b\x07")])
+def test_a_token_needs_names_that_can_be_shown(texts):
+    name, *groups = texts
+    with pytest.raises(InvalidInputError, match="without control characters"):
+        new_token(name, tuple(groups))
+
+
+def test_a_token_has_256_bits_and_is_kept_out_of_sight():
+    made = new_token("ana")
+    assert made.token.startswith("lns_") and made.token not in repr(made)
+    padded = made.token.removeprefix("lns_") + "="
+    assert len(base64.urlsafe_b64decode(padded)) == 32
+    assert new_token("ana").token != made.token
+
+
+def test_a_day_without_a_zone_is_written_as_utc():
+    made = new_token("ana", expires=datetime.datetime(2030, 1, 31, 12))
+    assert "expires = 2030-01-31T12:00:00+00:00" in made.entry
+
+
+def test_failures_of_many_addresses_take_a_bounded_room(monkeypatch):
+    monkeypatch.setattr(authentication, "ADDRESSES", 3)
+    known = authentication.Authentication([])
+    for number in range(10):
+        with pytest.raises(UnauthenticatedError):
+            known.find(Credentials(tokens=("x",)), f"10.0.0.{number}")
+    assert list(known._failures) == ["10.0.0.7", "10.0.0.8", "10.0.0.9"]
