@@ -25,7 +25,7 @@ MOST_TIME, MOST_MEMORY = 1.2, 1.3
 MEASURE = """
 import json, resource, sys, time
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark.jobs import Selection, inventory
+from lance_namespace_impls.maintenance import Selection, inventory
 lake = connect("dir", {"path": sys.argv[1]})
 assert len(inventory(lake, Selection(patterns=["t00000"]))) == 1  # what a first look-up loads
 started = time.perf_counter()

@@ -37,7 +37,7 @@ def properties(config: type[Config]) -> str:
 
 def spark_types() -> str:
     """Return the table of Arrow's types, in Lance and in Spark."""
-    from lance_namespace_impls.spark.typerules import type_rules
+    from lance_namespace_impls.spark.type_rules import type_rules
 
     return table(
         ("Arrow", "Lance", "Spark", "Rule"),

@@ -81,8 +81,8 @@ class RowFile:
         return _open_arrow(self.path) if self.format is Format.ARROW else self._open_other()
 
     def _open_other(self) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-        from ..spark.agreement import agree
-        from ..spark.files import FORMATS, SourceFile
+        from ..ingest.readers import FORMATS, SourceFile
+        from ..ingest.schema import agree
 
         if self.format is Format.PARQUET:
             self.total = _rows_of_parquet(self.path)
@@ -137,7 +137,7 @@ def row_file(path: Path, format: Format | None) -> Iterator[RowFile]:
 
 
 def _format_of(path: Path) -> Format:
-    from ..spark.files import format_of
+    from ..ingest.readers import format_of
 
     if path.name.lower().endswith(_ARROW_ENDINGS):
         return Format.ARROW

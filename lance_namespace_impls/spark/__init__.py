@@ -13,19 +13,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..distributed.failures import protocol_error_in
+    from ..distributed.frames import frame_from_arrow
+    from ..ingest.file_import import ImportResult, import_files
     from .backfill import Added, add_columns
-    from .changes import Change, delete, merge_into, update
-    from .failures import protocol_error_in
-    from .frames import count_rows, frame_from_arrow, read_table
-    from .ingest import ImportResult, import_files
-    from .saving import Written, write_table
+    from .dataframe_reader import count_rows, read_table
+    from .dataframe_writer import Written, write_table
+    from .dml import Change, delete, merge_into, update
     from .session import local_session
     from .sql import SqlCatalog, sql_catalog
+    from .table_import import ImportRow, import_tables
 
 __all__ = [
     "Added",
     "Change",
     "ImportResult",
+    "ImportRow",
     "SqlCatalog",
     "Written",
     "add_columns",
@@ -33,6 +36,7 @@ __all__ = [
     "delete",
     "frame_from_arrow",
     "import_files",
+    "import_tables",
     "local_session",
     "merge_into",
     "protocol_error_in",
@@ -42,25 +46,19 @@ __all__ = [
     "write_table",
 ]
 
-_HOME = {
-    "Added": "backfill",
-    "Change": "changes",
-    "ImportResult": "ingest",
-    "SqlCatalog": "sql",
-    "Written": "saving",
-    "add_columns": "backfill",
-    "count_rows": "frames",
-    "delete": "changes",
-    "frame_from_arrow": "frames",
-    "import_files": "ingest",
-    "local_session": "session",
-    "merge_into": "changes",
-    "protocol_error_in": "failures",
-    "read_table": "frames",
-    "sql_catalog": "sql",
-    "update": "changes",
-    "write_table": "saving",
+_MODULES = {
+    "backfill": ("Added", "add_columns"),
+    "dataframe_reader": ("count_rows", "read_table"),
+    "dataframe_writer": ("Written", "write_table"),
+    "dml": ("Change", "delete", "merge_into", "update"),
+    "session": ("local_session",),
+    "sql": ("SqlCatalog", "sql_catalog"),
+    "table_import": ("ImportRow", "import_tables"),
+    "..distributed.frames": ("frame_from_arrow",),
+    "..distributed.failures": ("protocol_error_in",),
+    "..ingest.file_import": ("ImportResult", "import_files"),
 }
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
@@ -68,4 +66,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    module = _HOME[name]
+    return getattr(import_module(module if module[0] == "." else f".{module}", __name__), name)

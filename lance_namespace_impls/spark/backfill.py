@@ -27,26 +27,26 @@ from lance_namespace_client.errors import (
 )
 
 from ..core.imports import load
+from ..distributed import write_plan
+from ..distributed.columns import cast_batch, lance_schema, with_types
+from ..distributed.failures import coded, decoded
+from ..distributed.options import require_positive
+from ..distributed.runners import quietly, spark_runner
+from ..distributed.secrets import map_in_arrow
+from ..distributed.type_names import parse_types
 from ..tables.sql import SqlCheck
 from ..tables.write import commit_onto
-from . import writing
-from .columns import cast_batch, lance_schema, with_types
+from .dataframe_reader import cores_of, read_table, require_clear_keys, target_of
 from .extra import require_pyspark
-from .failures import coded, decoded
-from .frames import cores_of, read_table, require_clear_keys, target_of
-from .options import require_positive
-from .reading import ROW_ADDRESS, pin, projection
-from .runners import quietly, spark_runner
-from .sealing import map_in_arrow
-from .typenames import parse_types
+from .read_plan import ROW_ADDRESS, pin, projection
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ..catalog.namespace import Namespace
-    from .reading import Pinned
-    from .runners import Count
-    from .writing import WritePlan
+    from ..distributed.runners import Count
+    from ..distributed.write_plan import WritePlan
+    from .read_plan import Pinned
 
 __all__ = ["Added", "ColumnFunction", "add_columns"]
 
@@ -121,16 +121,16 @@ def add_columns(
             f"{target.name}: "
             + (f"it has a column {', '.join(taken)}" if taken else "there is no column to add")
         )
-    writing.check_schema(maker.schema, target.name)
-    plan = writing.plan_write(target, pinned.schema, writing.Mode.APPEND, writes_rows=False)
+    write_plan.check_schema(maker.schema, target.name)
+    plan = write_plan.plan_write(target, pinned.schema, write_plan.Mode.APPEND, writes_rows=False)
     assert plan is not None  # only EXIST_OK has nothing to do
     try:
         with decoded():
             version, rows, files = _commit(maker, evolve(plan, read_version=pinned.version))
     except BaseException:
-        writing.abort(plan, [])
+        write_plan.abort(plan, [])
         raise
-    writing.delete_rest(plan, (), needed=files)
+    write_plan.delete_rest(plan, (), needed=files)
     return Added(version=version, columns=tuple(maker.schema.names), rows=rows)
 
 
@@ -171,7 +171,7 @@ def _commit(maker: _Maker, plan: WritePlan) -> tuple[int, int, set[str]]:
         ]
         schema = pickle.loads(base64.b64decode(made[next(iter(there))]["schema"]))
         change = lance.Transaction(version, lance.LanceOperation.Merge(merged, schema))
-        writing.require_open(plan, target.storage_at(plan.location))
+        write_plan.require_open(plan, target.storage_at(plan.location))
         try:
             committed = commit_onto(storage, change)
         except Exception as error:
@@ -403,7 +403,7 @@ def _write(
     before = [file.path for file in fragment.data_files()]
     rows = RowStream(schema, batches)
     storage = plan.target.storage_at(plan.location)
-    with writing.attempt_at(plan, storage, rows) as attempt:
+    with write_plan.attempt_at(plan, storage, rows) as attempt:
         merged, whole = fragment.merge_columns(rows.reader(checked))
         files = [file for file in merged.to_json()["files"] if file["path"] not in before]
         attempt.finish(file["path"] for file in files)

@@ -31,9 +31,8 @@ from pyspark.sql.datasource import (
 from lance_namespace_client.errors import InvalidInputError
 
 from ..core.identifiers import Identifier, parse_identifier, split_identifier
-from ..registry import connect_config, resolved, secrets_among
-from .failures import coded
-from .options import (
+from ..distributed.failures import coded
+from ..distributed.options import (
     choice,
     moment,
     name_list,
@@ -44,15 +43,16 @@ from .options import (
     whole_number,
     yes_no,
 )
-from .rowwriter import RowWriter
-from .sealing import Sealed, require_key
+from ..distributed.secrets import Sealed, require_key
+from ..registry import connect_config, resolved, secrets_among
+from .row_writer import RowWriter
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from .reading import Piece, Pinned
-    from .writing import Target, WritePlan
+    from ..distributed.write_plan import Target, WritePlan
+    from .read_plan import Piece, Pinned
 
 __all__ = ["LanceNamespaceDataSource", "TableOptions", "split_table_name"]
 
@@ -225,7 +225,7 @@ class LanceNamespaceDataSource(DataSource):
             InvalidTableStateError: code 19, the table has no data.
             UnsupportedError: code 0, a column has a type that Spark does not have.
         """
-        from .reading import told
+        from .read_plan import told
 
         with self._coded("reading"):
             self._pinned = self._pin()
@@ -257,7 +257,7 @@ class LanceNamespaceDataSource(DataSource):
             InvalidInputError: code 13, a bad option, or one that pins a version.
             TableColumnNotFoundError: code 12, the table has no such column.
         """
-        from .streams import LanceStreamReader
+        from .stream_reader import LanceStreamReader
 
         return self._read_by(LanceStreamReader, schema)
 
@@ -269,7 +269,7 @@ class LanceNamespaceDataSource(DataSource):
             NamespaceNotFoundError: code 1.
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
-        from .sink import LanceStreamWriter
+        from .stream_writer import LanceStreamWriter
 
         return self._write_by(LanceStreamWriter, schema, overwrite, starts=False)
 
@@ -286,9 +286,9 @@ class LanceNamespaceDataSource(DataSource):
             return writer(plan, overflow=self._options.overflow == "infinity")
 
     def _plan(self, schema: StructType, overwrite: bool, *, starts: bool) -> WritePlan:
-        from .casts import tell_losses
-        from .columns import lance_schema
-        from .writing import Mode, plan_write
+        from ..distributed.casts import tell_losses
+        from ..distributed.columns import lance_schema
+        from ..distributed.write_plan import Mode, plan_write
 
         rows = lance_schema(schema)
         plan = plan_write(
@@ -324,7 +324,7 @@ class LanceNamespaceDataSource(DataSource):
         return secrets_among(impl, properties)
 
     def _target(self) -> Target:
-        from .writing import Target
+        from ..distributed.write_plan import Target
 
         options, properties = split_options(self.options)
         identifier = split_table_name(str(options.table), options.delimiter)
@@ -342,7 +342,7 @@ class LanceNamespaceDataSource(DataSource):
             ) from error
 
     def _pin(self) -> Pinned:
-        from .reading import pin
+        from .read_plan import pin
 
         options = self._options
         return pin(
@@ -390,7 +390,7 @@ class LanceReader(DataSourceReader):
     """
 
     def __init__(self, pinned: Pinned, schema: StructType, options: TableOptions) -> None:
-        from .columns import spark_arrow_schema
+        from ..distributed.columns import spark_arrow_schema
 
         self._pinned = pinned
         self._target_schema = spark_arrow_schema(schema)
@@ -398,7 +398,7 @@ class LanceReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """Return a part of the table for each task."""
-        from .reading import plan_tasks
+        from .read_plan import plan_tasks
 
         with self._coded():
             tasks = plan_tasks(self._pinned, self._options.splits)
@@ -406,7 +406,7 @@ class LanceReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the rows of one task, on a worker."""
-        from .reading import read_pieces
+        from .read_plan import read_pieces
 
         if not isinstance(partition, RowsPartition):
             return  # Spark's own, for a table without fragments
@@ -437,14 +437,14 @@ class LanceWriter(RowWriter, DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Commit the rows of all tasks to the table."""
-        from .writing import commit
+        from ..distributed.write_plan import commit
 
         with self._coded():
             commit(self._plan, _fragments(messages))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Take back what the tasks wrote that did not fail; a task that failed leaves nothing."""
-        from .writing import abort
+        from ..distributed.write_plan import abort
 
         with self._coded():
             abort(self._plan, _fragments(messages))

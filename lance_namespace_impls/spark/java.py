@@ -23,7 +23,7 @@ from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
-from .cache import cache_folder
+from ..distributed.cache import cache_folder
 
 __all__ = ["Java", "find_java", "use_java"]
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..distributed.frames import keeping_all_rows
+from ..distributed.secrets import make_key, share_key
 from .extra import require_pyspark
-from .frames import keeping_all_rows
 from .java import use_java
-from .sealing import make_key, share_key
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -23,7 +23,7 @@ __all__ = ["Orphan", "delete_orphans", "find_orphans"]
 
 # What a version may hold. Manifests, transactions and references are Lance's own to clean up.
 _HELD = re.compile(r"(?:tree/.+?/)?(?:data|_deletions|_indices)/")
-# What tasks note of the data files that they finished: see `lance_namespace_impls.spark.attempts`.
+# What tasks note of the data files that they finished: see `lance_namespace_impls.distributed.attempts`.
 _NOTE = re.compile(r"_transactions/(?P<job>[0-9a-f]{32})/(?P<file>[^/]+)")
 _PARENT = re.compile(r"(?P<file>.*data/[^/]+)/[^/]+\.blob")
 

@@ -21,7 +21,8 @@ from lance_namespace_client.errors import TableSchemaValidationError
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.commands import import_files
 from lance_namespace_impls.cli.failures import Status
-from lance_namespace_impls.spark import ingest, session
+from lance_namespace_impls.ingest import file_import
+from lance_namespace_impls.spark import session
 
 MAIN = "from lance_namespace_impls.cli import main; main()"
 SECONDS = 300
@@ -75,10 +76,10 @@ def test_import_hands_everything_to_the_job(
 ) -> None:
     called: dict[str, Any] = {}
 
-    def job(start: Callable[[], Any], **given: Any) -> ingest.ImportResult:
+    def job(start: Callable[[], Any], **given: Any) -> file_import.ImportResult:
         given.pop("progress")(1, 2, 1000)
         called.update(given, session=start())
-        return ingest.ImportResult(
+        return file_import.ImportResult(
             table=("t",),
             location="/lake/t.lance",
             version=3,
@@ -88,7 +89,7 @@ def test_import_hands_everything_to_the_job(
             seconds=1.25,
         )
 
-    monkeypatch.setattr(ingest, "import_files", job)
+    monkeypatch.setattr(file_import, "import_files", job)
     options = ["--impl", "dir", "-p", f"path={tmp_path}", "-p", "storage.secret_key=hidden"]
     extra = ["--mode", "append", "--format", "csv", "--option", "delimiter=;"]
     result = CliRunner().invoke(app, ["import", "t", "a.csv", "b.csv", *extra, *options])
@@ -104,7 +105,7 @@ def test_import_hands_everything_to_the_job(
     assert "table t: 12,345 rows imported\n" in result.stdout
     assert "  fragments   4\n" in result.stdout
     assert spark.stopped
-    assert (called["cores"], called["small_bytes"]) == (None, ingest.SMALL_BYTES)
+    assert (called["cores"], called["small_bytes"]) == (None, file_import.SMALL_BYTES)
     result = CliRunner().invoke(
         app, ["import", "a$t", "x", "--cores", "3", "--spark", "--json", *options]
     )
@@ -156,7 +157,7 @@ def test_a_failed_job_stops_spark_and_says_why(
         start()
         raise TableSchemaValidationError("a.csv: column n: not a number")
 
-    monkeypatch.setattr(ingest, "import_files", job)
+    monkeypatch.setattr(file_import, "import_files", job)
     options = ["--impl", "dir", "-p", f"path={tmp_path}"]
     result = CliRunner().invoke(app, ["import", "t", "a.csv", *options])
     assert result.exit_code == Status.INVALID
@@ -207,7 +208,7 @@ def test_ctrl_c_while_spark_starts_waits_and_stops_it(
         raise AssertionError("the job was run")
 
     monkeypatch.setattr(session, "local_session", start)
-    monkeypatch.setattr(ingest, "import_files", job)
+    monkeypatch.setattr(file_import, "import_files", job)
     check_interrupted(tmp_path, spark)
 
 
@@ -226,7 +227,7 @@ def test_ctrl_c_while_the_job_runs_is_one_line(
             logging.getLogger("py4j").exception("interrupted while sending command")
             raise
 
-    monkeypatch.setattr(ingest, "import_files", job)
+    monkeypatch.setattr(file_import, "import_files", job)
     check_interrupted(tmp_path, spark)
     assert caplog.records == []
 

@@ -15,14 +15,12 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
+from lance_namespace_impls import maintenance, spark
 from lance_namespace_impls.cli.app import app
-from lance_namespace_impls.cli.commands import import_tables
-from lance_namespace_impls.cli.commands import jobs as catalogs
+from lance_namespace_impls.cli.commands import import_tables, jobs
 from lance_namespace_impls.cli.failures import Status
-from lance_namespace_impls.spark import jobs
-from lance_namespace_impls.spark.ingest import SMALL_BYTES
-from lance_namespace_impls.spark.jobs import (
-    ImportRow,
+from lance_namespace_impls.ingest.file_import import SMALL_BYTES
+from lance_namespace_impls.maintenance import (
     IndexWish,
     Mirror,
     Rows,
@@ -32,6 +30,7 @@ from lance_namespace_impls.spark.jobs import (
     Upkeep,
     UpkeepRow,
 )
+from lance_namespace_impls.spark import ImportRow
 
 from .lakes import Lake, run
 
@@ -102,8 +101,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Job]:
         "import_tables": Job(Rows(ImportRow, IMPORTED)),
     }
     for name, job in found.items():
-        monkeypatch.setattr(jobs, name, job)
-    inside = sys.modules["lance_namespace_impls.spark.jobs.inventory"]
+        package = spark if name == "import_tables" else maintenance
+        monkeypatch.setattr(package, name, job)
+    inside = sys.modules["lance_namespace_impls.maintenance.inventory"]
     monkeypatch.setattr(inside, "inventory", found["inventory"])
     return found
 
@@ -143,7 +143,7 @@ def test_the_bar_shows_how_far_it_is(
         yield Bar()
 
     updates: list[Any] = []
-    monkeypatch.setattr(catalogs, "progress", progress)
+    monkeypatch.setattr(jobs, "progress", progress)
     monkeypatch.setattr(import_tables, "progress", progress)
     more = {"sync": ["--to-impl", "memory"], "import_tables": [mapping]}.get(name, [])
     shown(lake, name.replace("_", "-"), *more, status=Status.OK if name == "inventory" else 1)

@@ -25,10 +25,10 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
 from lance_namespace_impls.core import stores
+from lance_namespace_impls.distributed.runners import SparkRunner
+from lance_namespace_impls.ingest import downloads
+from lance_namespace_impls.ingest.file_import import preview_files
 from lance_namespace_impls.spark import ImportResult, import_files
-from lance_namespace_impls.spark.files import downloads
-from lance_namespace_impls.spark.ingest import preview_files
-from lance_namespace_impls.spark.runners import SparkRunner
 from tests.servers.s3 import GuardedS3
 from tests.servers.web import Answer, Asked, WebServer
 from tests.spark.conftest import Lake

@@ -21,9 +21,9 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.storage import TableStorage
-from lance_namespace_impls.spark import writing
-from lance_namespace_impls.spark.attempts import Attempts
-from lance_namespace_impls.spark.writing import Mode, Target, WritePlan
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.distributed.attempts import Attempts
+from lance_namespace_impls.distributed.write_plan import Mode, Target, WritePlan
 from tests.spark.conftest import Lake
 
 ROWS = pa.table({"a": range(10)})
@@ -31,13 +31,13 @@ ROWS = pa.table({"a": range(10)})
 
 def planned(lake: Lake, mode: Mode = Mode.APPEND) -> WritePlan:
     target = Target(namespace=connect("dir", lake.properties), table=("t",))
-    plan = writing.plan_write(target, ROWS.schema, mode, makes_table=True, rows_per_file=3)
+    plan = write_plan.plan_write(target, ROWS.schema, mode, makes_table=True, rows_per_file=3)
     assert plan is not None
     return plan
 
 
 def written(plan: WritePlan) -> list[dict[str, Any]]:
-    return writing.write_rows(plan, ROWS.to_batches())
+    return write_plan.write_rows(plan, ROWS.to_batches())
 
 
 def used(lake: Lake) -> set[str]:
@@ -73,7 +73,7 @@ def test_the_commit_deletes_the_files_of_attempts_that_lost(
     plan = planned(quiet_lake, mode)
     won = [written(plan), written(plan), written(plan)][1]
     assert len(quiet_lake.data_files("t") - before) == 12
-    writing.commit(plan, won)
+    write_plan.commit(plan, won)
     assert quiet_lake.data_files("t") == before | used(quiet_lake)
     assert len(used(quiet_lake) - before) == 4
     assert notes(quiet_lake) == []
@@ -83,7 +83,7 @@ def test_an_append_without_rows_deletes_what_lost(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     plan = planned(quiet_lake)
     written(plan)
-    assert writing.commit(plan, []) == 1
+    assert write_plan.commit(plan, []) == 1
     assert quiet_lake.data_files("t") == used(quiet_lake)
     assert notes(quiet_lake) == []
 
@@ -95,7 +95,7 @@ def test_abort_deletes_what_no_message_names(quiet_lake: Lake, there: bool) -> N
     before = quiet_lake.data_files("t")
     plan = planned(quiet_lake)
     written(plan)
-    writing.abort(plan, [])
+    write_plan.abort(plan, [])
     assert quiet_lake.data_files("t") == before
     assert notes(quiet_lake) == []
 
@@ -108,8 +108,8 @@ def test_abort_keeps_what_was_committed_after_all(quiet_lake: Lake, there: bool)
     plan = planned(quiet_lake)
     won, lost = written(plan), written(plan)
     rows = quiet_lake.dataset("t").count_rows() if there else 0
-    writing.commit(plan, won)
-    writing.abort(plan, [*won, *lost])
+    write_plan.commit(plan, won)
+    write_plan.abort(plan, [*won, *lost])
     assert quiet_lake.dataset("t").count_rows() == rows + 10
     assert quiet_lake.data_files("t") == used(quiet_lake)
 
@@ -124,10 +124,10 @@ def test_an_attempt_that_ends_after_the_job_takes_its_files_back(
 
     def slow() -> Iterator[pa.RecordBatch]:
         yield from ROWS.to_batches()
-        getattr(writing, end)(plan, won)
+        getattr(write_plan, end)(plan, won)
 
     with pytest.raises(ConcurrentModificationError, match="ended before this attempt"):
-        writing.write_rows(plan, slow())
+        write_plan.write_rows(plan, slow())
     assert quiet_lake.data_files("t") == used(quiet_lake)
     assert quiet_lake.dataset("t").count_rows() == (20 if end == "commit" else 10)
 
@@ -149,7 +149,7 @@ def test_a_task_that_fails_after_its_files_deletes_them(
         with pytest.raises((failure, LanceNamespaceError)):
             written(plan)
     assert quiet_lake.data_files("t") == before
-    writing.commit(plan, [])
+    write_plan.commit(plan, [])
     assert notes(quiet_lake) == []
 
 
@@ -181,7 +181,7 @@ def test_a_job_that_ends_while_a_note_is_written_is_what_the_attempt_says(
 
     def end_first(_: Attempts, __: str) -> None:
         if notes(quiet_lake):
-            writing.commit(plan, won)
+            write_plan.commit(plan, won)
         raise OSError("failed to persist temp file")
 
     monkeypatch.setattr(Attempts, "note", end_first)
@@ -216,7 +216,7 @@ def test_the_finished_files_of_a_worker_that_was_killed_go(
     done = subprocess.run([sys.executable, "-c", KILLED, str(sent)], check=False, timeout=300)
     assert done.returncode == -signal.SIGKILL
     assert len(quiet_lake.data_files("t") - before) >= 2
-    writing.commit(plan, written(plan))
+    write_plan.commit(plan, written(plan))
     assert {f for f in quiet_lake.data_files("t") if f.endswith(".lance")} == used(quiet_lake)
     assert quiet_lake.dataset("t").count_rows() == 20
 
@@ -225,9 +225,9 @@ def test_files_of_another_write_in_flight_stay(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     ours, theirs = planned(quiet_lake), planned(quiet_lake)
     files = written(theirs)
-    writing.commit(ours, written(ours))
-    writing.abort(planned(quiet_lake), [])
-    writing.commit(theirs, files)
+    write_plan.commit(ours, written(ours))
+    write_plan.abort(planned(quiet_lake), [])
+    write_plan.commit(theirs, files)
     assert quiet_lake.dataset("t").to_table().num_rows == 30
     assert notes(quiet_lake) == []
 

@@ -20,8 +20,8 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.distributed.runners import ThreadRunner
 from lance_namespace_impls.spark import Added, add_columns, backfill
-from lance_namespace_impls.spark.runners import ThreadRunner
 from tests.spark.conftest import Lake
 
 

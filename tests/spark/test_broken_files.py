@@ -18,7 +18,7 @@ from lance_namespace_client.errors import (
     LanceNamespaceError,
     TableSchemaValidationError,
 )
-from lance_namespace_impls.spark.files import SourceFile, find_files, lines
+from lance_namespace_impls.ingest.readers import SourceFile, find_files, lines
 from tests.spark.test_formats import file_of, format_of, read_csv, read_whole
 
 MANY = "".join(f"{n},x\n" for n in range(100))

@@ -19,8 +19,9 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import delete, merge_into, writing
-from lance_namespace_impls.spark.changes import Change
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.spark import delete, merge_into
+from lance_namespace_impls.spark.dml import Change
 from tests.spark.conftest import Lake
 
 ROWS = pa.table({"id": range(100), "s": ["old"] * 100})
@@ -126,14 +127,14 @@ def test_a_merge_by_another_client_right_before_the_commit_is_a_conflict(
     table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     namespace = connect("dir", table.properties)
-    real = writing._commit_beside
+    real = write_plan._commit_beside
 
     def late(*args: Any, **more: Any) -> int:
         theirs = [{"id": 110, "s": "theirs"}]
         assert namespace.table("t").merge(theirs, on="id").num_inserted_rows == 1
         return real(*args, **more)
 
-    monkeypatch.setattr(writing, "_commit_beside", late)
+    monkeypatch.setattr(write_plan, "_commit_beside", late)
     source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
     with pytest.raises(ConcurrentModificationError, match="was changed by someone else"):
         merge_into(source, namespace, "t", "id")
@@ -145,7 +146,7 @@ def test_a_merge_by_another_client_right_before_the_commit_is_a_conflict(
 def test_a_change_meanwhile_is_a_conflict_and_nothing_is_merged(
     table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch, theirs: str
 ) -> None:
-    real = writing.commit
+    real = write_plan.commit
 
     def late(*args: Any, **more: Any) -> int:
         if theirs == "delete":
@@ -154,7 +155,7 @@ def test_a_change_meanwhile_is_a_conflict_and_nothing_is_merged(
             table.put("t", pa.table({"id": [110], "s": ["theirs"]}), mode=theirs)
         return real(*args, **more)
 
-    monkeypatch.setattr(writing, "commit", late)
+    monkeypatch.setattr(write_plan, "commit", late)
     source = spark.range(90, 120, 1, 3).selectExpr("id", "'new' AS s")
     with pytest.raises(ConcurrentModificationError, match="was changed by someone else"):
         merge_into(source, connect("dir", table.properties), "t", "id")
@@ -178,14 +179,14 @@ def test_a_delete_stands_beside_an_append_and_not_beside_a_delete(
     table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     namespace = connect("dir", table.properties)
-    real = writing.commit
+    real = write_plan.commit
 
     def late(*args: Any, **more: Any) -> int:
         table.put("t", pa.table({"id": [200], "s": ["theirs"]}), mode="append")
         return real(*args, **more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "commit", late)
+        patch.setattr(write_plan, "commit", late)
         assert delete(spark, namespace, "t", "id < 10").version == 3
     assert sorted(held(table)) == [*range(10, 100), 200]
 
@@ -193,7 +194,7 @@ def test_a_delete_stands_beside_an_append_and_not_beside_a_delete(
         table.dataset("t").delete("id < 20")
         return real(*args, **more)
 
-    monkeypatch.setattr(writing, "commit", deleting)
+    monkeypatch.setattr(write_plan, "commit", deleting)
     with pytest.raises(ConcurrentModificationError):
         delete(spark, namespace, "t", "id < 15")
     assert sorted(held(table)) == [*range(20, 100), 200]

@@ -14,6 +14,7 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.spark import (
     add_columns,
     count_rows,
@@ -24,7 +25,6 @@ from lance_namespace_impls.spark import (
     update,
     write_table,
 )
-from lance_namespace_impls.spark.jobs import Upkeep, maintain
 from tests.spark.conftest import Lake, failure_of
 
 NAMES = [

@@ -25,7 +25,7 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
     UnsupportedError,
 )
-from lance_namespace_impls.spark import casts, columns
+from lance_namespace_impls.distributed import casts, columns
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ import pytest
 from lance_namespace_client.errors import ErrorCode
 from lance_namespace_impls import connect
 from lance_namespace_impls.server import serving
-from lance_namespace_impls.spark.reading import group_by_size
+from lance_namespace_impls.spark.read_plan import group_by_size
 from tests.spark.conftest import Lake, failure_of
 
 MOMENT = dt.datetime(2020, 2, 29, 12, 30, 15, 123456)

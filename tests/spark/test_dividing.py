@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_namespace_impls.spark.changes import _Removals, _removed
-from lance_namespace_impls.spark.files.base import FileInfo
-from lance_namespace_impls.spark.files.sources import SourceFile
-from lance_namespace_impls.spark.ingest import divide
+from lance_namespace_impls.ingest.file_import import divide
+from lance_namespace_impls.ingest.readers.base import FileInfo
+from lance_namespace_impls.ingest.sources import SourceFile
+from lance_namespace_impls.spark.dml import _Removals, _removed
 
 
 def source(size: int) -> SourceFile:

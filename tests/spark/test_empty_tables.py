@@ -14,6 +14,8 @@ from lance.fragment import write_fragments
 
 from lance_namespace_client.errors import InvalidInputError, TableSchemaValidationError
 from lance_namespace_impls import connect
+from lance_namespace_impls.distributed.runners import SparkRunner, quietly
+from lance_namespace_impls.maintenance import IndexWish, Upkeep, inventory, maintain
 from lance_namespace_impls.spark import (
     add_columns,
     count_rows,
@@ -25,8 +27,6 @@ from lance_namespace_impls.spark import (
     update,
     write_table,
 )
-from lance_namespace_impls.spark.jobs import IndexWish, Upkeep, inventory, maintain
-from lance_namespace_impls.spark.runners import SparkRunner, quietly
 from tests.spark.conftest import Lake, failure_of
 
 SCHEMA = pa.schema([("id", pa.int64()), ("s", pa.string()), ("v", pa.list_(pa.float32()))])

@@ -18,9 +18,9 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark.files import lines
-from lance_namespace_impls.spark.ingest import import_files, preview_files
-from lance_namespace_impls.spark.typenames import parse_type, parse_types
+from lance_namespace_impls.distributed.type_names import parse_type, parse_types
+from lance_namespace_impls.ingest.file_import import import_files, preview_files
+from lance_namespace_impls.ingest.readers import lines
 from tests.spark.test_formats import file_of, format_of, read_csv, read_whole
 
 
@@ -336,7 +336,7 @@ NESTED = [
 def test_parquet_lists_can_be_appended_to_by_other_tools(tmp_path: Path, kind: pa.DataType) -> None:
     import lance
 
-    from lance_namespace_impls.spark.casts import uniform
+    from lance_namespace_impls.distributed.casts import uniform
 
     file = tmp_path / "a.parquet"
     parquet.write_table(pa.table({"c": pa.nulls(1, kind)}), file, use_compliant_nested_type=False)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import ConcurrentModificationError
-from lance_namespace_impls.spark import writing
-from lance_namespace_impls.spark.writing import Mode, WritePlan
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.distributed.write_plan import Mode, WritePlan
 from tests.spark.conftest import Lake
 from tests.spark.test_writing import ROWS, planned, target_of, written
 
@@ -33,10 +33,10 @@ def first_append(lake: Lake, rows: pa.Table = ROWS) -> WritePlan:
 def test_all_first_appends_count(quiet_lake: Lake, rows: pa.Table) -> None:
     plans = [first_append(quiet_lake, rows) for _ in range(3)]
     files = [written(plan, rows) for plan in plans[:2]]
-    assert writing.commit(plans[0], files[0]) == 1
+    assert write_plan.commit(plans[0], files[0]) == 1
     files.append(written(plans[2], rows))  # there is a dataset by now
-    assert writing.commit(plans[1], files[1]) == 2
-    assert writing.commit(plans[2], files[2]) == 3
+    assert write_plan.commit(plans[1], files[1]) == 2
+    assert write_plan.commit(plans[2], files[2]) == 3
     assert quiet_lake.dataset("t").to_table() == pa.concat_tables([rows] * 3)
     assert len(quiet_lake.data_files("t")) == 3
 
@@ -45,8 +45,8 @@ def test_rows_of_many_batches_are_written_whole_beside_a_new_dataset(quiet_lake:
     plan = first_append(quiet_lake)
     quiet_lake.put("t", ROWS)
     many = pa.table({"a": range(10_000)})
-    fragments = writing.write_rows(plan, many.to_batches(max_chunksize=10))
-    assert writing.commit(plan, fragments) == 2
+    fragments = write_plan.write_rows(plan, many.to_batches(max_chunksize=10))
+    assert write_plan.commit(plan, fragments) == 2
     assert quiet_lake.dataset("t").to_table()["a"].to_pylist() == [1, 2, 3, *range(10_000)]
 
 
@@ -54,7 +54,7 @@ def test_rows_of_many_batches_are_written_whole_beside_a_new_dataset(quiet_lake:
 def test_no_rows(quiet_lake: Lake, rows: pa.Table | None) -> None:
     plan = first_append(quiet_lake)
     quiet_lake.put("t", ROWS)
-    assert writing.commit(plan, written(plan, rows) if rows is not None else []) == 1
+    assert write_plan.commit(plan, written(plan, rows) if rows is not None else []) == 1
 
 
 @pytest.mark.parametrize("late", [False, True])
@@ -77,7 +77,7 @@ def test_a_first_append_to_what_is_another_table_by_now(
     if late:
         fragments = written(plan)
     with pytest.raises(ConcurrentModificationError, match="table t was changed by someone else"):
-        writing.commit(plan, fragments)
+        write_plan.commit(plan, fragments)
     assert quiet_lake.dataset("t").to_table() == theirs
     ours = {file["path"] for fragment in fragments for file in fragment["files"]}
     assert quiet_lake.data_files("t") == files - ours
@@ -89,7 +89,7 @@ def test_columns_with_other_numbers(quiet_lake: Lake) -> None:
     dataset = quiet_lake.put("t", pa.table({"gone": [0], "a": [1]}))
     dataset.drop_columns(["gone"])
     with pytest.raises(ConcurrentModificationError):
-        writing.commit(plan, fragments)
+        write_plan.commit(plan, fragments)
     assert quiet_lake.dataset("t").to_table()["a"].to_pylist() == [1]
 
 
@@ -98,7 +98,7 @@ def test_another_version_of_the_format(quiet_lake: Lake) -> None:
     fragments = written(plan)
     quiet_lake.put("t", ROWS, data_storage_version="2.0")
     with pytest.raises(ConcurrentModificationError):
-        writing.commit(plan, fragments)
+        write_plan.commit(plan, fragments)
 
 
 @pytest.mark.parametrize("mode", [Mode.CREATE, Mode.EXIST_OK, Mode.OVERWRITE])
@@ -109,7 +109,7 @@ def test_other_first_writes_do_not_add(quiet_lake: Lake, mode: Mode) -> None:
     with pytest.raises(ConcurrentModificationError, match="it was found without data"):
         written(plan)
     with pytest.raises(ConcurrentModificationError, match="it was found without data"):
-        writing.commit(plan, early)
+        write_plan.commit(plan, early)
     assert quiet_lake.dataset("t").count_rows() == 3
 
 
@@ -121,7 +121,7 @@ def test_many_threads(quiet_lake: Lake) -> None:
         plan = first_append(quiet_lake)
         together.wait(300)
         fragments = written(plan)
-        return writing.commit(plan, fragments)
+        return write_plan.commit(plan, fragments)
 
     with ThreadPoolExecutor(writers) as threads:
         versions = sorted(threads.map(append, range(writers)))
@@ -163,8 +163,8 @@ def test_a_first_append_that_fails_leaves_the_table_to_another_in_flight(quiet_l
     ours, theirs = first_append(quiet_lake), first_append(quiet_lake)
     assert (ours.declared, theirs.declared) == (True, False)
     files = written(theirs)
-    writing.abort(ours, written(ours))
-    assert writing.commit(theirs, files) == 1
+    write_plan.abort(ours, written(ours))
+    assert write_plan.commit(theirs, files) == 1
     assert quiet_lake.dataset("t").to_table() == ROWS
     assert quiet_lake.data_files("t") == {files[0]["files"][0]["path"]}
 
@@ -182,7 +182,7 @@ def test_rows_that_a_drop_deleted_do_not_come_to_a_later_table(
     theirs = ROWS.slice(1)
     quiet_lake.put("t", theirs)
     with pytest.raises(ConcurrentModificationError, match="table t was changed by someone else"):
-        writing.commit(plan, fragments)
+        write_plan.commit(plan, fragments)
     assert quiet_lake.dataset("t").to_table() == theirs
 
 
@@ -203,6 +203,6 @@ def test_rows_of_a_commit_whose_answer_is_lost_are_kept(
 
     monkeypatch.setattr(lance.LanceDataset, "commit", lost)
     with pytest.raises(ConcurrentModificationError, match="is unknown"):
-        writing.commit(plan, fragments)
+        write_plan.commit(plan, fragments)
     count = ROWS.num_rows * (2 if mode is Mode.APPEND and not is_first else 1)
     assert quiet_lake.dataset("t").to_table().num_rows == count

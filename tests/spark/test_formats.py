@@ -22,8 +22,9 @@ from lance_namespace_client.errors import (
     TableColumnNotFoundError,
     TableSchemaValidationError,
 )
-from lance_namespace_impls.spark.agreement import agree
-from lance_namespace_impls.spark.files import (
+from lance_namespace_impls.distributed.options import read_options
+from lance_namespace_impls.ingest.file_import import divide
+from lance_namespace_impls.ingest.readers import (
     FORMATS,
     FileInfo,
     Format,
@@ -32,8 +33,7 @@ from lance_namespace_impls.spark.files import (
     find_files,
     lines,
 )
-from lance_namespace_impls.spark.ingest import divide
-from lance_namespace_impls.spark.options import read_options
+from lance_namespace_impls.ingest.schema import agree
 
 
 def format_of(name: str, **options: str) -> Format:

@@ -21,8 +21,8 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
+from lance_namespace_impls.ingest import file_import
 from lance_namespace_impls.spark import ImportResult, import_files
-from lance_namespace_impls.spark import ingest as ingest_module
 from tests.spark.conftest import Lake
 
 
@@ -179,13 +179,13 @@ def test_overwrite_does_not_drop_what_was_added_meanwhile(
 ) -> None:
     run.lake.put("t", pa.table({"n": [1]}))
     run.write("a.csv", "n\n2\n")
-    commit = ingest_module.commit
+    commit = file_import.commit
 
     def late(*arguments: Any, **more: Any) -> int:
         run.lake.put("t", pa.table({"n": [99]}), mode="append")
         return commit(*arguments)
 
-    monkeypatch.setattr(ingest_module, "commit", late)
+    monkeypatch.setattr(file_import, "commit", late)
     with pytest.raises(ConcurrentModificationError, match="table t was changed"):
         run("t", "a.csv", mode="overwrite")
     assert run.lake.dataset("t").to_table()["n"].to_pylist() == [1, 99]
@@ -239,7 +239,7 @@ def test_a_worker_that_dies_is_reported_and_the_table_taken_back(
 
         os._exit(1)
 
-    monkeypatch.setattr(ingest_module, "_write", die)
+    monkeypatch.setattr(file_import, "_write", die)
     with pytest.raises(InternalError, match="import into table t: Spark") as caught:
         run("t", "a.csv")
     assert "\n" not in caught.value.message

@@ -21,7 +21,7 @@ EDGES = [-(2**63) + 1, -(2**63) + 2, -1000, -1, 0, 1, 2**63 - 1]
 
 
 def written(path: Path, table: pa.Table) -> Any:
-    from lance_namespace_impls.spark.files import find_files
+    from lance_namespace_impls.ingest.readers import find_files
 
     parquet.write_table(table, path, use_deprecated_int96_timestamps=True, row_group_size=2)
     return find_files([str(path)], None)[1][0]
@@ -58,7 +58,7 @@ def test_nanoseconds_beside_moments_that_they_do_not_reach(tmp_path: Path) -> No
 
 
 def test_files_of_both_kinds_are_not_rounded(tmp_path: Path) -> None:
-    from lance_namespace_impls.spark.agreement import agree
+    from lance_namespace_impls.ingest.schema import agree
 
     reader = format_of("parquet")
     fine = reader.inspect(

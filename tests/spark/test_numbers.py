@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_namespace_client.errors import TableSchemaValidationError
-from lance_namespace_impls.spark.agreement import agree
-from lance_namespace_impls.spark.files import lines
+from lance_namespace_impls.ingest.readers import lines
+from lance_namespace_impls.ingest.schema import agree
 from tests.spark.test_formats import file_of, format_of, read_csv, read_whole
 
 BEYOND_53_BITS = "9007199254740993"

@@ -15,8 +15,8 @@ import pytest
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
 from lance_namespace_impls.core.profiles import ProfileError
+from lance_namespace_impls.distributed.failures import coded
 from lance_namespace_impls.spark import protocol_error_in
-from lance_namespace_impls.spark.failures import coded
 
 # A process of its own: Spark's workers have the environment that its Java was started with.
 SCRIPT = """

@@ -31,9 +31,9 @@ from lance_namespace_client.errors import LanceNamespaceError
 from lance_namespace_impls import connect
 from lance_namespace_impls.cli.commands.read import FileFormat, _write_file
 from lance_namespace_impls.cli.rows import row_file
-from lance_namespace_impls.spark.casts import uniform
-from lance_namespace_impls.spark.files import lines
-from lance_namespace_impls.spark.ingest import import_files, preview_files
+from lance_namespace_impls.distributed.casts import uniform
+from lance_namespace_impls.ingest.file_import import import_files, preview_files
+from lance_namespace_impls.ingest.readers import lines
 
 from . import random_files
 

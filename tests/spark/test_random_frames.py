@@ -26,6 +26,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from lance_namespace_impls import connect
+from lance_namespace_impls.maintenance import Upkeep, maintain
 from lance_namespace_impls.spark import (
     add_columns,
     count_rows,
@@ -36,7 +37,6 @@ from lance_namespace_impls.spark import (
     update,
     write_table,
 )
-from lance_namespace_impls.spark.jobs import Upkeep, maintain
 from tests.spark.conftest import Lake
 
 SECONDS = float(os.environ.get("LANCE_NS_FRAMES_SECONDS", "120"))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.sql import datasource as ds
 
 from lance_namespace_client.errors import ConcurrentModificationError, TableVersionNotFoundError
-from lance_namespace_impls.spark import reading
+from lance_namespace_impls.spark import read_plan
 from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource, LanceReader
 from tests.spark.conftest import Lake
 
@@ -67,7 +67,7 @@ def test_tasks_are_as_many_as_the_size_demands_or_as_is_said(
     size = sum(file.stat().st_size for file in Path(quiet_lake.path("t"), "data").iterdir())
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     assert len(reader_of(quiet_lake).partitions()) == 1
-    monkeypatch.setattr(reading, "TASK_BYTES", size // 5 + 1)
+    monkeypatch.setattr(read_plan, "TASK_BYTES", size // 5 + 1)
     assert len(reader_of(quiet_lake).partitions()) == 5
     assert len(reader_of(quiet_lake, splits="7").partitions()) == 7
 
@@ -94,7 +94,7 @@ def test_each_row_is_read_once_however_fragments_are_cut(
 )
 def test_cutting_loses_no_row(runs: list[tuple[int, int]], groups: int) -> None:
     sizes, counts = [run[0] for run in runs], [run[1] for run in runs]
-    parts = reading.cut_evenly(sizes, counts, groups)
+    parts = read_plan.cut_evenly(sizes, counts, groups)
     assert len(parts) <= groups
     flat = [part for group in parts for part in group]
     assert [(index, row) for index, start, rows in flat for row in range(start, start + rows)] == [

@@ -10,10 +10,10 @@ import pytest
 
 from lance_namespace_client.errors import ConcurrentModificationError
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import add_columns, backfill, changes, delete, update
-from lance_namespace_impls.spark.frames import target_of
-from lance_namespace_impls.spark.reading import pin
-from lance_namespace_impls.spark.runners import SparkRunner
+from lance_namespace_impls.distributed.runners import SparkRunner
+from lance_namespace_impls.spark import add_columns, backfill, delete, dml, update
+from lance_namespace_impls.spark.dataframe_reader import target_of
+from lance_namespace_impls.spark.read_plan import pin
 from tests.spark.conftest import Lake
 
 ROWS = pa.table({"id": range(100), "s": ["old"] * 100})
@@ -43,7 +43,7 @@ def test_a_change_does_not_come_to_a_later_table(
             return answers
 
     replaced: list[bool] = []
-    for module in (changes, backfill):
+    for module in (dml, backfill):
         monkeypatch.setattr(module, "spark_runner", lambda spark: Slow(spark.sparkContext))
     with pytest.raises(ConcurrentModificationError, match="table t"):
         CHANGES[name](spark, namespace)

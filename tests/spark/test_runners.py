@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lance_namespace_impls.spark.runners import ThreadRunner
+from lance_namespace_impls.distributed.runners import ThreadRunner
 
 
 def test_answers_come_in_the_order_of_the_tasks_with_all_rows_told() -> None:

@@ -16,7 +16,8 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import Written, protocol_error_in, write_table, writing
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.spark import Written, protocol_error_in, write_table
 from tests.spark.conftest import Lake
 
 
@@ -62,13 +63,13 @@ def test_a_version_that_is_not_the_one_read_is_not_overwritten(
     with pytest.raises(ConcurrentModificationError, match="has version 2, not 1"):
         write_table(spark.range(3), namespace, "t", "overwrite", if_version=1)
     assert (values(lake), lake.data_files("t"), notes(lake)) == ([1, 2], files, [])
-    real = writing.commit
+    real = write_plan.commit
 
     def late(*args: Any, **more: Any) -> int:
         lake.put("t", pa.table({"id": [9]}), mode="append")
         return real(*args, **more)
 
-    monkeypatch.setattr(writing, "commit", late)
+    monkeypatch.setattr(write_plan, "commit", late)
     with pytest.raises(ConcurrentModificationError):
         write_table(spark.range(3), namespace, "t", "overwrite", if_version=2)
     assert values(lake) == [1, 2, 9]

@@ -16,16 +16,16 @@ from pyspark.cloudpickle import dumps, loads
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
-from lance_namespace_impls.spark.java import use_java
-from lance_namespace_impls.spark.sealing import (
+from lance_namespace_impls.distributed.secrets import (
     ENVIRONMENT,
     Sealed,
     make_key,
     require_key,
     share_in_thread,
 )
-from lance_namespace_impls.spark.target import Target
+from lance_namespace_impls.distributed.target import Target
+from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
+from lance_namespace_impls.spark.java import use_java
 
 SECRET = "hidden-6f1d2a"
 OPTIONS = {"impl": "dir", "root": "/data/lance", "storage.aws_secret_access_key": SECRET}

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
+from lance_namespace_impls.distributed.secrets import map_in_arrow
 from lance_namespace_impls.spark import extra, local_session
-from lance_namespace_impls.spark.sealing import map_in_arrow
 from tests.spark.conftest import Lake
 
 

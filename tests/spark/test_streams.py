@@ -18,11 +18,12 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import merge_into, sink, writing
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.distributed.write_plan import Mode, Target
+from lance_namespace_impls.spark import merge_into, stream_writer
 from lance_namespace_impls.spark.datasource import LanceNamespaceDataSource
-from lance_namespace_impls.spark.positions import History, Position
-from lance_namespace_impls.spark.reading import pin
-from lance_namespace_impls.spark.writing import Mode, Target
+from lance_namespace_impls.spark.read_plan import pin
+from lance_namespace_impls.spark.stream_positions import History, Position
 from tests.spark.conftest import Lake
 
 
@@ -171,7 +172,10 @@ def test_a_stream_goes_on_where_it_stopped(streams: Streams) -> None:
     streams.run(streams.source())
     assert streams.out() == list(range(17))
     transaction = streams.lake.dataset("out").read_transaction(4)
-    assert transaction.transaction_properties == {sink.QUERY: query.id, sink.BATCH: "3"}
+    assert transaction.transaction_properties == {
+        stream_writer.QUERY: query.id,
+        stream_writer.BATCH: "3",
+    }
     assert not list(Path(streams.lake.path("out"), "_transactions").glob("*/"))
 
 
@@ -179,7 +183,7 @@ def test_a_batch_that_is_run_again_is_not_committed_again(streams: Streams) -> N
     """Spark's note that a batch is done is lost, as in a crash right after the commit."""
     streams.run(streams.source())
     shutil.rmtree(Path(streams.checkpoint, "commits"))
-    sink._seen.clear()
+    stream_writer._seen.clear()
     files = streams.lake.data_files("out")
     streams.run(streams.source())
     assert (streams.out(), streams.lake.dataset("out").version) == (list(range(10)), 1)
@@ -244,37 +248,41 @@ def test_two_runs_that_commit_one_batch_at_once_leave_it_once(
     """A driver that was taken for dead commits between the look and the commit of the next one."""
     quiet_lake.put("t", ids(0, 3))
     target = Target(namespace=connect("dir", quiet_lake.properties), table=("t",))
-    real = writing.commit
+    real = write_plan.commit
 
-    def batch() -> tuple[sink.LanceStreamWriter, sink.WrittenBatch]:
-        plan = writing.plan_write(target, ids(0, 1).schema, Mode.APPEND)
+    def batch() -> tuple[stream_writer.LanceStreamWriter, stream_writer.WrittenBatch]:
+        plan = write_plan.plan_write(target, ids(0, 1).schema, Mode.APPEND)
         assert plan is not None
-        rows = writing.write_rows(plan, ids(3, 2).to_batches())
-        return sink.LanceStreamWriter(plan), sink.WrittenBatch(plan, "query", rows)
+        rows = write_plan.write_rows(plan, ids(3, 2).to_batches())
+        return stream_writer.LanceStreamWriter(plan), stream_writer.WrittenBatch(
+            plan, "query", rows
+        )
 
     writer, ours = batch()
     _, theirs = batch()
 
     def late(*args: Any, **more: Any) -> int:
-        monkeypatch.setattr(writing, "commit", real)
+        monkeypatch.setattr(write_plan, "commit", real)
         real(theirs.plan, theirs.fragments, properties=more["properties"])
         return real(*args, **more)
 
-    monkeypatch.setattr(writing, "commit", late)
+    monkeypatch.setattr(write_plan, "commit", late)
     writer.commit([ours], 0)
     assert quiet_lake.dataset("t").to_table()["id"].to_pylist() == list(range(5))
 
 
 def batch_of(
     lake: Lake, rows: int, **more: Any
-) -> tuple[sink.LanceStreamWriter, sink.WrittenBatch]:
+) -> tuple[stream_writer.LanceStreamWriter, stream_writer.WrittenBatch]:
     """Write a batch, and what nobody names; return what is to commit it, and what its task says."""
     target = Target(namespace=connect("dir", lake.properties), table=("t",))
-    plan = writing.plan_write(target, ids(0, 1).schema, Mode.APPEND, **more)
+    plan = write_plan.plan_write(target, ids(0, 1).schema, Mode.APPEND, **more)
     assert plan is not None
-    writing.write_rows(plan, ids(90, 2).to_batches())
-    fragments = writing.write_rows(plan, ids(3, rows).to_batches()) if rows else []
-    return sink.LanceStreamWriter(plan), sink.WrittenBatch(plan, "query", fragments)
+    write_plan.write_rows(plan, ids(90, 2).to_batches())
+    fragments = write_plan.write_rows(plan, ids(3, rows).to_batches()) if rows else []
+    return stream_writer.LanceStreamWriter(plan), stream_writer.WrittenBatch(
+        plan, "query", fragments
+    )
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -18,11 +18,17 @@ from pyarrow import types as is_
 
 from lance_namespace_client.errors import LanceNamespaceError, TableSchemaValidationError
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import read_table, typerules, write_table, writing
-from lance_namespace_impls.spark.columns import cast_batch, spark_arrow_schema, to_spark_schema
-from lance_namespace_impls.spark.reading import pin, plan_tasks, read_pieces
-from lance_namespace_impls.spark.typerules import ARROW_TYPES, Rule, type_rules
-from lance_namespace_impls.spark.writing import Target
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.distributed.columns import (
+    cast_batch,
+    spark_arrow_schema,
+    to_spark_schema,
+)
+from lance_namespace_impls.distributed.write_plan import Target
+from lance_namespace_impls.spark import read_table, write_table
+from lance_namespace_impls.spark import type_rules as typerules
+from lance_namespace_impls.spark.read_plan import pin, plan_tasks, read_pieces
+from lance_namespace_impls.spark.type_rules import ARROW_TYPES, Rule, type_rules
 from tests.spark.conftest import Lake
 
 RULES = dict(zip(map(str, ARROW_TYPES), type_rules(), strict=True))
@@ -53,7 +59,7 @@ def test_lance_stores_what_the_table_says(kind: pa.DataType, tmp_path: Path) -> 
         nested = pa.schema([("a", pa.struct([("b", kind)]))])
         for schema in (rows.schema, nested):
             with pytest.raises(TableSchemaValidationError, match="Lance has no type"):
-                writing.check_schema(schema, "table t")
+                write_plan.check_schema(schema, "table t")
 
 
 def whole(low: int, high: int) -> st.SearchStrategy[Any]:
@@ -238,7 +244,9 @@ def test_refusals_name_the_column_before_work_starts() -> None:
         if rule.rule is not Rule.REFUSED:
             continue
         schema = pa.schema([field_of(kind, "price")])
-        refuse = to_spark_schema if rule.lance else (lambda s: writing.check_schema(s, "table t"))
+        refuse = (
+            to_spark_schema if rule.lance else (lambda s: write_plan.check_schema(s, "table t"))
+        )
         with pytest.raises(LanceNamespaceError, match="price"):
             refuse(schema)
 

@@ -18,8 +18,9 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import update, writing
-from lance_namespace_impls.spark.changes import Change
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.spark import update
+from lance_namespace_impls.spark.dml import Change
 from tests.spark.conftest import Lake
 
 
@@ -83,7 +84,7 @@ def test_what_an_update_does_not_set_stays_as_it_was(lake: Lake, spark: Any) -> 
 def test_an_update_stands_beside_appends_alone(
     table: Lake, spark: Any, monkeypatch: pytest.MonkeyPatch, theirs: str
 ) -> None:
-    real = writing.commit
+    real = write_plan.commit
 
     def late(*args: Any, **more: Any) -> int:
         if theirs == "delete":
@@ -93,7 +94,7 @@ def test_an_update_stands_beside_appends_alone(
             table.put("t", rows, mode=theirs)
         return real(*args, **more)
 
-    monkeypatch.setattr(writing, "commit", late)
+    monkeypatch.setattr(write_plan, "commit", late)
     namespace = connect("dir", table.properties)
     if theirs == "append":
         assert update(spark, namespace, "t", {"s": "'new'"}, "a < 10").version == 3

@@ -19,8 +19,8 @@ from lance_namespace_client.errors import (
     TableSchemaValidationError,
 )
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import writing
-from lance_namespace_impls.spark.writing import Mode, Target, WritePlan
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.distributed.write_plan import Mode, Target, WritePlan
 from tests.spark.conftest import Lake
 
 ROWS = pa.table({"a": [1, 2, 3]})
@@ -31,13 +31,13 @@ def target_of(lake: Lake, table: str = "t") -> Target:
 
 
 def planned(target: Target, mode: Mode, rows: pa.Table = ROWS, **more: Any) -> WritePlan:
-    plan = writing.plan_write(target, rows.schema, mode, **more)
+    plan = write_plan.plan_write(target, rows.schema, mode, **more)
     assert plan is not None
     return plan
 
 
 def written(plan: WritePlan, rows: pa.Table = ROWS) -> list[dict[str, Any]]:
-    fragments = writing.write_rows(plan, rows.to_batches())
+    fragments = write_plan.write_rows(plan, rows.to_batches())
     return json.loads(json.dumps(fragments))  # type: ignore[no-any-return]
 
 
@@ -47,7 +47,7 @@ def test_a_new_table_appears_with_its_rows(quiet_lake: Lake, mode: Mode) -> None
     plan = planned(target, mode)
     fragments = written(plan) + written(plan)
     assert list(target.namespace.iter_tables(include_declared=False)) == []
-    assert writing.commit(plan, fragments) == 1
+    assert write_plan.commit(plan, fragments) == 1
     assert list(target.namespace.iter_tables(include_declared=False)) == ["t"]
     assert quiet_lake.dataset("t").count_rows() == 6
 
@@ -56,21 +56,21 @@ def test_modes_and_a_table_that_is_there(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     target = target_of(quiet_lake)
     with pytest.raises(TableAlreadyExistsError):
-        writing.plan_write(target, ROWS.schema, Mode.CREATE)
-    assert writing.plan_write(target, ROWS.schema, Mode.EXIST_OK) is None
+        write_plan.plan_write(target, ROWS.schema, Mode.CREATE)
+    assert write_plan.plan_write(target, ROWS.schema, Mode.EXIST_OK) is None
     append = planned(target, Mode.APPEND)
-    assert writing.commit(append, written(append)) == 2
+    assert write_plan.commit(append, written(append)) == 2
     overwrite = planned(target, Mode.OVERWRITE, other := pa.table({"b": ["x"]}))
-    assert writing.commit(overwrite, written(overwrite, other)) == 3
+    assert write_plan.commit(overwrite, written(overwrite, other)) == 3
     assert quiet_lake.dataset("t").to_table() == other
 
 
 def test_a_table_that_is_not_there_and_append(quiet_lake: Lake) -> None:
     target = target_of(quiet_lake)
     with pytest.raises(TableNotFoundError):
-        writing.plan_write(target, ROWS.schema, Mode.APPEND)
+        write_plan.plan_write(target, ROWS.schema, Mode.APPEND)
     plan = planned(target, Mode.APPEND, makes_table=True)
-    assert writing.commit(plan, written(plan)) == 1
+    assert write_plan.commit(plan, written(plan)) == 1
 
 
 def test_a_declared_table_is_filled(quiet_lake: Lake) -> None:
@@ -78,7 +78,7 @@ def test_a_declared_table_is_filled(quiet_lake: Lake) -> None:
     target.namespace.declare_table({"id": ["t"]})
     plan = planned(target, Mode.CREATE)
     assert not plan.declared
-    assert writing.commit(plan, written(plan)) == 1
+    assert write_plan.commit(plan, written(plan)) == 1
 
 
 def test_a_missing_namespace(quiet_lake: Lake) -> None:
@@ -90,7 +90,9 @@ def test_a_missing_namespace(quiet_lake: Lake) -> None:
             raise NamespaceNotFoundError("no")
 
     with pytest.raises(NamespaceNotFoundError):
-        writing.plan_write(Target(namespace=Missing(), table=("n", "t")), ROWS.schema, Mode.CREATE)  # type: ignore[arg-type]
+        write_plan.plan_write(
+            Target(namespace=Missing(), table=("n", "t")), ROWS.schema, Mode.CREATE
+        )  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_a_missing_namespace(quiet_lake: Lake) -> None:
 def test_schemas_that_lance_cannot_store(quiet_lake: Lake, schema: pa.Schema, message: str) -> None:
     target = target_of(quiet_lake)
     with pytest.raises(TableSchemaValidationError, match=message):
-        writing.plan_write(target, schema, Mode.CREATE)
+        write_plan.plan_write(target, schema, Mode.CREATE)
     assert list(target.namespace.iter_tables()) == []
 
 
@@ -113,7 +115,7 @@ def test_appends_at_once_all_count(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     target = target_of(quiet_lake)
     plans = [planned(target, Mode.APPEND) for _ in range(3)]
-    versions = [writing.commit(plan, written(plan)) for plan in plans]
+    versions = [write_plan.commit(plan, written(plan)) for plan in plans]
     assert versions == [2, 3, 4]
     assert quiet_lake.dataset("t").count_rows() == 12
 
@@ -128,7 +130,7 @@ def test_overwrite_after_any_change_is_refused_and_leaves_nothing(
     quiet_lake.put("t", ROWS, mode=theirs)
     files = quiet_lake.data_files("t")
     with pytest.raises(ConcurrentModificationError, match=r"table t was changed.*version 1"):
-        writing.commit(plan, fragments)
+        write_plan.commit(plan, fragments)
     assert quiet_lake.dataset("t").version == 2
     assert quiet_lake.data_files("t") == files - {fragments[0]["files"][0]["path"]}
 
@@ -139,7 +141,7 @@ def test_append_after_an_overwrite_is_refused(quiet_lake: Lake) -> None:
     fragments = written(plan)
     quiet_lake.put("t", ROWS, mode="overwrite")
     with pytest.raises(ConcurrentModificationError):
-        writing.commit(plan, fragments)
+        write_plan.commit(plan, fragments)
     assert quiet_lake.dataset("t").count_rows() == 3
 
 
@@ -149,10 +151,10 @@ def test_of_two_that_fill_a_table_one_wins(quiet_lake: Lake) -> None:
     second = planned(target, Mode.OVERWRITE)
     assert (first.declared, second.declared) == (True, False)
     ours, theirs = written(first), written(second)
-    writing.commit(second, theirs)
+    write_plan.commit(second, theirs)
     with pytest.raises(ConcurrentModificationError, match="it was found without data"):
-        writing.commit(first, ours)
-    writing.abort(first, ours)
+        write_plan.commit(first, ours)
+    write_plan.abort(first, ours)
     assert quiet_lake.dataset("t").to_table() == ROWS
     assert quiet_lake.data_files("t") == {theirs[0]["files"][0]["path"]}
 
@@ -160,18 +162,18 @@ def test_of_two_that_fill_a_table_one_wins(quiet_lake: Lake) -> None:
 def test_abort_takes_back_files_and_the_declared_table(quiet_lake: Lake) -> None:
     target = target_of(quiet_lake)
     plan = planned(target, Mode.CREATE)
-    writing.abort(plan, written(plan))
+    write_plan.abort(plan, written(plan))
     assert list(target.namespace.iter_tables()) == []
     assert not Path(quiet_lake.path("t")).exists()
     again = planned(target, Mode.CREATE)
-    assert writing.commit(again, written(again)) == 1
+    assert write_plan.commit(again, written(again)) == 1
 
 
 def test_abort_leaves_a_table_that_others_declared(quiet_lake: Lake) -> None:
     target = target_of(quiet_lake)
     target.namespace.declare_table({"id": ["t"]})
     plan = planned(target, Mode.CREATE)
-    writing.abort(plan, written(plan))
+    write_plan.abort(plan, written(plan))
     assert list(target.namespace.iter_tables()) == ["t"]
     assert quiet_lake.data_files("t") == set()
 
@@ -180,9 +182,9 @@ def test_abort_deletes_only_what_no_version_holds(quiet_lake: Lake) -> None:
     quiet_lake.put("t", ROWS)
     plan = planned(target_of(quiet_lake), Mode.APPEND)
     committed, lost = written(plan), written(plan)
-    writing.commit(plan, committed)
+    write_plan.commit(plan, committed)
     quiet_lake.put("t", ROWS, mode="overwrite")
-    writing.abort(plan, committed + lost)
+    write_plan.abort(plan, committed + lost)
     assert lance.dataset(quiet_lake.path("t"), version=2).count_rows() == 6
     assert lost[0]["files"][0]["path"] not in quiet_lake.data_files("t")
 
@@ -195,7 +197,7 @@ def test_rows_that_fail_midway_leave_nothing(quiet_lake: Lake) -> None:
         raise TableSchemaValidationError("file x: column a")
 
     with pytest.raises(TableSchemaValidationError, match="file x: column a"):
-        writing.write_rows(plan, batches())
+        write_plan.write_rows(plan, batches())
     assert quiet_lake.data_files("t") == set()
 
 
@@ -216,10 +218,10 @@ def test_no_rows_for_a_new_table_and_for_an_old_one(quiet_lake: Lake) -> None:
     target = target_of(quiet_lake)
     create = planned(target, Mode.CREATE)
     assert written(create, ROWS.slice(0, 0)) == []
-    assert writing.commit(create, []) == 1
+    assert write_plan.commit(create, []) == 1
     assert quiet_lake.dataset("t").schema == ROWS.schema
     append = planned(target, Mode.APPEND)
-    assert writing.commit(append, []) == 1
+    assert write_plan.commit(append, []) == 1
 
 
 def test_files_that_cannot_be_deleted_are_named(
@@ -233,7 +235,7 @@ def test_files_that_cannot_be_deleted_are_named(
 
     monkeypatch.setattr("lance.file.LanceFileSession.delete_file", refuse)
     with pytest.warns(UserWarning, match=fragments[0]["files"][0]["path"]):
-        assert not writing.delete_files(plan, [fragments[0]["files"][0]["path"]])
+        assert not write_plan.delete_files(plan, [fragments[0]["files"][0]["path"]])
 
 
 def test_a_schema_that_pylance_refuses_is_code_20(quiet_lake: Lake) -> None:
@@ -253,5 +255,5 @@ def test_a_commit_that_fails_otherwise_keeps_the_files(
 
     monkeypatch.setattr(lance.LanceDataset, "commit", unknown)
     with pytest.raises(InternalError, match="disk is on fire"):
-        writing.commit(plan, fragments)
+        write_plan.commit(plan, fragments)
     assert len(quiet_lake.data_files("t")) == 1

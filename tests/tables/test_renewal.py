@@ -18,9 +18,9 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.core.storage import EXPIRES_AT_MILLIS, TableStorage
+from lance_namespace_impls.distributed.write_plan import Target
 from lance_namespace_impls.interop import OfficialNamespace
 from lance_namespace_impls.server import ServerOptions, serving
-from lance_namespace_impls.spark.writing import Target
 from lance_namespace_impls.tables.dataset import open_dataset
 from tests.behaviour.memory import MemoryConfig, Mixed
 from tests.servers.s3 import Asked, GuardedS3

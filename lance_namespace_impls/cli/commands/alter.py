@@ -248,7 +248,7 @@ def compact(
     dry_run: DryRun = False,
 ) -> None:
     """Merge small fragments of a table, without deleted rows."""
-    from ...spark.jobs import Upkeep, maintain_table
+    from ...maintenance import Upkeep, maintain_table
 
     table, upkeep = session.identifier(id), Upkeep(rows_per_fragment=rows_per_fragment)
     with session.connect() as namespace:

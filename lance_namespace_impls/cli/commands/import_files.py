@@ -18,7 +18,7 @@ from ..signals import deferred, handled, on_stop
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from ...spark.ingest import ImportPreview
+    from ...ingest.file_import import ImportPreview
 
 __all__ = ["Cores", "UseSpark", "import_files", "spark_when_asked"]
 
@@ -87,8 +87,8 @@ def import_files(
     ] = False,
 ) -> None:
     """Import files into a table, large ones as a Spark job."""
-    from ...spark.ingest import SMALL_BYTES, preview_files
-    from ...spark.ingest import import_files as run_import
+    from ...ingest.file_import import SMALL_BYTES, preview_files
+    from ...ingest.file_import import import_files as run_import
 
     identifier = session.identifier(id)
     name = session.written(identifier)

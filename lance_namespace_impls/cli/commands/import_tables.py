@@ -14,7 +14,7 @@ from .import_files import Cores, UseSpark, spark_when_asked
 from .jobs import Saved, State, check_output, save
 
 if TYPE_CHECKING:
-    from ...spark.jobs import ImportRow
+    from ...spark import ImportRow
 
 __all__ = ["import_tables"]
 
@@ -43,11 +43,11 @@ def import_tables(
 
     Rows and types are checked at the end. A table that fails is reported and the others go on.
     """
-    from ...spark.ingest import SMALL_BYTES
-    from ...spark.jobs import import_tables as run_import
-    from ...spark.jobs.imports import import_name
-    from ...spark.jobs.mapping import read_mapping
-    from ...spark.jobs.state import usual_state_file
+    from ...ingest.file_import import SMALL_BYTES
+    from ...maintenance.state import usual_state_file
+    from ...spark import import_tables as run_import
+    from ...spark.import_mapping import read_mapping
+    from ...spark.table_import import import_name
 
     sources = read_mapping(mapping, session.delimiter)
     check_output(output)

@@ -15,7 +15,7 @@ from ..output import Cell, Styled, progress
 from ..session import Session, key_values, other_session
 
 if TYPE_CHECKING:
-    from ...spark.jobs import Rows, Selection, SyncRow, TableRow, UpkeepRow
+    from ...maintenance import Rows, Selection, SyncRow, TableRow, UpkeepRow
 
 __all__ = [
     "DryRun",
@@ -89,9 +89,9 @@ def inventory(
     dry_run: DryRun = False,
 ) -> None:
     """Show the size, the upkeep and the problems of each table."""
-    from ...spark.jobs.inventory import inventory as run_inventory
-    from ...spark.jobs.inventory import inventory_name
-    from ...spark.jobs.state import usual_state_file
+    from ...maintenance.inventory import inventory as run_inventory
+    from ...maintenance.inventory import inventory_name
+    from ...maintenance.state import usual_state_file
 
     selection = _selection(session, id, tables)
     check_output(output)
@@ -224,8 +224,8 @@ def sync(
     The difference comes first, with what would be lost; without --copy-data no data is touched. At
     the end both are compared again, each way.
     """
-    from ...spark.jobs import Mirror
-    from ...spark.jobs import sync as run_sync
+    from ...maintenance import Mirror
+    from ...maintenance import sync as run_sync
 
     other = other_session(session, to_impl, to_property, to_profile, "--to")
     mirror = Mirror(
@@ -344,10 +344,10 @@ def maintain(
 
     The exit status is 1 where a table failed; the others are done all the same.
     """
-    from ...spark.jobs import IndexWish, Upkeep
-    from ...spark.jobs import maintain as run_maintain
-    from ...spark.jobs.maintain import maintenance_name
-    from ...spark.jobs.state import usual_state_file
+    from ...maintenance import IndexWish, Upkeep
+    from ...maintenance import maintain as run_maintain
+    from ...maintenance.maintain import maintenance_name
+    from ...maintenance.state import usual_state_file
 
     selection = _selection(session, id, tables)
     upkeep = Upkeep(
@@ -423,7 +423,7 @@ def _upkeep_cells(session: Session, row: UpkeepRow) -> list[Cell]:
 
 
 def _selection(session: Session, id: str | None, patterns: list[str] | None) -> Selection:
-    from ...spark.jobs import Selection
+    from ...maintenance import Selection
 
     return Selection(
         under=session.identifier(id), patterns=patterns or (), delimiter=session.delimiter

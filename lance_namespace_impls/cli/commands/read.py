@@ -420,7 +420,7 @@ def _json(value: Any) -> Any:
 
 
 def _write_csv(reader: pa.RecordBatchReader, sink: Any) -> None:
-    from ...spark.files.writers import open_writer
+    from ...ingest.writers import open_writer
 
     with open_writer(sink, reader.schema, FileFormat.CSV) as writer:
         for batch in reader:
@@ -441,7 +441,7 @@ def _write_file(reader: pa.RecordBatchReader, file: Path, format: FileFormat) ->
     """Write rows to a file, and walk how many are written; a file that is not whole goes away."""
     import pyarrow as pa
 
-    from ...spark.files.writers import open_writer
+    from ...ingest.writers import open_writer
 
     partial = file.with_name(f".{file.name}.partial")
     written = 0

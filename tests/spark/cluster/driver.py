@@ -25,10 +25,11 @@ import pyarrow as pa
 
 from lance_namespace_client.errors import ConcurrentModificationError, LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark import add_columns, merge_into, read_table, write_table, writing
-from lance_namespace_impls.spark.cache import cache_folder
+from lance_namespace_impls.distributed import write_plan
+from lance_namespace_impls.distributed.cache import cache_folder
+from lance_namespace_impls.distributed.secrets import ENVIRONMENT, make_key
+from lance_namespace_impls.spark import add_columns, merge_into, read_table, write_table
 from lance_namespace_impls.spark.java import use_java
-from lance_namespace_impls.spark.sealing import ENVIRONMENT, make_key
 from lance_namespace_impls.spark.session import _SETTINGS
 from tests.servers.ports import free_port
 
@@ -165,7 +166,7 @@ def kill_driver(*_: Any, **__: Any) -> NoReturn:
 def killed_driver(lake: Lake, act: Callable[[], None]) -> dict[str, Any]:
     """End the driver when all tasks have written their files, before the commit."""
     lake.base()
-    writing.commit = kill_driver
+    write_plan.commit = kill_driver
     write_table(lake.frame(1000, "new"), lake.namespace, "t", "append", rows_per_file=20)
     return {}
 
@@ -253,7 +254,7 @@ def two_merges(lake: Lake, _: Any) -> dict[str, Any]:
 
 def everyday(lake: Lake, _: Any) -> dict[str, Any]:
     """Read, append and a job, with what Spark shows of it."""
-    from lance_namespace_impls.spark.jobs import IndexWish, Upkeep, maintain
+    from lance_namespace_impls.maintenance import IndexWish, Upkeep, maintain
 
     lake.base()
     write_table(lake.frame(1000, "new"), lake.namespace, "t", "append", rows_per_file=20)
@@ -325,8 +326,8 @@ def closures(lake: Lake, _: Any) -> dict[str, Any]:
     """
     from pyspark.sql.utils import is_remote
 
+    from lance_namespace_impls.maintenance import IndexWish, Upkeep, maintain
     from lance_namespace_impls.spark import delete, import_files, update
-    from lance_namespace_impls.spark.jobs import IndexWish, Upkeep, maintain
 
     # What plans the data source has no session to take a key from.
     source_has_key = ENVIRONMENT in os.environ or cache_folder() is not None

@@ -17,8 +17,8 @@ import pytest
 from cryptography.fernet import Fernet
 
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark.jobs import Upkeep, maintain
-from lance_namespace_impls.spark.sealing import ENVIRONMENT
+from lance_namespace_impls.distributed.secrets import ENVIRONMENT
+from lance_namespace_impls.maintenance import Upkeep, maintain
 
 from .driver import SCENARIOS
 from .servers import standalone

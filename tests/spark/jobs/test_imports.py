@@ -13,9 +13,9 @@ from pyarrow import parquet
 
 from lance_namespace_client.errors import ErrorCode, InvalidInputError
 from lance_namespace_impls import connect
-from lance_namespace_impls.spark.jobs import ImportRow, import_tables, imports
-from lance_namespace_impls.spark.jobs.mapping import read_mapping
-from lance_namespace_impls.spark.jobs.state import JobState
+from lance_namespace_impls.maintenance.state import JobState
+from lance_namespace_impls.spark import ImportRow, import_tables, table_import
+from lance_namespace_impls.spark.import_mapping import read_mapping
 from tests.spark.conftest import Lake
 
 MAPPING = """
@@ -206,13 +206,13 @@ def test_a_run_that_was_cut_short_after_it_made_a_table_tells_its_rows(
 def test_rows_that_are_not_there_at_the_end_are_told(
     lake: Lake, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = imports.import_into
+    real = table_import.import_into
     parquet.write_table(pa.table({"a": [9]}), data / "items-2.parquet")
 
     def half(target: Any, *args: Any, **more: Any) -> Any:
         return real(target, *args, **{**more, "sources": [f"{data}/items.parquet"]})
 
-    monkeypatch.setattr(imports, "import_into", half)
+    monkeypatch.setattr(table_import, "import_into", half)
     table = {"id": "items", "files": [f"{data}/items*.parquet"], "mode": "append"}
     (row,) = import_tables(connect("dir", lake.properties), {"table": [table]})
     assert (row.code, row.checked) == (ErrorCode.INTERNAL, False)

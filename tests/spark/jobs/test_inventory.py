@@ -21,9 +21,9 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.core.storage import TableStorage
-from lance_namespace_impls.spark.attempts import Attempts
-from lance_namespace_impls.spark.jobs import IndexRow, Selection, inventory
-from lance_namespace_impls.spark.jobs import inventory as inventory_module
+from lance_namespace_impls.distributed.attempts import Attempts
+from lance_namespace_impls.maintenance import IndexRow, Selection, inventory
+from lance_namespace_impls.maintenance import inventory as inventory_module
 from lance_namespace_impls.tables.orphans import delete_orphans, find_orphans
 from tests.cli.lakes import run
 from tests.spark.jobs.lakes import nested, put

@@ -18,8 +18,8 @@ from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
-from lance_namespace_impls.spark.jobs import IndexWish, Selection, Upkeep, UpkeepRow, maintain
-from lance_namespace_impls.spark.jobs.upkeep import TableUpkeep
+from lance_namespace_impls.maintenance import IndexWish, Selection, Upkeep, UpkeepRow, maintain
+from lance_namespace_impls.maintenance.upkeep import TableUpkeep
 from tests.cli.lakes import run
 from tests.spark.jobs.lakes import nested, put
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from lance_namespace_impls.spark.jobs import ImportRow, TableRow
-from lance_namespace_impls.spark.jobs.inventory import IndexRow
-from lance_namespace_impls.spark.jobs.results import as_plain, from_plain
+from lance_namespace_impls.maintenance import TableRow
+from lance_namespace_impls.maintenance.inventory import IndexRow
+from lance_namespace_impls.maintenance.results import as_plain, from_plain
+from lance_namespace_impls.spark import ImportRow
 
 INDICES = tuple(
     IndexRow(name=name, type="BTREE", columns=columns, unindexed_rows=rows)

@@ -12,15 +12,8 @@ import pytest
 
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.maintenance import Mirror, Selection, Upkeep, inventory, maintain, sync
 from lance_namespace_impls.spark import import_files
-from lance_namespace_impls.spark.jobs import (
-    Mirror,
-    Selection,
-    Upkeep,
-    inventory,
-    maintain,
-    sync,
-)
 from lance_namespace_impls.sql.migrate import initialize
 from tests.polaris.subject import properties_for
 from tests.servers.glue import REGION, GlueServer

@@ -22,8 +22,8 @@ from lance_namespace_impls.catalog.capabilities import Capabilities
 from lance_namespace_impls.catalog.namespace import Namespace
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
+from lance_namespace_impls.maintenance import Mirror, Selection, SyncRow, sync
 from lance_namespace_impls.memory import MemoryConfig, MemoryNamespace
-from lance_namespace_impls.spark.jobs import Mirror, Selection, SyncRow, sync
 from tests.cli.lakes import run
 from tests.spark.jobs.lakes import nested, put
 

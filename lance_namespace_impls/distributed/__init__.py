@@ -1,0 +1,1 @@
+"""Writes of several processes to one table, committed once."""

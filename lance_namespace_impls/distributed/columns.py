@@ -1,0 +1,437 @@
+"""Columns of a Lance table as Spark sees them, and the one place where values change type.
+
+Spark takes record batches only in the exact Arrow form of its own types. What Lance stores in
+another form is cast on the way out, and back on the way in.
+
+| Lance | Spark |
+|---|---|
+| 8, 16, 32-bit unsigned | the next larger signed type |
+| 64-bit unsigned | decimal(20,0) |
+| half float | float |
+| large, view, dictionary-encoded and ``arrow.json`` text | string |
+| large, view, fixed-size and blob bytes, ``arrow.uuid`` | binary |
+| fixed-size and large lists | array |
+| timestamps of any unit, with a zone / without | timestamp / timestamp_ntz, in microseconds |
+| durations of any unit | interval day to second, in microseconds |
+| times of any unit | time, in microseconds |
+| date64 | date |
+| decimal256 of up to 38 digits | decimal |
+
+Nanoseconds are cut to microseconds. Row ids are long. A type that is not here and not Spark's own
+is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import types as is_
+
+from lance_namespace_client.errors import (
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+    UnsupportedError,
+)
+
+from ..core.errors import first_line
+from ..core.imports import load
+from .casts import is_list, may_overflow
+from .type_names import parse_types
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql.types import StructType
+
+__all__ = [
+    "batches_of_bounded_size",
+    "cast_batch",
+    "check_fits",
+    "compatible",
+    "lance_schema",
+    "spark_arrow_schema",
+    "to_spark_schema",
+    "with_types",
+]
+
+MAX_DECIMAL_DIGITS = 38
+# Below Arrow's and the JVM's limit of 2 GiB for one batch, with room for what a cast adds.
+BATCH_BYTES = 128 << 20
+
+_WIDER = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+    pa.date64(): pa.date32(),
+}
+_EXTENSIONS = {"arrow.json": pa.string(), "arrow.uuid": pa.binary(), "arrow.bool8": pa.bool_()}
+_BLOB = "lance.blob.v2"
+_MARK = "lance_type"
+_SAME = frozenset(
+    {
+        pa.null(),
+        pa.bool_(),
+        pa.int8(),
+        pa.int16(),
+        pa.int32(),
+        pa.int64(),
+        pa.float32(),
+        pa.float64(),
+        pa.string(),
+        pa.binary(),
+        pa.date32(),
+    }
+)
+
+
+def to_spark_schema(schema: pa.Schema) -> StructType:
+    """Return a Lance table's schema as Spark's.
+
+    Raises:
+        UnsupportedError: code 0, a column has a type that Spark does not have.
+    """
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    plain = pa.schema(
+        [
+            pa.field(field.name, _plain(field.type, field.name), nullable=field.nullable)
+            for field in schema
+        ]
+    )
+    found = from_arrow_schema(plain)
+    for there, field in zip(found, schema, strict=True):
+        if _is_blob(field):
+            # Spark keeps this for a column that is handed on as it is, so a copy has blobs too.
+            there.metadata = {_MARK: _BLOB}
+    return found
+
+
+def spark_arrow_schema(schema: StructType) -> pa.Schema:
+    """Return the Arrow schema that Spark wants of a data source with that schema."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+def lance_schema(schema: StructType, types: str | None = None) -> pa.Schema:
+    """Return the Arrow schema of a new table for rows of a DataFrame; every column takes nulls.
+
+    Args:
+        schema: the DataFrame's.
+        types: other types for some columns, as in ``"vector:float32[768], zip:string"``.
+
+    Raises:
+        UnsupportedError: code 0, a column has a type that Lance does not have.
+        TableColumnNotFoundError: code 12, `types` names a column that is not there.
+        TableSchemaValidationError: code 20, a column cannot become the type given for it.
+    """
+    lance = load("lance")
+    from pyspark.errors import PySparkTypeError
+    from pyspark.sql.types import StructType
+
+    fields = []
+    for field in schema:
+        try:
+            plain = spark_arrow_schema(StructType([field])).field(0)
+        except PySparkTypeError as error:
+            raise _not_in_lance(field.name, field.dataType.simpleString()) from error
+        if _is_tagged(plain.type):
+            raise _not_in_lance(field.name, field.dataType.simpleString())
+        if (field.metadata or {}).get(_MARK) == _BLOB and is_.is_binary(plain.type):
+            fields.append(lance.blob_field(field.name))
+        else:
+            fields.append(pa.field(field.name, _nullable(plain.type)))
+    found = pa.schema(fields)
+    wanted = with_types(found, types)
+    for before, after in zip(found, wanted, strict=True):
+        if not compatible(before.type, after.type):
+            raise TableSchemaValidationError(
+                f"types: column {before.name} is {before.type} and cannot become {after.type}"
+            )
+    return wanted
+
+
+def _not_in_lance(column: str, kind: str) -> UnsupportedError:
+    return UnsupportedError(f"column {column}: Lance has no type for {kind}; cast it, or drop it")
+
+
+def _is_tagged(kind: pa.DataType) -> bool:
+    """Return whether a struct stands for a type of Spark's own, such as variant."""
+    if is_.is_struct(kind):
+        tags = {tag for child in kind for tag in child.metadata or ()}
+        return not tags.isdisjoint((b"variant", b"geometry", b"geography")) or any(
+            _is_tagged(child.type) for child in kind
+        )
+    if is_.is_map(kind):
+        return _is_tagged(kind.item_type)
+    return is_list(kind) and _is_tagged(kind.value_type)
+
+
+def _nullable(kind: pa.DataType) -> pa.DataType:
+    if is_.is_struct(kind):
+        return pa.struct([pa.field(child.name, _nullable(child.type)) for child in kind])
+    if is_.is_map(kind):
+        return pa.map_(_nullable(kind.key_type), _nullable(kind.item_type))
+    return pa.list_(_nullable(kind.value_type)) if is_.is_list(kind) else kind
+
+
+def with_types(schema: pa.Schema, types: str | None) -> pa.Schema:
+    """Return a schema in which some columns have other types.
+
+    Raises:
+        InvalidInputError: code 13, `types` is not of the form ``column:type, column:type``.
+        TableColumnNotFoundError: code 12, there is no such column.
+    """
+    for column, kind in parse_types(types or "").items():
+        index = schema.get_field_index(column)
+        if index < 0:
+            raise TableColumnNotFoundError(
+                f"types: there is no column {column}; there are {', '.join(schema.names)}"
+            )
+        schema = schema.set(index, schema.field(index).with_type(kind))
+    return schema
+
+
+def _plain(kind: pa.DataType, column: str) -> pa.DataType:
+    """Return the Arrow type that Spark has for a type that Lance has."""
+    if isinstance(kind, pa.BaseExtensionType):  # first, since not each of them has a hash
+        if kind.extension_name == _BLOB:
+            return pa.binary()
+        if kind.extension_name in _EXTENSIONS:
+            return _EXTENSIONS[kind.extension_name]
+    elif kind in _SAME:
+        return kind
+    elif kind in _WIDER:
+        return _WIDER[kind]
+    elif is_.is_fixed_size_binary(kind):
+        return pa.binary()
+    elif is_.is_decimal(kind):
+        if kind.precision <= MAX_DECIMAL_DIGITS:
+            return pa.decimal128(kind.precision, kind.scale)
+    elif is_.is_timestamp(kind):
+        return pa.timestamp("us", "UTC" if kind.tz else None)
+    elif is_.is_duration(kind):
+        return pa.duration("us")
+    elif is_.is_time(kind):
+        return pa.time64("ns")
+    elif is_.is_dictionary(kind):
+        return _plain(kind.value_type, column)
+    elif is_.is_map(kind):
+        key = _plain(kind.key_type, column)
+        value = pa.field("value", _plain(kind.item_type, column), nullable=kind.item_field.nullable)
+        return pa.map_(key, value)
+    elif is_list(kind):
+        element = pa.field(
+            "element", _plain(kind.value_type, column), nullable=kind.value_field.nullable
+        )
+        return pa.list_(element)
+    elif is_.is_struct(kind):
+        return pa.struct(
+            [
+                pa.field(
+                    child.name,
+                    _plain(child.type, f"{column}.{child.name}"),
+                    nullable=child.nullable,
+                )
+                for child in kind
+            ]
+        )
+    raise UnsupportedError(
+        f"column {column}: Spark has no type for {kind}; leave the column out with the option "
+        "'columns'"
+    )
+
+
+def cast_batch(
+    batch: pa.RecordBatch,
+    target: pa.Schema,
+    *,
+    cut_fractions: bool = False,
+    overflow: bool = False,
+) -> pa.RecordBatch:
+    """Return the columns of `target`, by name, with its types; a missing one is null.
+
+    Args:
+        batch: the rows.
+        target: what they are to be.
+        cut_fractions: whether a finer time unit may lose digits (toward zero); else that is an
+            error.
+        overflow: whether a floating-point number too large for its column becomes infinite; else
+            that is an error.
+
+    Raises:
+        TableSchemaValidationError: code 20, a value does not fit its column.
+    """
+    arrays = []
+    for field in target:
+        index = batch.schema.get_field_index(field.name)
+        array = batch.column(index) if index >= 0 else _nulls(batch.num_rows, field.type)
+        if array.type != field.type:
+            given, array = array, _cast(array, field, safe=not cut_fractions)
+            checked = not overflow and may_overflow(given.type, field.type)
+            if checked and _infinite(array) > _infinite(given):
+                raise TableSchemaValidationError(
+                    f"column {field.name}: a value of type {given.type} is too large for "
+                    f"{field.type}; the data source's option overflow=infinity makes it infinite"
+                )
+        if array.null_count and not field.nullable:
+            raise TableSchemaValidationError(
+                f"column {field.name}: the table takes no null there, and the rows have some"
+            )
+        arrays.append(array)
+    return pa.RecordBatch.from_arrays(arrays, schema=target)
+
+
+def _nulls(rows: int, kind: pa.DataType) -> Any:
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, pa.nulls(rows, kind.storage_type))
+    return pa.nulls(rows, kind)
+
+
+def _is_blob(field: pa.Field) -> bool:
+    kind = field.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return bool(kind.extension_name == _BLOB)
+    return (field.metadata or {}).get(b"lance-encoding:blob") == b"true"
+
+
+def _to_blobs(array: Any, kind: Any) -> Any:
+    """Return bytes as the values of a blob column."""
+    parts = [
+        array.cast(field.type) if field.name == "data" else pa.nulls(len(array), field.type)
+        for field in kind.storage_type
+    ]
+    whole = pa.StructArray.from_arrays(parts, fields=list(kind.storage_type), mask=array.is_null())
+    return pa.ExtensionArray.from_storage(kind, whole)
+
+
+def _cast(array: Any, field: pa.Field, *, safe: bool) -> Any:
+    try:
+        if _family(array.type) == "bytes" and getattr(field.type, "extension_name", None) == _BLOB:
+            return _to_blobs(array, field.type)
+        try:
+            return array.cast(field.type)
+        except pa.ArrowInvalid as error:
+            if safe or "would lose data" not in str(error):
+                raise
+            return array.cast(field.type, safe=False)
+    # Arrow alone knows which casts it has: of nested and extension types each release has others.
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise TableSchemaValidationError(
+            f"column {field.name}: a value of type {array.type} does not fit {field.type}: "
+            f"{first_line(error)}"
+        ) from error
+
+
+def _infinite(array: Any) -> int:
+    """Return how many infinite numbers an array holds, at any depth."""
+    pc = load("pyarrow.compute")
+
+    kind = array.type
+    if is_.is_floating(kind):
+        return pc.sum(pc.is_inf(array)).as_py() or 0
+    if is_.is_map(kind):
+        return _infinite(array.keys) + _infinite(array.items)
+    if is_list(kind) or is_.is_struct(kind):
+        parts = array.flatten() if is_.is_struct(kind) else [array.flatten()]
+        return sum(map(_infinite, parts))
+    return 0
+
+
+def batches_of_bounded_size(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Cut a batch so that no part holds much more than `BATCH_BYTES`, if rows are not larger."""
+    parts = max(1, -(-batch.nbytes // BATCH_BYTES))
+    rows = max(1, -(-batch.num_rows // parts))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+def check_fits(given: pa.Schema, table: pa.Schema, what: str) -> None:
+    """Refuse rows that a table cannot take, before any is read.
+
+    Columns go by name. One that the table has and the rows lack must be nullable.
+
+    Args:
+        given: schema of the rows.
+        table: schema of the table.
+        what: the table, to open the message with.
+
+    Raises:
+        TableSchemaValidationError: code 20, the message names the column.
+    """
+    unknown = [name for name in given.names if table.get_field_index(name) < 0]
+    if unknown:
+        raise TableSchemaValidationError(
+            f"{what} has no column {', '.join(unknown)}; it has {', '.join(table.names)}"
+        )
+    for field in table:
+        index = given.get_field_index(field.name)
+        if index < 0:
+            if not field.nullable:
+                raise TableSchemaValidationError(
+                    f"{what}: column {field.name} takes no null, and the rows lack it"
+                )
+        elif not compatible(given.field(index).type, field.type):
+            raise TableSchemaValidationError(
+                f"{what}: column {field.name} is {field.type}, and the rows have "
+                f"{given.field(index).type}; cast them first"
+            )
+
+
+def compatible(given: pa.DataType, wanted: pa.DataType) -> bool:
+    """Return whether values of one type may be cast to another; each is checked when it is cast."""
+    if is_.is_null(given) or given == wanted:
+        return True
+    if is_.is_dictionary(given) or is_.is_dictionary(wanted):
+        return compatible(_values(given), _values(wanted))
+    if is_list(given) and is_list(wanted):
+        return compatible(given.value_type, wanted.value_type)
+    if is_.is_map(given) and is_.is_map(wanted):
+        return compatible(given.key_type, wanted.key_type) and compatible(
+            given.item_type, wanted.item_type
+        )
+    if is_.is_struct(given) and is_.is_struct(wanted):
+        children = {child.name: child.type for child in wanted}
+        return all(
+            child.name in children and compatible(child.type, children[child.name])
+            for child in given
+        )
+    family = _family(wanted)
+    return family is not None and _family(given) == family
+
+
+def _values(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if is_.is_dictionary(kind) else kind
+
+
+def _family(kind: pa.DataType) -> str | None:
+    if isinstance(kind, pa.BaseExtensionType):
+        if kind.extension_name == _BLOB:
+            return "bytes"
+        if kind.extension_name not in _EXTENSIONS:
+            return None
+        kind = _EXTENSIONS[kind.extension_name]
+    if is_.is_integer(kind) or is_.is_floating(kind) or is_.is_decimal(kind):
+        return "number"
+    if is_.is_string(kind) or is_.is_large_string(kind) or is_.is_string_view(kind):
+        return "text"
+    if is_.is_binary(kind) or is_.is_large_binary(kind) or is_.is_fixed_size_binary(kind):
+        return "bytes"
+    if is_.is_timestamp(kind):
+        return "moment" if kind.tz else "wall clock"
+    for family, check in (
+        ("truth", is_.is_boolean),
+        ("date", is_.is_date),
+        ("time", is_.is_time),
+        ("duration", is_.is_duration),
+    ):
+        if check(kind):
+            return family
+    return None

@@ -1,0 +1,70 @@
+"""DataFrames from Arrow tables, with all of their rows."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["frame_from_arrow", "keeping_all_rows"]
+
+
+def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
+    """Return the rows of an Arrow table as a DataFrame, with the types that `read_table` has.
+
+    Spark's own `createDataFrame` drops the rows behind an empty chunk of a table, converts
+    timestamps without a zone to the session's zone, and rejects types such as unsigned integers.
+
+    Args:
+        spark: the session.
+        rows: the rows.
+
+    Raises:
+        UnsupportedError: code 0, a column has a type that Spark does not have.
+        TableSchemaValidationError: code 20, two columns have the same name.
+    """
+    import pyarrow as pa
+
+    from .casts import tell_losses
+    from .columns import cast_batch, spark_arrow_schema, to_spark_schema
+
+    schema = to_spark_schema(rows.schema)
+    target = spark_arrow_schema(schema)
+    tell_losses(rows.schema, target, "the Arrow table")
+    if target.names:  # without columns the batches are the only count of the rows
+        batches = [cast_batch(batch, target, cut_fractions=True) for batch in rows.to_batches()]
+        rows = _without_empty_chunks(pa.Table.from_batches(batches, target))
+    return spark.createDataFrame(rows, schema)
+
+
+def keeping_all_rows(spark: SparkSession) -> None:
+    """Let `createDataFrame` of this session keep the rows behind an empty chunk of an Arrow table.
+
+    Spark's reader of Arrow batches (4.3) ends a partition at the first batch without rows.
+    """
+    import pyarrow as pa
+
+    if "createDataFrame" in vars(spark):
+        return
+    by_spark: Any = spark.createDataFrame
+
+    @wraps(by_spark)
+    def create(data: Any, *args: Any, **more: Any) -> DataFrame:
+        rows = _without_empty_chunks(data) if isinstance(data, pa.Table) else data
+        frame: DataFrame = by_spark(rows, *args, **more)
+        return frame
+
+    spark.createDataFrame = create  # type: ignore[method-assign]
+
+
+def _without_empty_chunks(table: pa.Table) -> pa.Table:
+    import pyarrow as pa
+
+    if not table.num_columns:
+        return table
+    batches = [batch for batch in table.to_batches() if batch.num_rows]
+    # Spark cannot read a nested column without any chunk, as `from_batches` makes of no batches.
+    return pa.Table.from_batches(batches, table.schema) if batches else table.schema.empty_table()

@@ -1,0 +1,269 @@
+"""What runs the tasks of a job: Spark, or threads of this process where the work is small."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import TYPE_CHECKING
+
+from .failures import protocol_error, protocol_error_in
+from .secrets import map_in_arrow, share_in_thread
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    from lance_namespace_client.errors import LanceNamespaceError
+
+__all__ = [
+    "Count",
+    "Runner",
+    "ThreadRunner",
+    "Work",
+    "is_on_this_machine",
+    "quietly",
+    "spark_runner",
+]
+
+_POLL_SECONDS = 0.1
+_WORKER_END_SECONDS = 3  # Spark gives a Python worker 2 seconds to end
+
+Count = Callable[[int], None]
+"""Takes rows that a task has written."""
+
+Work = Callable[[str, Count], str]
+"""What is done with the text of a task; it answers with another."""
+
+
+def quietly(done: int, rows: int) -> None:
+    """Report nothing."""
+
+
+class Runner(ABC):
+    """Runs tasks, several at once, in the order in which they come.
+
+    Attributes:
+        cores: tasks that run at once.
+    """
+
+    cores: int
+
+    @abstractmethod
+    def run(
+        self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
+    ) -> list[str]:
+        """Return the answers of all tasks, in their order.
+
+        Args:
+            name: what the job is, for messages.
+            tasks: one text for each task.
+            work: what is done with it.
+            report: called from this thread, now and then, with the tasks done and the rows written;
+                what it raises stops the tasks and is raised again.
+
+        Raises:
+            InternalError: code 18, a task could not be run.
+        """
+
+
+class ThreadRunner(Runner):
+    """Runs tasks in threads of this process; Arrow and Lance let them run at once.
+
+    Args:
+        cores: threads; as many as the machine has cores unless given.
+    """
+
+    def __init__(self, cores: int | None = None) -> None:
+        self.cores = cores or os.cpu_count() or 1
+
+    def run(
+        self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
+    ) -> list[str]:
+        """Return the answers of all tasks, in their order."""
+        stopped = threading.Event()
+        lock = threading.Lock()
+        rows = 0
+
+        def count(more: int) -> None:
+            nonlocal rows
+            if stopped.is_set():
+                raise InterruptedError(f"{name} was stopped")
+            with lock:
+                rows += more
+
+        with ThreadPoolExecutor(self.cores, "lance-import") as pool:
+            futures = [pool.submit(work, task, count) for task in tasks]
+            try:
+                waiting = set(futures)
+                while waiting:
+                    done, waiting = wait(waiting, _POLL_SECONDS)
+                    for future in done:
+                        future.result()
+                    report(len(futures) - len(waiting), rows)
+            except BaseException:
+                stopped.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+        return [future.result() for future in futures]
+
+
+def spark_runner(spark: SparkSession) -> Runner:
+    """Return what runs tasks on the workers of a session, on the client of Spark Connect too."""
+    from pyspark.errors import PySparkAttributeError
+
+    try:
+        return SparkRunner(spark.sparkContext)
+    except PySparkAttributeError:
+        return ConnectRunner(spark)
+
+
+def is_on_this_machine(spark: SparkSession) -> bool:
+    """Return whether the workers of a session are processes of this machine for certain."""
+    from pyspark.errors import PySparkAttributeError
+
+    try:
+        return (spark.sparkContext.master or "").startswith("local")
+    except PySparkAttributeError:  # Spark Connect, which is anywhere
+        return False
+
+
+class ConnectRunner(Runner):
+    """Runs tasks through Spark Connect, which has DataFrames alone and tells nothing on the way.
+
+    Args:
+        spark: the session.
+    """
+
+    cores = 16  # Connect does not tell how many there are
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def run(
+        self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
+    ) -> list[str]:
+        """Return the answers of all tasks, in their order."""
+
+        def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            import pyarrow as pa
+
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    rows: list[int] = []
+                    text = work(tasks[number], rows.append)
+                    yield pa.record_batch(
+                        {"number": [number], "answer": [text], "rows": [sum(rows)]}
+                    )
+
+        numbers = self._spark.range(0, len(tasks), 1, max(1, len(tasks)))
+        frame = map_in_arrow(numbers, answer, "number bigint, answer string, rows bigint")
+        tag = uuid.uuid4().hex
+        self._spark.addTag(tag)
+        try:
+            found = frame.collect()
+        except Exception as error:
+            raise _failure(error, name) from error
+        except BaseException:
+            self._spark.interruptTag(tag)
+            raise
+        finally:
+            self._spark.removeTag(tag)
+        report(len(tasks), sum(row.rows for row in found))
+        return [row.answer for row in sorted(found, key=lambda row: int(row.number))]
+
+
+def _failure(error: Exception, name: str) -> LanceNamespaceError:
+    return protocol_error_in(error) or protocol_error(error, f"{name}: Spark")
+
+
+class SparkRunner(Runner):
+    """Runs tasks on the workers of Spark.
+
+    Args:
+        context: the Spark context.
+    """
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self.cores = context.defaultParallelism
+
+    def run(
+        self, name: str, tasks: Sequence[str], work: Work, report: Callable[[int, int], None]
+    ) -> list[str]:
+        """Return the answers of all tasks, in their order."""
+        if not tasks:  # Spark divides by their number
+            report(0, 0)
+            return []
+        done, rows = self._context.accumulator(0), self._context.accumulator(0)
+
+        def task(text: str) -> str:
+            answer = work(text, rows.add)
+            done.add(1)
+            return answer
+
+        job = _Job(self._context, name, tasks, task)
+        for _ in job:
+            report(done.value, rows.value)
+        report(len(tasks), rows.value)
+        return job.answers
+
+
+class _Job:
+    """A Spark job that runs beside this thread, which can look at it and stop it.
+
+    Args:
+        context: the Spark context.
+        name: what Spark shows of it.
+        tasks: one text for each task.
+        work: what a worker makes of it.
+    """
+
+    def __init__(
+        self, context: SparkContext, name: str, tasks: Sequence[str], work: Callable[[str], str]
+    ) -> None:
+        from pyspark import InheritableThread
+
+        self.answers: list[str] = []
+        self._context = context
+        self._name = name
+        self._tasks = tasks
+        self._work = work
+        self._group = uuid.uuid4().hex
+        self._failure: Exception | None = None
+        self._thread = InheritableThread(target=self._collect)
+
+    def _collect(self) -> None:
+        try:
+            share_in_thread(self._context)
+            self._context.setJobGroup(self._group, self._name, interruptOnCancel=True)
+            tasks = self._context.parallelize(self._tasks, len(self._tasks))
+            self.answers = tasks.map(self._work).collect()
+        except Exception as error:  # noqa: BLE001 raised again in the caller's thread
+            self._failure = error
+
+    def __iter__(self) -> Iterator[None]:
+        """Run the job to its end; let the caller act now and then.
+
+        Raises:
+            LanceNamespaceError: what a task raised through `coded`; else code 18, Spark could not
+                run it.
+        """
+        self._thread.start()
+        try:
+            while self._thread.is_alive():
+                yield
+                self._thread.join(_POLL_SECONDS)
+        except BaseException:
+            self._context.cancelJobGroup(self._group)
+            self._thread.join()
+            # Until then a worker may still be writing.
+            time.sleep(_WORKER_END_SECONDS)
+            raise
+        if self._failure is not None:
+            raise _failure(self._failure, self._name) from self._failure

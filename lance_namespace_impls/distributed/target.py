@@ -1,0 +1,126 @@
+"""A table of a namespace, as the driver and each worker look it up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    LanceNamespaceError,
+    TableAlreadyExistsError,
+)
+
+from ..core.identifiers import format_identifier
+from ..core.options import overlaid
+from ..core.storage import TableStorage
+from ..tables.dataset import open_dataset
+from .failures import protocol_error
+from .secrets import Sealed
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import DescribeTableResponse
+
+    from ..catalog.namespace import Namespace
+
+__all__ = ["Target"]
+
+
+@frozen(kw_only=True)
+class Target:
+    """A table as a namespace has it; workers look it up again, for credentials of their own."""
+
+    namespace: Namespace
+    table: tuple[str, ...]
+    _sealed: Sealed[Namespace] | None = field(default=None, eq=False, repr=False)
+    """The namespace as it came from another process."""
+
+    @property
+    def name(self) -> str:
+        """The table in messages."""
+        return f"table {format_identifier(self.table)}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not self.namespace.config.secrets():
+            return (_target, (self.namespace, self.table))
+        return (_sealed_target, (self._sealed or Sealed(self.namespace), self.table))
+
+    def locate(self) -> tuple[TableStorage, bool]:
+        """Ask the namespace where the table is, and whether it has data or is only declared.
+
+        Raises:
+            TableNotFoundError: code 4.
+        """
+        answer = self._describe(check_declared=True)
+        return self._storage(answer), not answer.is_only_declared
+
+    def storage(self) -> TableStorage:
+        """Ask the namespace where the table is.
+
+        Raises:
+            TableNotFoundError: code 4.
+        """
+        return self._storage(self._describe())
+
+    def storage_at(self, location: str) -> TableStorage:
+        """Ask the namespace how the table is reached, which must be where it was.
+
+        Raises:
+            ConcurrentModificationError: code 14, it is elsewhere now.
+        """
+        storage = self.storage()
+        if storage.location != location:
+            raise ConcurrentModificationError(
+                f"{self.name} moved from {location} to {storage.location} meanwhile; try again"
+            )
+        return storage
+
+    def open(
+        self,
+        storage: TableStorage,
+        version: int | str | None = None,
+        branch: str | None = None,
+    ) -> Any:
+        """Open the table's dataset at a version, the latest unless given.
+
+        Raises:
+            TableTagNotFoundError: code 8.
+            TableVersionNotFoundError: code 11.
+            InvalidTableStateError: code 19, the table has no data.
+            TableBranchNotFoundError: code 22.
+        """
+        try:
+            return open_dataset(storage, version=version, branch=branch)
+        except Exception as error:
+            raise self.failure(error, "opening") from error
+
+    def failure(self, error: Exception, doing: str) -> LanceNamespaceError:
+        """Return the protocol error of a failure, without secrets."""
+        return protocol_error(error, f"{doing} {self.name}", self.namespace.config.secrets())
+
+    def is_there(self) -> TableAlreadyExistsError:
+        """Build the error for a table that should be made and has data already (code 5)."""
+        return TableAlreadyExistsError(
+            f"{self.name} already exists: append to it, overwrite it or take another name"
+        )
+
+    def _describe(self, **more: Any) -> DescribeTableResponse:
+        return self.namespace.describe_table({"id": list(self.table), **more})
+
+    def _storage(self, answer: DescribeTableResponse) -> TableStorage:
+        options = overlaid(self.namespace.config.storage, answer.storage_options or {})
+        return TableStorage(
+            location=str(answer.location),
+            options=options,
+            renewed_by=(self.namespace, self.table),
+            managed=bool(answer.managed_versioning),
+        )
+
+
+def _target(namespace: Namespace, table: tuple[str, ...]) -> Target:
+    return Target(namespace=namespace, table=table)
+
+
+def _sealed_target(namespace: Sealed[Namespace], table: tuple[str, ...]) -> Target:
+    return Target(namespace=namespace.value, table=table, sealed=namespace)

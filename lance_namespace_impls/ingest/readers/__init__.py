@@ -1,0 +1,19 @@
+"""The files of an import: finding them, looking at them and reading them with Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..sources import SourceFile, find_files, format_of
+from .base import FileInfo, Format, Piece
+from .csv import CsvFormat
+from .json import JsonFormat
+from .parquet import ParquetFormat
+
+__all__ = ["FORMATS", "Format", "FileInfo", "Piece", "SourceFile", "find_files", "format_of"]
+
+FORMATS: Mapping[str, type[Format]] = {
+    "csv": CsvFormat,
+    "json": JsonFormat,
+    "parquet": ParquetFormat,
+}

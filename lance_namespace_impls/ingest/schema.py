@@ -1,0 +1,141 @@
+"""The one schema in which all files of an import are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+)
+
+from ..distributed.casts import uniform
+from ..distributed.columns import with_types
+from ..distributed.type_names import parse_types
+from ..distributed.write_plan import check_schema
+from .readers import FileInfo, Format
+from .readers.numbers import has_mixed
+
+__all__ = ["agree", "changed_columns", "exact_columns"]
+
+
+def agree(
+    infos: Sequence[FileInfo], reader: Format, table: pa.Schema | None, name: str
+) -> pa.Schema:
+    """Return the one schema in which all files are read.
+
+    Args:
+        infos: what is in the files.
+        reader: their format, with the options.
+        table: schema of the table that the rows are added to, if it is there.
+        name: the table, for messages.
+
+    Raises:
+        TableColumnNotFoundError: code 12, the option ``types`` names a column that is not there.
+        InvalidInputError: code 13, the option ``types`` names other types than the table has.
+        TableSchemaValidationError: code 20, a file does not fit; the message names it.
+    """
+    infos = [info for info in infos if info.schema.names]
+    found: dict[str, pa.DataType] = {}
+    for info in infos:
+        for field in info.schema:
+            kind = reader.unify(found.get(field.name, pa.null()), field.type)
+            if kind is None:
+                raise TableSchemaValidationError(
+                    f"{info.file.name}: column {field.name} is {reader.shown(field.type)}, and "
+                    f"{reader.shown(found[field.name])} in the files before it"
+                )
+            found[field.name] = kind
+    if table is None:
+        settled = pa.schema(
+            [(column, uniform(reader.settled(kind))) for column, kind in found.items()]
+        )
+        schema = with_types(settled, reader.options.types)
+        _check_digits(schema, name)
+    else:
+        schema = table
+        _check_types(parse_types(reader.options.types or ""), table, name)
+    check_schema(schema, name)
+    by_schema = {info.schema: info for info in reversed(infos)}  # the first file of each schema
+    for info in by_schema.values():
+        _check_file(info, reader, schema, name)
+    return schema
+
+
+def exact_columns(infos: Sequence[FileInfo], reader: Format, schema: pa.Schema) -> tuple[str, ...]:
+    """Return the columns whose values must be compared with the file when they are read.
+
+    They have other types than were found in a file, which the option ``types`` does not name.
+    """
+    asked = parse_types(reader.options.types or "")
+    return tuple(name for name in changed_columns(infos, reader, schema) if name not in asked)
+
+
+def changed_columns(
+    infos: Sequence[FileInfo], reader: Format, schema: pa.Schema
+) -> tuple[str, ...]:
+    """Return the columns that have another type than was found in a file."""
+    return tuple(
+        {
+            field.name: None
+            for info in infos
+            for field in info.schema
+            if uniform(reader.settled(field.type)) != uniform(schema.field(field.name).type)
+        }
+    )
+
+
+def _check_types(types: Mapping[str, pa.DataType], table: pa.Schema, name: str) -> None:
+    """Refuse types that are not those of the table; one that is accepts that digits are lost."""
+    for column, kind in types.items():
+        index = table.get_field_index(column)
+        if index < 0:
+            raise TableColumnNotFoundError(
+                f"types: {name} has no column {column}; it has {', '.join(table.names)}"
+            )
+        has = table.field(index).type
+        if uniform(has) != uniform(kind):
+            raise InvalidInputError(
+                f"types: {name} is there and its column {column} is {has}, not {kind}: leave it out "
+                f"of the option 'types', or name {has} to accept that digits are lost"
+            )
+
+
+def _check_digits(schema: pa.Schema, name: str) -> None:
+    """Refuse a column whose numbers have no type that keeps all of their digits (code 20)."""
+    for field in schema:
+        if has_mixed(field.type):
+            hint = (
+                "write them as text in the files"
+                if pa.types.is_struct(field.type)
+                else "give its type with the option types: a decimal, or double to round them"
+            )
+            raise TableSchemaValidationError(
+                f"{name}: column {field.name} has numbers with more digits than a double keeps; {hint}"
+            )
+
+
+def _check_file(info: FileInfo, reader: Format, schema: pa.Schema, name: str) -> None:
+    """Refuse a file that cannot be read in a schema (code 20)."""
+    lenient = (reader.options.missing or reader.default_missing) == "null"
+    known, given = set(schema.names), set(info.schema.names)
+    for field in info.schema:
+        if field.name not in known:
+            raise TableSchemaValidationError(
+                f"{info.file.name}: {name} has no column {field.name}; it has {', '.join(schema.names)}"
+            )
+        wanted = schema.field(field.name).type
+        if not reader.fits(field.type, wanted):
+            raise TableSchemaValidationError(
+                f"{info.file.name}: column {field.name} is {reader.shown(field.type)}, which "
+                f"cannot be read as {wanted}"
+            )
+    for field in schema:
+        if field.name not in given and not (lenient and field.nullable):
+            hint = "; option missing=null takes null for it" if field.nullable else ""
+            raise TableSchemaValidationError(
+                f"{info.file.name}: column {field.name} is missing{hint}"
+            )

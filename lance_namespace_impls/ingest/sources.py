@@ -1,0 +1,287 @@
+"""Finds the files of an import."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from typing import Any
+from urllib.parse import urlsplit
+
+from attrs import field, frozen
+from pyarrow import fs
+
+from lance_namespace_client.errors import InvalidInputError
+
+from ..core.stores import ResolvedAddress, fitting, resolve
+from ..distributed.failures import protocol_error
+from .downloads import Downloads, Hub, is_web, shards
+
+__all__ = ["SourceFile", "find_files", "format_of"]
+
+ENDINGS = {
+    "csv": (".csv", ".tsv"),
+    "json": (".json", ".jsonl", ".ndjson"),
+    "parquet": (".parquet", ".parq", ".pq"),
+}
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+_WILD = frozenset("*?[")
+# A name or password before the host (Azure has its container there), or a query that signs.
+_SECRET = re.compile(
+    r"(?:(?:az|abfss?)://[^/?#]*:[^/?#]*@|(?!az:|abfss?:)[\w+.-]+://[^/?#]*@"
+    r"|[\w+.-]+://[^?#]*\?(?:[^#]*&)?[^=&#]*(?:sig|token|secret|password|credential|key)[^=&#]*=)",
+    re.IGNORECASE,
+)
+
+
+@frozen(kw_only=True)
+class SourceFile:
+    """A file to be imported."""
+
+    path: str
+    """Its path in its store."""
+    size: int
+    """Bytes."""
+    store: str | None = None
+    """A URI of the store that the file is in; None is this machine."""
+    storage: Mapping[str, str] = field(factory=dict, repr=False)
+    """Options of that store, by pylance's names."""
+    address: str | None = None
+    """Where it was downloaded from; None where it was not."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.address or self.path
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether it is text that was compressed as a whole."""
+        return self.path.lower().endswith(COMPRESSED)
+
+    @property
+    def ending(self) -> str:
+        """The ending of its name, without that of a compression."""
+        return os.path.splitext(_uncompressed(self.path))[1]
+
+    @contextmanager
+    def open(self) -> Iterator[Any]:
+        """Open it; compressed text is decompressed, and only that cannot be searched in."""
+        store = _resolved(self.store or self.path, self.storage).filesystem()
+        if self.is_compressed:
+            source = store.open_input_stream(self.path, compression="detect")
+        else:
+            source = store.open_input_file(self.path)
+        with source:
+            yield source
+
+
+def _resolved(address: str, storage: Mapping[str, str]) -> ResolvedAddress:
+    """Resolve the address of a source.
+
+    Args:
+        address: a path or URI.
+        storage: options by pylance's names, of which those for another kind of store do not count.
+
+    Raises:
+        InvalidInputError: code 13, there is no such kind of store.
+    """
+    return resolve(address, fitting(address, storage))
+
+
+def find_files(
+    sources: Sequence[str],
+    format: str | None,
+    storage: Mapping[str, str] | None = None,
+    downloads: Downloads | None = None,
+) -> tuple[str, list[SourceFile]]:
+    """Find the files that sources stand for, and their format.
+
+    A source is a file, a folder (with all below it) or a pattern such as ``data/*.csv``. Names
+    that start with ``.`` or ``_`` are left out of folders and patterns, as Spark does. Files of
+    more than one partition (``year=2020/a.parquet``) are refused, since the columns in the folders'
+    names would be lost.
+
+    Args:
+        sources: paths or URIs.
+        format: ``csv``, ``json`` or ``parquet``; by the files' endings unless given, and files of
+            no known ending are then left out of folders.
+        storage: options of the object stores, by pylance's names; else from the environment.
+        downloads: what downloads files of the web, which are refused without it.
+
+    Returns:
+        the format and the files, in the order of the sources and of their paths.
+
+    Raises:
+        InvalidInputError: code 13, there is nothing to read, it is of several formats, or the
+            format is not known, or an address has credentials in it.
+        PermissionDeniedError: code 15, the store or the server refuses it.
+        UnauthenticatedError: code 16, it wants credentials, or others.
+        ServiceUnavailableError: code 17, it does not answer.
+    """
+    if format is not None and format not in ENDINGS:
+        raise InvalidInputError(
+            f"format {format!r} is not known; it is one of {', '.join(ENDINGS)}"
+        )
+    if isinstance(sources, str) or not sources:
+        raise InvalidInputError("sources is a list of files, folders or patterns, and not empty")
+    files: dict[tuple[str | None, str], SourceFile] = {}
+    for source in sources:
+        _refuse_credentials(source)
+        found = list(_expand(source, format, storage or {}, downloads))
+        if not found:
+            hint = "" if format else f"; name the format ({', '.join(ENDINGS)}) of other endings"
+            raise InvalidInputError(f"{source}: there is no file to read{hint}")
+        files.update(((file.store, file.path), file) for file in found)
+    _refuse_partitions(files.values())
+    formats = {format or str(format_of(file.path)) for file in files.values()}
+    if len(formats) > 1:
+        raise InvalidInputError(
+            f"files of several formats cannot become one table: {', '.join(sorted(formats))}"
+        )
+    return formats.pop(), list(files.values())
+
+
+def _uncompressed(path: str) -> str:
+    name = path.lower()
+    return next((name.removesuffix(end) for end in COMPRESSED if name.endswith(end)), name)
+
+
+def format_of(path: str) -> str | None:
+    """Return the format that the ending of a file's name tells, or None."""
+    name = _uncompressed(path)
+    return next((format for format, endings in ENDINGS.items() if name.endswith(endings)), None)
+
+
+def _refuse_credentials(source: str) -> None:
+    if _SECRET.match(source):
+        raise InvalidInputError(
+            f"{source.split('://', 1)[0]}://...: the address holds credentials, which logs and "
+            "messages would show; give an object store's as 'storage.*' properties, the Hub's as "
+            "HF_TOKEN"
+        )
+
+
+def _expand(
+    source: str, format: str | None, storage: Mapping[str, str], downloads: Downloads | None
+) -> Iterable[SourceFile]:
+    if not is_web(source):
+        found = _resolved(source, storage)
+        uri = None if found.kind is None else found.location
+        own = {} if uri is None else storage
+        for info in _found(source, found.filesystem(), found.path, format):
+            yield SourceFile(path=info.path, size=info.size, store=uri, storage=own)
+        return
+    if downloads is None:
+        raise InvalidInputError(f"{source}: download it first; it is not read from the web here")
+    if source.lower().startswith("hf://"):
+        hub, path = Hub.open(source, downloads)
+        addresses = [hub.address(info.path) for info in _found(source, hub, path, format)]
+    else:
+        addresses = shards(source)
+        _refuse_unknown_ending(source, urlsplit(addresses[0]).path, format)
+    for address in addresses:
+        here, shown = downloads.fetch(address)
+        yield SourceFile(path=str(here), size=here.stat().st_size, address=shown)
+
+
+def _refuse_unknown_ending(source: str, path: str, format: str | None) -> None:
+    if format is None and format_of(path) is None:
+        raise InvalidInputError(
+            f"{source}: the file name has no known ending; name the format ({', '.join(ENDINGS)})"
+        )
+
+
+def _found(source: str, store: Any, path: str, format: str | None) -> list[Any]:
+    """Return what a source stands for in its store, in the order of the paths."""
+    try:
+        infos = _infos(source, store, path, format)
+    except OSError as error:
+        raise protocol_error(error, f"looking for {source}") from error
+    return [
+        info
+        for info in sorted(infos, key=lambda info: str(info.path))
+        if format is not None or format_of(info.path) is not None
+    ]
+
+
+def _infos(source: str, store: Any, path: str, format: str | None) -> Sequence[Any]:
+    info = store.get_file_info(path)
+    if info.type == fs.FileType.File:
+        _refuse_unknown_ending(source, path, format)
+        return [info]
+    if info.type == fs.FileType.Directory:
+        infos = _below(store, path)
+        for info in infos:
+            _refuse_partition(source, os.path.dirname(info.path)[len(path) :].split("/"))
+        return infos
+    if not _WILD.isdisjoint(path):
+        infos = [
+            info for info in _matching(store, path) if _is_shown(_not_spelt_out(info.path, path))
+        ]
+        for info in infos:
+            _refuse_partition(source, _not_spelt_out(os.path.dirname(info.path), path))
+        return infos
+    raise InvalidInputError(f"{source}: there is no such file or folder")
+
+
+def _below(store: Any, folder: str) -> list[Any]:
+    return [
+        info
+        for info in store.get_file_info(fs.FileSelector(folder, recursive=True))
+        if info.type == fs.FileType.File and _is_shown(info.path[len(folder) :].split("/"))
+    ]
+
+
+def _is_shown(parts: Sequence[str]) -> bool:
+    return not any(part.startswith((".", "_")) for part in parts)
+
+
+def _not_spelt_out(path: str, pattern: str) -> list[str]:
+    """Return the parts of a path that a pattern has only signs for."""
+    spelt_out = set(pattern.split("/"))
+    return [part for part in path.split("/") if part not in spelt_out]
+
+
+def _refuse_partition(source: str, folders: Sequence[str]) -> None:
+    """Refuse columns that stand in the names of folders that were found."""
+    for folder in folders:
+        if "=" in folder:
+            raise _would_lose_columns(f"{source} is partitioned by folders ({folder})")
+
+
+def _refuse_partitions(files: Iterable[SourceFile]) -> None:
+    """Refuse files of several partitions that were named one by one, as a shell does."""
+    first: list[str] | None = None
+    for file in files:
+        partition = [part for part in file.name.split("/")[:-1] if "=" in part]
+        first = partition if first is None else first
+        if partition != first:
+            both = " and ".join("/".join(each) or "none" for each in (first, partition))
+            raise _would_lose_columns(f"the files are of several partitions ({both})")
+
+
+def _would_lose_columns(what: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"{what}, and their columns are not in the files; write it as plain files first, or name the "
+        "files of one partition"
+    )
+
+
+def _matching(store: Any, pattern: str) -> Sequence[Any]:
+    if isinstance(store, fs.LocalFileSystem):
+        paths = [path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path)]
+        return list(store.get_file_info(paths))
+    parts = pattern.split("/")
+    fixed = next(i for i, part in enumerate(parts) if not _WILD.isdisjoint(part))
+    selector = fs.FileSelector("/".join(parts[:fixed]), recursive=True, allow_not_found=True)
+    return [
+        info
+        for info in store.get_file_info(selector)
+        if info.type == fs.FileType.File
+        and (info.path.count("/") == pattern.count("/") or "**" in pattern)
+        and fnmatch(info.path, pattern)
+    ]

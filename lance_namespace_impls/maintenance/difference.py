@@ -1,0 +1,294 @@
+"""What one catalog has that another has not, or has otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import evolve, field, frozen
+
+from lance_namespace_client.errors import (
+    ErrorCode,
+    InvalidInputError,
+    LanceNamespaceError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+)
+
+from ..catalog.entry import TABLE_TYPE
+from ..core.concurrent import ordered_map
+from ..core.identifiers import ROOT, Identifier, format_identifier, parse_identifier
+from ..core.storage import EXPIRES_AT_MILLIS
+from ..distributed.target import Target
+from ..tables import refs
+from ..tables.dataset import table_uri
+from .inventory import schema_hash
+from .selection import Selection
+
+if TYPE_CHECKING:
+    from ..catalog.namespace import Namespace
+
+__all__ = ["Entry", "Mirror", "SyncRow", "describe", "difference"]
+
+NOTHING = "none"
+CREATE_NAMESPACE = "create_namespace"
+DECLARE = "declare"
+REGISTER = "register"
+COPY = "copy"
+ALTER = "alter"
+MOVE = "move"
+DEREGISTER = "deregister"
+KEEP = "only_at_target"
+REFUSE = "refuse"
+
+
+@frozen(kw_only=True)
+class SyncRow:
+    """What is to be done about a table or namespace of the target, or was."""
+
+    id: tuple[str, ...]
+    """Its identifier at the target."""
+    step: str
+    """``none`` (it is as it should be), ``create_namespace``, ``declare``, ``register``, ``copy``,
+    ``alter`` (properties), ``move`` (to where the source has it), ``deregister``,
+    ``only_at_target`` (it is kept) or ``refuse``."""
+    source: tuple[str, ...] | None = None
+    """The table that it comes from."""
+    location: str | None = None
+    """Where the source has it."""
+    lost: tuple[str, ...] = ()
+    """What the target does not keep."""
+    done: bool = False
+    """Whether the step was taken."""
+    problem: str | None = None
+    """Why it was not, or what differs after it."""
+    code: int | None = None
+    """Error code of that."""
+
+    def failed(self, error: LanceNamespaceError) -> SyncRow:
+        """Return the row with a failure."""
+        return evolve(self, problem=error.message, code=int(error.code))
+
+
+@frozen(kw_only=True)
+class Mirror:
+    """How tables of a source are found again at a target.
+
+    Attributes:
+        selection: tables of the source.
+        into: namespace of the target that stands for the selection's.
+        flatten: what joins names where the target has fewer levels; None refuses such tables.
+        copy_data: whether tables with data are copied to where the target puts them.
+        prune: whether tables are taken out of the target that the source has not.
+    """
+
+    selection: Selection = field(factory=Selection)
+    into: Identifier = field(default=ROOT, converter=parse_identifier)
+    flatten: str | None = None
+    copy_data: bool = False
+    prune: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.prune and self.flatten is not None:
+            raise InvalidInputError(
+                "sync: with flattened names it cannot be told what the source has not: leave "
+                "flatten or prune out"
+            )
+
+    def shown(self) -> str:
+        """Return it as text."""
+        return f"{self.selection.shown()} into={list(self.into)} flatten={self.flatten!r}"
+
+
+@frozen(kw_only=True)
+class Entry:
+    """A table as a catalog describes it."""
+
+    location: str
+    properties: Mapping[str, str]
+    declared_only: bool
+    own_options: tuple[str, ...] = ()
+    """Names of storage options that are the table's own."""
+    managed: bool = False
+    """Whether the catalog keeps its versions."""
+    state: tuple[int, int, str] | None = None
+    """Version, rows and schema of its data, where asked for."""
+
+
+def describe(namespace: Namespace, table: Identifier, *, with_state: bool) -> Entry | None:
+    """Return a table as a catalog has it; None where it has not.
+
+    Args:
+        namespace: the catalog.
+        table: the table.
+        with_state: whether to open its dataset.
+
+    Raises:
+        LanceNamespaceError: it cannot be read.
+    """
+    try:
+        found = namespace.describe_table({"id": list(table), "check_declared": True})
+    except (TableNotFoundError, NamespaceNotFoundError):
+        return None
+    options = found.storage_options or {}
+    usual = namespace.config.storage
+    own = [key for key, value in options.items() if usual.get(key) != value]
+    state = None
+    if with_state and not found.is_only_declared:
+        target = Target(namespace=namespace, table=table)
+        dataset = target.open(target.storage())
+        state = (int(dataset.version), int(dataset.count_rows()), schema_hash(dataset.schema))
+    return Entry(
+        location=str(found.location),
+        properties=dict(found.properties or {}),
+        declared_only=bool(found.is_only_declared),
+        # What a catalog hands out for a while is not the table's.
+        own_options=() if EXPIRES_AT_MILLIS in options else tuple(sorted(own)),
+        managed=bool(found.managed_versioning),
+        state=state,
+    )
+
+
+def difference(
+    source: Namespace, target: Namespace, mirror: Mirror, *, max_concurrency: int
+) -> Iterator[SyncRow]:
+    """Return a row for each namespace that the target lacks, each table, and each it has more.
+
+    Raises:
+        NamespaceNotFoundError: code 1, the source has no namespace of that name.
+        LanceNamespaceError: a catalog cannot be listed.
+    """
+    rows = [_named(source, target, mirror, table) for table in mirror.selection.find(source)]
+    times = Counter(row.id for row in rows if row.step != REFUSE)
+    yield from _missing_namespaces(target, mirror, {row.id for row in rows if row.step != REFUSE})
+
+    def compared(row: SyncRow) -> SyncRow | None:
+        if row.step == REFUSE:
+            return row
+        if times[row.id] > 1:
+            return _refused(row, f"{times[row.id]} tables would have this name")
+        try:
+            return _compared(source, target, mirror, row)
+        except LanceNamespaceError as error:
+            return evolve(row, step=REFUSE).failed(error)
+
+    yield from ordered_map(rows, compared, max_concurrency=max_concurrency, wanted=None)
+    if mirror.flatten is None:
+        yield from _extra(target, mirror, set(times))
+
+
+def _named(source: Namespace, target: Namespace, mirror: Mirror, table: Identifier) -> SyncRow:
+    """Return a table with its name at the target, or why it cannot have one."""
+    names = (*mirror.into, *table[len(mirror.selection.under) :])
+    able, lost = target.capabilities, []
+    if able.lowercase_names and any(name != name.lower() for name in names):
+        lost.append(f"casing of {format_identifier(names)}")
+        names = tuple(name.lower() for name in names)
+    row = SyncRow(id=names, step=NOTHING, source=table)
+    depth = able.namespace_depth
+    if depth is not None and len(names) - 1 > depth:
+        if mirror.flatten is None:
+            return _refused(
+                row, f"the target has {depth} levels above a table; flatten joins the levels"
+            )
+        lost.append(f"levels of {format_identifier(names)}")
+        names = (*names[:depth], mirror.flatten.join(names[depth:]))
+    if len(names) - 1 < able.table_depth:
+        return _refused(
+            row, f"the target has {able.table_depth} levels above a table: say into which"
+        )
+    return evolve(row, id=names, lost=tuple(lost))
+
+
+def _refused(row: SyncRow, why: str) -> SyncRow:
+    return evolve(row, step=REFUSE, problem=why, code=int(ErrorCode.INVALID_INPUT))
+
+
+def _missing_namespaces(
+    target: Namespace, mirror: Mirror, tables: set[Identifier]
+) -> Iterator[SyncRow]:
+    able = target.capabilities
+    needed = {table[:depth] for table in tables for depth in range(1, len(table))}
+    for namespace in sorted(needed, key=lambda each: (len(each), each)):
+        if len(namespace) <= able.configured_depth:
+            continue
+        try:
+            target.namespace_exists({"id": list(namespace)})
+        except NamespaceNotFoundError:
+            source = None
+            if mirror.flatten is None and len(namespace) > len(mirror.into):
+                source = (*mirror.selection.under, *namespace[len(mirror.into) :])
+            yield SyncRow(id=namespace, step=CREATE_NAMESPACE, source=source)
+
+
+def _compared(source: Namespace, target: Namespace, mirror: Mirror, row: SyncRow) -> SyncRow | None:
+    assert row.source is not None
+    ours = describe(source, row.source, with_state=mirror.copy_data)
+    if ours is None:
+        return None  # it was dropped meanwhile
+    theirs = describe(target, row.id, with_state=mirror.copy_data)
+    lost = list(row.lost)
+    wanted = own_properties(ours, source, target)
+    if dropped := sorted(set(ours.properties) - set(wanted) - {TABLE_TYPE}):
+        lost.append(f"properties {', '.join(dropped)}")
+    if ours.own_options:
+        lost.append(f"storage options {', '.join(ours.own_options)}")
+    row = evolve(row, location=ours.location, lost=tuple(lost))
+    copies = mirror.copy_data and not ours.declared_only
+    if ours.managed and not copies:
+        return _refused(row, "its catalog keeps its versions, so the data has to be copied")
+    settled = copies or (ours.declared_only and target.capabilities.storage_only)
+    if target.capabilities.storage_only and not settled and theirs is None:
+        return _refused(row, "a directory has tables below its own path alone: copy the data")
+    if theirs is None:
+        step = COPY if copies else DECLARE if ours.declared_only else REGISTER
+        return evolve(row, step=step, lost=(*lost, *_uncopied(source, row, copies)))
+    if copies and theirs.declared_only:
+        return evolve(row, step=COPY, lost=(*lost, *_uncopied(source, row, copies)))
+    if copies and theirs.state != ours.state and not _same_place(ours, theirs):
+        return _refused(
+            row,
+            f"the target has version {theirs.state and theirs.state[0]} of a copy, and the source "
+            f"{ours.state and ours.state[0]}: drop the table at the target to copy it again",
+        )
+    if not settled and not _same_place(ours, theirs):
+        return evolve(row, step=MOVE)
+    if any(theirs.properties.get(key) != value for key, value in wanted.items()):
+        return evolve(row, step=ALTER)
+    return row
+
+
+def own_properties(ours: Entry, source: Namespace, target: Namespace) -> dict[str, str]:
+    """Return the properties of a table that are its user's and that another catalog can have."""
+    places = {*source.capabilities.location_properties, *target.capabilities.location_properties}
+    left_out = {TABLE_TYPE, *places}
+    return {key: value for key, value in ours.properties.items() if key not in left_out}
+
+
+def _uncopied(source: Namespace, row: SyncRow, copies: bool) -> Iterator[str]:
+    """Yield what a copy of the latest version leaves behind."""
+    if not copies or row.source is None:
+        return
+    target = Target(namespace=source, table=row.source)
+    dataset = target.open(target.storage())
+    if tags := sorted(refs.tags(dataset)):
+        yield f"tags {', '.join(tags)}"
+    if branches := sorted(refs.branches(dataset)):
+        yield f"branches {', '.join(branches)}"
+
+
+def _same_place(one: Entry, other: Entry) -> bool:
+    return table_uri(one.location).rstrip("/") == table_uri(other.location).rstrip("/")
+
+
+def _extra(target: Namespace, mirror: Mirror, wanted: set[Identifier]) -> Iterator[SyncRow]:
+    """Yield the tables that the target has more, of those that the selection is about."""
+    under = mirror.selection.under
+    try:
+        for table in Selection(under=mirror.into).find(target):
+            named = (*under, *table[len(mirror.into) :])
+            if table not in wanted and mirror.selection.matches(named):
+                yield SyncRow(id=table, step=DEREGISTER if mirror.prune else KEEP)
+    except NamespaceNotFoundError:
+        return

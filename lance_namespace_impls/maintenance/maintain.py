@@ -1,0 +1,153 @@
+"""Keeps the tables of a catalog in good order: compaction, indices, cleanup."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lance_namespace_client.errors import TableNotFoundError
+
+from ..distributed.failures import protocol_error
+from ..distributed.runners import ThreadRunner, spark_runner
+from ..distributed.target import Target
+from .results import Rows, as_plain, from_plain
+from .selection import Selection
+from .state import job_state
+from .upkeep import Budget, IndexWish, TableUpkeep, Upkeep, UpkeepRow, check
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ..catalog.namespace import Namespace
+    from ..core.identifiers import Identifier
+    from ..distributed.runners import Runner
+    from .state import JobState
+
+__all__ = ["IndexWish", "Upkeep", "UpkeepRow", "maintain", "maintain_table", "maintenance_name"]
+
+MAX_CONCURRENCY = 4
+
+
+def maintain(
+    namespace: Namespace,
+    selection: Selection | None = None,
+    upkeep: Upkeep | None = None,
+    *,
+    spark: SparkSession | None = None,
+    dry_run: bool = False,
+    state: Path | None = None,
+    max_concurrency: int = MAX_CONCURRENCY,
+    progress: Callable[[int, int], None] | None = None,
+) -> Rows[UpkeepRow]:
+    """Keep tables in good order, and return what was done to each.
+
+    A step is one commit of a table: compaction, each new index, the update of its indices. A table
+    that fails has a row that says why, and the others go on. Nothing is done to what needs nothing.
+
+    Args:
+        namespace: the catalog.
+        selection: which of its tables; all unless given.
+        upkeep: what to do; compaction and the update of indices unless given.
+        spark: what runs the tasks; threads of this process unless given.
+        dry_run: whether to look alone.
+        state: a file that keeps what is done until all is, so that the same call goes on after a
+            crash, or where the budget ended.
+        max_concurrency: most tables that are worked on concurrently.
+        progress: called with the tables done and the tables in all.
+
+    Raises:
+        NamespaceNotFoundError: code 1.
+        InvalidInputError: code 13, a kind of index is not known.
+        ConcurrentModificationError: code 14, the same job is running with that state file.
+        LanceNamespaceError: the catalog cannot be listed.
+    """
+    selection, upkeep = selection or Selection(), upkeep or Upkeep()
+    check(upkeep)
+    runner: Runner = ThreadRunner() if spark is None else spark_runner(spark)
+    hours = upkeep.max_hours
+    budget = Budget(None if hours is None else hours * 3600, upkeep.max_bytes)
+
+    def look_after(table: Identifier) -> UpkeepRow | None:
+        target = Target(namespace=namespace, table=table)
+        work = TableUpkeep(target, upkeep, runner, budget, dry_run=dry_run)
+        if budget.is_over:
+            work.row.left = "all of it"
+            return work.row
+        try:
+            work.run()
+        except TableNotFoundError:
+            return None  # it was dropped meanwhile
+        except Exception as error:  # noqa: BLE001 it is what the row says
+            budget.check()
+            secrets = namespace.config.secrets()
+            failure = protocol_error(error, f"maintaining {target.name}", secrets)
+            work.row.problem, work.row.code = failure.message, int(failure.code)
+        return work.row
+
+    name = maintenance_name(namespace, selection)
+    with job_state(None if dry_run else state, "maintain", name) as kept:
+        tables = list(selection.find(namespace))
+        rows = [from_plain(UpkeepRow, kept.done[_key(t)]) for t in tables if _key(t) in kept.done]
+        left = [table for table in tables if _key(table) not in kept.done]
+        done, noted = len(rows), 0
+        with ThreadPoolExecutor(max_concurrency, "lance-maintain") as pool:
+            futures = {pool.submit(look_after, table): table for table in left}
+            try:
+                for future in as_completed(futures):
+                    row = future.result()
+                    done += 1
+                    if row is not None:
+                        rows.append(row)
+                        noted += _note(kept, row)
+                    if progress is not None:
+                        progress(done, len(tables))
+            except BaseException:
+                budget.stopped.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+        # A run that got nowhere is the last of its round: the next one begins with all tables.
+        kept.is_whole = not (noted and any(row.left for row in rows))
+    return Rows(UpkeepRow, sorted(rows, key=lambda row: row.table))
+
+
+def maintain_table(
+    namespace: Namespace, table: Identifier, upkeep: Upkeep | None = None, *, dry_run: bool = False
+) -> UpkeepRow:
+    """Keep one table in good order, and return what was done to it.
+
+    Args:
+        namespace: the catalog.
+        table: the table.
+        upkeep: what to do; compaction and the update of indices unless given.
+        dry_run: whether to look alone.
+
+    Raises:
+        TableNotFoundError: code 4.
+        ConcurrentModificationError: code 14, others kept changing the table.
+        LanceNamespaceError: a step failed; those before it are done.
+    """
+    upkeep = upkeep or Upkeep()
+    check(upkeep)
+    target, budget = Target(namespace=namespace, table=table), Budget(None, None)
+    work = TableUpkeep(target, upkeep, ThreadRunner(), budget, dry_run=dry_run)
+    work.run()
+    return work.row
+
+
+def maintenance_name(namespace: Namespace, selection: Selection) -> str:
+    """Return what tells a maintenance from others."""
+    return f"{namespace.namespace_id()} {selection.shown()}"
+
+
+def _note(kept: JobState, row: UpkeepRow) -> bool:
+    """Note that a table is done, and return whether it is: else another run begins with it."""
+    is_done = row.left is None and row.problem is None
+    if is_done:
+        kept.add(_key(row.table), as_plain(row))
+    return is_done
+
+
+def _key(table: Identifier) -> str:
+    return "\0".join(table)

@@ -1,0 +1,249 @@
+"""One catalog's tables into another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from lance_namespace_client.errors import (
+    ConcurrentModificationError,
+    InvalidInputError,
+    InvalidTableStateError,
+    LanceNamespaceError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+
+from ..core.concurrent import ordered_map
+from ..core.identifiers import format_identifier
+from ..distributed.failures import protocol_error
+from ..distributed.target import Target
+from .difference import (
+    ALTER,
+    COPY,
+    CREATE_NAMESPACE,
+    DECLARE,
+    DEREGISTER,
+    KEEP,
+    MOVE,
+    NOTHING,
+    REFUSE,
+    REGISTER,
+    Mirror,
+    SyncRow,
+    describe,
+    difference,
+    own_properties,
+)
+from .inventory import MAX_CONCURRENCY
+from .results import Rows
+
+if TYPE_CHECKING:
+    from ..catalog.namespace import Namespace
+
+__all__ = ["Mirror", "SyncRow", "sync"]
+
+_SETTLED = (NOTHING, KEEP)
+
+
+def sync(
+    source: Namespace,
+    target: Namespace,
+    mirror: Mirror | None = None,
+    *,
+    accept_losses: bool = False,
+    dry_run: bool = False,
+    max_concurrency: int = MAX_CONCURRENCY,
+    progress: Callable[[int, int], None] | None = None,
+) -> Rows[SyncRow]:
+    """Bring the tables of one catalog into another, and return what was done about each.
+
+    The difference is found first, and nothing is done where something of it would be lost, unless
+    that is accepted. Then both are compared again, each way. A table that fails has a row that says
+    why, and the others go on; a run after that does what is left, so that it needs no state. No data
+    is touched unless it is to be copied.
+
+    Args:
+        source: the catalog that has the tables.
+        target: the catalog that is to have them.
+        mirror: which tables, and where they go; all, under the same names, unless given.
+        accept_losses: whether to go on where the target does not keep something.
+        dry_run: whether to stop after the difference.
+        max_concurrency: most tables that are worked on concurrently.
+        progress: called with the steps done and the steps in all.
+
+    Raises:
+        NamespaceNotFoundError: code 1.
+        InvalidInputError: code 13, something would be lost.
+        LanceNamespaceError: a catalog cannot be listed.
+    """
+    mirror = mirror or Mirror()
+
+    def compared() -> list[SyncRow]:
+        return list(difference(source, target, mirror, max_concurrency=max_concurrency))
+
+    rows = compared()
+    if dry_run:
+        return Rows(SyncRow, rows)
+    if not accept_losses:
+        _refuse_losses(rows)
+    done: dict[tuple[str, ...], SyncRow] = {}
+    steps = [row for row in rows if row.step not in (*_SETTLED, REFUSE)]
+
+    def take(row: SyncRow) -> SyncRow:
+        try:
+            _STEPS[row.step](source, target, row)
+        except Exception as error:  # noqa: BLE001 it is what the row says
+            secrets = source.config.secrets() | target.config.secrets()
+            return row.failed(
+                protocol_error(error, f"sync of {format_identifier(row.id)}", secrets)
+            )
+        return evolve(row, done=True)
+
+    # Namespaces come one after another, those above before those below.
+    above = [row for row in steps if row.step == CREATE_NAMESPACE]
+    tables = [row for row in steps if row.step != CREATE_NAMESPACE]
+    for taken in (
+        *map(take, above),
+        *ordered_map(tables, take, max_concurrency=max_concurrency, wanted=None),
+    ):
+        done[taken.id] = taken
+        if progress is not None:
+            progress(len(done), len(steps))
+    return Rows(SyncRow, _checked([done.get(row.id, row) for row in rows], compared()))
+
+
+def _refuse_losses(rows: Sequence[SyncRow]) -> None:
+    losing = [row for row in rows if row.lost and row.step not in (*_SETTLED, REFUSE)]
+    if losing:
+        first = losing[0]
+        raise InvalidInputError(
+            f"sync: {len(losing)} of the tables would lose something, such as the "
+            f"{'; the '.join(first.lost)}; nothing was done: look at a dry run, then accept the losses"
+        )
+
+
+def _checked(rows: Sequence[SyncRow], after: Sequence[SyncRow]) -> list[SyncRow]:
+    """Return the rows, and those that are still, or newly, not as they should be."""
+    left = {row.id: row for row in after if row.step not in _SETTLED}
+    checked = []
+    for row in rows:
+        differs = left.pop(row.id, None)
+        if differs is not None and row.problem is None:
+            error = ConcurrentModificationError(
+                f"it is not as the source has it after all: {differs.problem or differs.step}"
+            )
+            row = evolve(row, done=False).failed(error)
+        checked.append(row)
+    return [*checked, *(_newer(row) for row in left.values())]
+
+
+def _newer(row: SyncRow) -> SyncRow:
+    if row.problem is not None:
+        return row
+    return row.failed(ConcurrentModificationError("it was changed meanwhile: run it again"))
+
+
+def _create_namespace(source: Namespace, target: Namespace, row: SyncRow) -> None:
+    properties: dict[str, str] = {}
+    if row.source is not None:
+        found = source.describe_namespace({"id": list(row.source)})
+        places = {
+            *source.capabilities.location_properties,
+            *target.capabilities.location_properties,
+        }
+        given = found.properties or {}
+        properties = {key: value for key, value in given.items() if key not in places}
+    target.create_namespace(
+        {"id": list(row.id), "mode": "ExistOk", "properties": properties or None}
+    )
+
+
+def _request(source: Namespace, target: Namespace, row: SyncRow) -> dict[str, Any]:
+    """Return what adds a table to the target as the source has it now."""
+    assert row.source is not None
+    entry = describe(source, row.source, with_state=False)
+    if entry is None:
+        raise TableNotFoundError(f"table {format_identifier(row.source)} was dropped meanwhile")
+    properties = own_properties(entry, source, target)
+    return {"id": list(row.id), "location": entry.location, "properties": properties or None}
+
+
+def _declare(source: Namespace, target: Namespace, row: SyncRow) -> None:
+    request = _request(source, target, row)
+    if target.capabilities.storage_only:
+        del request["location"]
+    target.declare_table(request)
+
+
+def _register(source: Namespace, target: Namespace, row: SyncRow) -> None:
+    target.register_table(_request(source, target, row))
+
+
+def _move(source: Namespace, target: Namespace, row: SyncRow) -> None:
+    target.register_table({**_request(source, target, row), "mode": "Overwrite"})
+
+
+def _alter(source: Namespace, target: Namespace, row: SyncRow) -> None:
+    request = _request(source, target, row)
+    try:
+        target.alter_table({"id": list(row.id), "set_properties": request["properties"]})
+    except UnsupportedError:
+        there = describe(target, row.id, with_state=False)
+        location = request["location"] if there is None else there.location
+        kept = {} if there is None else there.properties
+        properties = {**kept, **(request["properties"] or {})}
+        target.register_table(
+            {**request, "location": location, "properties": properties, "mode": "Overwrite"}
+        )
+
+
+def _deregister(source: Namespace, target: Namespace, row: SyncRow) -> None:
+    target.deregister_table({"id": list(row.id)})
+
+
+def _copy(source: Namespace, target: Namespace, row: SyncRow) -> None:
+    """Copy the latest version, its indices too, to where the target puts the table."""
+    assert row.source is not None
+    request = _request(source, target, row)
+    ours, theirs = (
+        Target(namespace=source, table=row.source),
+        Target(namespace=target, table=row.id),
+    )
+    declared = False
+    try:
+        storage, has_data = theirs.locate()
+    except TableNotFoundError:
+        target.declare_table({"id": request["id"], "properties": request["properties"]})
+        declared = True
+        storage, has_data = theirs.locate()
+    if has_data:
+        raise InvalidTableStateError(f"{theirs.name} has data already; drop it to copy it again")
+    dataset = ours.open(ours.storage())
+    try:
+        dataset.deep_clone(
+            storage.location, int(dataset.version), storage_options=storage.lance_options()
+        )
+        copied = theirs.open(storage)
+        if copied.count_rows() != dataset.count_rows() or copied.schema != dataset.schema:
+            raise InvalidTableStateError(f"{theirs.name} is not as {ours.name} after it was copied")
+    except BaseException as error:
+        if declared:
+            try:
+                target.drop_table({"id": list(row.id)})
+            except LanceNamespaceError as second:
+                error.add_note(f"What was copied could not be taken back: {second}")
+        raise
+
+
+_STEPS: dict[str, Callable[[Namespace, Namespace, SyncRow], None]] = {
+    CREATE_NAMESPACE: _create_namespace,
+    DECLARE: _declare,
+    REGISTER: _register,
+    COPY: _copy,
+    ALTER: _alter,
+    MOVE: _move,
+    DEREGISTER: _deregister,
+}

@@ -1,0 +1,355 @@
+"""What keeps one table in good order: the steps of `maintain`, and what each costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from threading import Event, Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from attrs import Factory, define, field, frozen
+
+from lance_namespace_client.errors import ConcurrentModificationError, InvalidInputError
+from lance_namespace_client.models import CreateTableIndexRequest
+
+from ..core.imports import load
+from ..distributed.failures import failure_answer, raise_failure
+from ..distributed.target import Target
+from ..tables import indices
+from ..tables.errors import may_be_committed
+from ..tables.lineage import OpenedVersion, There
+from ..tables.orphans import delete_orphans, find_orphans
+from ..tables.write import delete_data_files
+
+if TYPE_CHECKING:
+    from lance.optimize import CompactionOptions
+
+    from ..distributed.runners import Count, Runner
+
+__all__ = ["Budget", "IndexWish", "TableUpkeep", "Upkeep", "UpkeepRow"]
+
+COMMIT_ATTEMPTS = 3
+
+
+@frozen(kw_only=True)
+class IndexWish:
+    """An index that each table is to have that has such a column.
+
+    Attributes:
+        column: the column.
+        type: kind of index, such as ``BTREE``, ``INVERTED`` or ``IVF_PQ``.
+    """
+
+    column: str
+    type: str
+
+
+@frozen(kw_only=True)
+class Upkeep:
+    """What `maintain` does.
+
+    Attributes:
+        compact: whether small fragments are put together and deleted rows taken out.
+        rows_per_fragment: rows of a fragment that is not small.
+        indices: indices to create where the column has none.
+        update_indices: whether rows that an index lacks are added to it.
+        cleanup_older_than: age of versions to delete, else none are; tagged ones stay.
+        orphans_older_than: age of files to delete that no version holds, else none are; it has to
+            be longer than any write takes.
+        max_hours: hours after which nothing is begun.
+        max_bytes: bytes of data files to rewrite in all.
+    """
+
+    compact: bool = True
+    rows_per_fragment: int = 1 << 20
+    indices: Sequence[IndexWish] = ()
+    update_indices: bool = True
+    cleanup_older_than: timedelta | None = None
+    orphans_older_than: timedelta | None = None
+    max_hours: float | None = None
+    max_bytes: int | None = None
+
+
+@define(kw_only=True)
+class UpkeepRow:
+    """What `maintain` did to a table, or would do at least: updated indices let more be compacted."""
+
+    table: tuple[str, ...]
+    """Identifier of the table."""
+    version: int | None = None
+    """Version after it; None where the table has no data."""
+    compacted_fragments: int = 0
+    """Fragments that were put together with others, or had deleted rows."""
+    new_fragments: int = 0
+    """Fragments that take their place; 0 in a dry run."""
+    rewritten_bytes: int = 0
+    """Size of the data files that were read for that."""
+    indices_created: tuple[str, ...] = ()
+    """Columns that have an index now."""
+    indices_updated: tuple[str, ...] = ()
+    """Indices that lacked rows."""
+    versions_deleted: int = 0
+    """Versions deleted."""
+    orphans_deleted: int = 0
+    """Files deleted that no version held."""
+    freed_bytes: int = 0
+    """Size of what was deleted."""
+    left: str | None = None
+    """What the budget did not allow."""
+    problem: str | None = None
+    """Why the rest was not done."""
+    code: int | None = None
+    """Error code of that."""
+
+
+@define
+class Budget:
+    """What may still be done."""
+
+    seconds: float | None
+    bytes: int | None
+    stopped: Event = Factory(Event)
+    _begun: float = field(factory=monotonic)
+    _lock: Lock = Factory(Lock)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is to be begun any more."""
+        return self.seconds is not None and monotonic() - self._begun >= self.seconds
+
+    def take(self, size: int) -> bool:
+        """Return whether so many bytes may be rewritten, and count them."""
+        with self._lock:
+            if self.is_over or (self.bytes is not None and size > self.bytes):
+                return False
+            if self.bytes is not None:
+                self.bytes -= size
+            return True
+
+    def check(self, done: int = 0, rows: int = 0) -> None:
+        """Raise where the job was stopped; a runner asks now and then."""
+        if self.stopped.is_set():
+            raise InterruptedError("the job was stopped")
+
+
+class TableUpkeep:
+    """The upkeep of one table.
+
+    Args:
+        target: the table.
+        upkeep: what is to be done.
+        runner: what runs the tasks.
+        budget: what may still be done.
+        dry_run: whether to look alone.
+    """
+
+    def __init__(
+        self, target: Target, upkeep: Upkeep, runner: Runner, budget: Budget, *, dry_run: bool
+    ) -> None:
+        self.row = UpkeepRow(table=target.table)
+        self._target = target
+        self._upkeep = upkeep
+        self._runner = runner
+        self._budget = budget
+        self._dry_run = dry_run
+
+    def run(self) -> None:
+        """Do all steps and note in `row` what came of them.
+
+        Raises:
+            LanceNamespaceError: a step failed; those before it are done.
+        """
+        storage, has_data = self._target.locate()
+        if not has_data:
+            return
+        self._storage = storage
+        steps: list[Callable[[Any], None]] = []
+        if self._upkeep.update_indices:
+            # First: Lance puts no fragment that an index holds together with one that it lacks.
+            steps.append(self._update_indices)
+        if self._upkeep.compact:
+            steps.append(self._compact)
+        if self._upkeep.indices:
+            steps.append(self._create_indices)
+        if self._upkeep.cleanup_older_than is not None:
+            steps.append(self._clean_up)
+        if self._upkeep.orphans_older_than is not None:
+            steps.append(self._delete_orphans)
+        for step in steps:
+            self._budget.check()
+            if self._budget.is_over:
+                self._leave("what the time did not suffice for")
+                break
+            try:
+                step(self._open())
+            except Exception as error:
+                raise self._target.failure(error, "maintaining") from error
+        self.row.version = int(self._open().version)
+
+    def _open(self) -> Any:
+        return self._target.open(self._storage)
+
+    def _leave(self, what: str) -> None:
+        self.row.left = f"{self.row.left}; {what}" if self.row.left else what
+
+    def _run(self, tasks: Sequence[str], work: Callable[[str], dict[str, Any]]) -> list[Any]:
+        """Run tasks on workers and return their answers, once all have ended."""
+        target = self._target
+
+        def answer(task: str, count: Count) -> str:
+            try:
+                return json.dumps(work(task))
+            except Exception as error:  # noqa: BLE001 it is the answer, and raised by the driver
+                return json.dumps(failure_answer(target.failure(error, "maintaining")))
+
+        found = self._runner.run(
+            f"maintain {target.name}", tasks, answer, lambda done, rows: self._budget.check()
+        )
+        return [json.loads(each) for each in found]
+
+    def _compact(self, dataset: Any) -> None:
+        Compaction = load("lance.optimize").Compaction
+
+        options: CompactionOptions = {"target_rows_per_fragment": self._upkeep.rows_per_fragment}
+        for attempt in range(COMMIT_ATTEMPTS):
+            planned = Compaction.plan(dataset, options).tasks
+            tasks = planned
+            if attempt == 0:  # another attempt rewrites what has been counted
+                tasks = [task for task in planned if self._budget.take(_size(task))]
+            if len(tasks) < len(planned):
+                left = sum(map(_size, planned)) - sum(map(_size, tasks))
+                self._leave(f"compaction of {left:,} bytes")
+            self.row.compacted_fragments = sum(len(task.fragments) for task in tasks)
+            self.row.rewritten_bytes += sum(map(_size, tasks))
+            if self._dry_run or not tasks:
+                return
+            try:
+                self._rewrite(dataset, tasks)
+            except ConcurrentModificationError:
+                if attempt == COMMIT_ATTEMPTS - 1:
+                    raise
+                dataset = self._open()
+            else:
+                return
+
+    def _rewrite(self, dataset: Any, tasks: Sequence[Any]) -> None:
+        """Run the tasks of a compaction and commit them all, or delete what they wrote."""
+        optimize = load("lance.optimize")
+
+        # pylance's stubs lack from_json.
+        read_task: Any = optimize.CompactionTask
+        read_result: Any = optimize.RewriteResult
+        target, version = self._target, int(dataset.version)
+        opened = OpenedVersion.of(dataset, self._storage, None)
+        location = self._storage.location
+
+        def rewrite(task: str) -> dict[str, Any]:
+            there = target.open(target.storage_at(location), version)
+            return {"rewritten": read_task.from_json(task).execute(there).json()}
+
+        answers = self._run([task.json() for task in tasks], rewrite)
+        results = [answer["rewritten"] for answer in answers if "rewritten" in answer]
+        try:
+            for answer in answers:
+                raise_failure(answer)
+            if opened.look() is not There.SAME:
+                raise ConcurrentModificationError(
+                    f"{target.name} was dropped, and maybe made again, while it was compacted; try again"
+                )
+            metrics = optimize.Compaction.commit(
+                dataset, [read_result.from_json(each) for each in results]
+            )
+        except Exception as error:
+            if not may_be_committed(error):
+                written = [json.loads(each)["new_fragments"] for each in results]
+                files = [file["path"] for each in written for new in each for file in new["files"]]
+                delete_data_files(self._storage, files)
+            raise target.failure(error, "compacting") from error
+        opened.require_same(dataset, target.name)  # a version names the files by now: they stay
+        self.row.new_fragments = int(metrics.fragments_added)
+
+    def _create_indices(self, dataset: Any) -> None:
+        indexed = {name for index in dataset.describe_indices() for name in index.field_names}
+        wishes = [
+            wish
+            for wish in self._upkeep.indices
+            if wish.column in dataset.schema.names and wish.column not in indexed
+        ]
+        if not dataset.count_rows():
+            wishes = []  # there is nothing to train an index with
+        self.row.indices_created = tuple(wish.column for wish in wishes)
+        if self._dry_run or not wishes:
+            return
+        target, location = self._target, self._storage.location
+
+        def create(task: str) -> dict[str, Any]:
+            column, kind = json.loads(task)
+            request = CreateTableIndexRequest(id=list(target.table), column=column, index_type=kind)
+            there = target.open(storage := target.storage_at(location))
+            opened = OpenedVersion.of(there, storage, None)
+            indices.create(there, request)
+            opened.require_same(there, target.name)
+            return {}
+
+        for answer in self._run([json.dumps([w.column, w.type]) for w in wishes], create):
+            raise_failure(answer)
+
+    def _update_indices(self, dataset: Any) -> None:
+        rows = dataset.count_rows()
+        behind = [
+            index.name for index in dataset.describe_indices() if index.num_rows_indexed < rows
+        ]
+        self.row.indices_updated = tuple(sorted(behind))
+        if self._dry_run or not behind:
+            return
+        target, location = self._target, self._storage.location
+
+        def update(task: str) -> dict[str, Any]:
+            there = target.open(storage := target.storage_at(location))
+            opened = OpenedVersion.of(there, storage, None)
+            there.optimize.optimize_indices(index_names=json.loads(task))
+            opened.require_same(there, target.name)
+            return {}
+
+        for answer in self._run([json.dumps(behind)], update):
+            raise_failure(answer)
+
+    def _clean_up(self, dataset: Any) -> None:
+        age = self._upkeep.cleanup_older_than
+        if self._dry_run:
+            found = dataset.explain_cleanup_old_versions(
+                older_than=age, error_if_tagged_old_versions=False
+            ).stats
+        else:
+            found = dataset.cleanup_old_versions(older_than=age, error_if_tagged_old_versions=False)
+        self.row.versions_deleted = int(found.old_versions)
+        self.row.freed_bytes += int(found.bytes_removed)
+
+    def _delete_orphans(self, dataset: Any) -> None:
+        age = self._upkeep.orphans_older_than
+        assert age is not None
+        orphans = find_orphans(dataset, age)
+        self.row.orphans_deleted = len(orphans)
+        if self._dry_run:
+            self.row.freed_bytes += sum(orphan.bytes for orphan in orphans)
+        else:
+            self.row.freed_bytes += delete_orphans(self._storage, orphans)
+
+
+def _size(task: Any) -> int:
+    """Return the bytes of the data files that a compaction task reads."""
+    return sum(file.file_size_bytes or 0 for fragment in task.fragments for file in fragment.files)
+
+
+def check(upkeep: Upkeep) -> None:
+    """Refuse what cannot be done, before anything is (code 13)."""
+    known = (*indices.SCALAR, *indices.FULL_TEXT, *indices.VECTOR)
+    for wish in upkeep.indices:
+        if wish.type.upper() not in known:
+            raise InvalidInputError(
+                f"maintain: index type {wish.type!r} is not known; known are {', '.join(known)}"
+            )
+    if upkeep.rows_per_fragment < 1:
+        raise InvalidInputError("maintain: rows_per_fragment must be 1 or more")

@@ -1,0 +1,278 @@
+"""Tables as DataFrames by the shortest road: Arrow from Lance to Spark, without the data source.
+
+>>> from lance_namespace_impls import connect
+>>> from lance_namespace_impls.spark import read_table
+>>> lake = connect("dir", {"path": "/data/lance"})
+>>> read_table(spark, lake, ["flights"], columns=["day", "price"], filter="price > 9.5")
+... # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from lance_namespace_client.errors import InvalidInputError
+
+from ..core.identifiers import parse_identifier
+from ..distributed.failures import coded
+from ..distributed.options import require_positive
+from ..distributed.secrets import map_in_arrow
+from ..distributed.target import Target
+from .extra import require_pyspark
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructField
+
+    from ..catalog.namespace import Namespace
+    from .read_plan import Piece, Pinned
+
+__all__ = [
+    "count_rows",
+    "read_table",
+    "require_clear_keys",
+    "target_of",
+]
+
+_NUMBERS_AN_ARRAY = 8192
+
+
+def read_table(
+    spark: SparkSession,
+    namespace: Namespace,
+    table: str | Sequence[str],
+    *,
+    columns: Sequence[str] | None = None,
+    filter: str | None = None,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    timestamp: datetime | None = None,
+    with_row_id: bool = False,
+    batch_rows: int | None = None,
+    splits: int | None = None,
+) -> DataFrame:
+    """Return a table as a DataFrame, with the rows and types that the data source has.
+
+    Workers read Lance and hand Arrow to Spark. Only `columns` and the rows of `filter` are read;
+    what `select` and `where` leave out has been moved to Spark before. Without a filter `count` of
+    the DataFrame itself is answered by the table's metadata.
+
+    Args:
+        spark: the session.
+        namespace: what has the table; it travels to the workers as its impl and properties.
+        table: identifier of the table; text is one name.
+        columns: columns to read, else all.
+        filter: rows to read, as a condition in Lance's SQL, else all.
+        version: version to read, else the latest one now.
+        tag: tag of the version.
+        branch: branch, else the main one.
+        timestamp: the version is the latest at that time; without a zone it is in UTC.
+        with_row_id: whether there is a column `_rowid` with the rows' ids.
+        batch_rows: most rows in one batch on the way to Spark, else 65,536, of up to 8 MiB.
+        splits: most tasks, else one for each core of the cluster, and more of large tables.
+
+    Raises:
+        UnsupportedError: code 0, a column has a type that Spark does not have.
+        TableNotFoundError: code 4.
+        TableTagNotFoundError: code 8.
+        TableVersionNotFoundError: code 11.
+        TableColumnNotFoundError: code 12.
+        InvalidInputError: code 13, a bad filter, or more than one of version, tag and timestamp.
+        InvalidTableStateError: code 19, the table has no data.
+        TableBranchNotFoundError: code 22.
+    """
+    require_pyspark()
+    from ..distributed.columns import spark_arrow_schema
+    from .read_plan import plan_tasks, told
+
+    require_positive(splits=splits, batch_rows=batch_rows)
+    pinned = _pin(
+        namespace,
+        table,
+        columns=columns,
+        filter=filter,
+        version=version,
+        tag=tag,
+        branch=branch,
+        timestamp=timestamp,
+        with_row_id=with_row_id,
+    )
+    schema = told(pinned)
+    tasks = plan_tasks(pinned, splits, cores_of(spark))
+    # A row for each task says which it is.
+    numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
+    reads = _reads(pinned, tasks, spark_arrow_schema(schema), batch_rows)
+    if len(schema) == 1 and isinstance(schema[0].dataType, _plain_numbers()):
+        frame = _one_column(numbers, reads, schema[0])
+    else:
+        frame = map_in_arrow(numbers, reads, schema)
+    return frame if filter is not None else _counting_by_metadata(frame, pinned)
+
+
+def _counting_by_metadata(frame: DataFrame, pinned: Pinned) -> DataFrame:
+    """Let `count` of this frame, not of those made of it, ask the table and not read it.
+
+    Where the frame is to be cached Spark counts, since a count is what fills the cache.
+    """
+    by_spark = frame.count
+
+    @wraps(by_spark)
+    def count() -> int:
+        level = frame.storageLevel
+        return by_spark() if level.useMemory or level.useDisk else _count(pinned)
+
+    frame.count = count  # type: ignore[method-assign]
+    return frame
+
+
+def _plain_numbers() -> tuple[type, ...]:
+    from pyspark.sql.types import DoubleType, FloatType, IntegralType
+
+    return (IntegralType, FloatType, DoubleType)
+
+
+def _one_column(numbers: DataFrame, reads: Any, field: StructField) -> DataFrame:
+    """Return a column of numbers, which goes to Spark as arrays.
+
+    Spark copies what comes from Python row by row. An array it copies at once, and takes apart in
+    generated code, in less time.
+    """
+    from pyspark.sql.functions import explode
+    from pyspark.sql.types import ArrayType, StructType
+
+    from ..distributed.columns import spark_arrow_schema
+
+    arrays = StructType().add("numbers", ArrayType(field.dataType, field.nullable), False)
+    target = spark_arrow_schema(arrays)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        for batch in reads(batches):
+            starts = [*range(0, batch.num_rows, _NUMBERS_AN_ARRAY), batch.num_rows]
+            parts = pa.ListArray.from_arrays(
+                pa.array(starts, pa.int32()), batch.column(0), type=target[0].type
+            )
+            yield pa.record_batch([parts], schema=target)
+
+    column = explode("numbers").alias(field.name, metadata=field.metadata)
+    return map_in_arrow(numbers, read, arrays).select(column)
+
+
+def _reads(
+    pinned: Pinned, tasks: Sequence[Sequence[Piece]], schema: pa.Schema, batch_rows: int | None
+) -> Any:
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from .read_plan import read_pieces
+
+        target = pinned.target
+        with coded(f"reading {target.name}", target.namespace.config.secrets()):
+            for batch in batches:
+                for task in batch.column(0).to_pylist():
+                    yield from read_pieces(pinned, tasks[task], schema, batch_rows)
+
+    return read
+
+
+def cores_of(spark: SparkSession) -> int | None:
+    """Return how many tasks run at once on the cluster; None on Spark Connect, which does not tell."""
+    from pyspark.errors import PySparkAttributeError
+
+    try:
+        return int(spark.sparkContext.defaultParallelism)
+    except PySparkAttributeError:
+        return None
+
+
+def count_rows(
+    namespace: Namespace,
+    table: str | Sequence[str],
+    *,
+    filter: str | None = None,
+    version: int | None = None,
+    tag: str | None = None,
+    branch: str | None = None,
+    timestamp: datetime | None = None,
+) -> int:
+    """Return the number of rows of a table, without Spark.
+
+    All rows are counted by the table's metadata, those of a filter by Lance with its indices.
+
+    Args:
+        namespace: what has the table.
+        table: identifier of the table; text is one name.
+        filter: rows to count, as a condition in Lance's SQL, else all.
+        version: version, else the latest.
+        tag: tag of the version.
+        branch: branch, else the main one.
+        timestamp: the version is the latest at that time; without a zone it is in UTC.
+
+    Raises:
+        LanceNamespaceError: as `read_table`.
+    """
+    pinned = _pin(
+        namespace,
+        table,
+        filter=filter,
+        version=version,
+        tag=tag,
+        branch=branch,
+        timestamp=timestamp,
+    )
+    return _count(pinned)
+
+
+def _count(pinned: Pinned) -> int:
+    try:
+        return int(pinned.open().count_rows(pinned.filter))
+    except Exception as error:
+        raise pinned.target.failure(error, "counting") from error
+
+
+def _pin(
+    namespace: Namespace,
+    table: str | Sequence[str],
+    *,
+    version: int | None,
+    tag: str | None,
+    timestamp: datetime | None,
+    **more: Any,
+) -> Pinned:
+    from .read_plan import pin
+
+    if sum(each is not None for each in (version, tag, timestamp)) > 1:
+        raise InvalidInputError("give one of version, tag and timestamp")
+    chosen = version if version is not None else tag
+    return pin(target_of(namespace, table), version=chosen, timestamp=timestamp, **more)
+
+
+def require_clear_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None:
+    """Reject keys that Spark's joins would confuse with another column of the frame.
+
+    Raises:
+        InvalidInputError: code 13, the message names the columns.
+    """
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        return
+    for key in keys:
+        alike = [name for name in frame.columns if name.lower() == key.lower()]
+        if len(alike) > 1:
+            raise InvalidInputError(
+                f"{what}: columns {', '.join(alike)} of the DataFrame differ in case alone, and Spark "
+                "would join by the first of them; set spark.sql.caseSensitive to true"
+            )
+
+
+def target_of(namespace: Namespace, table: str | Sequence[str]) -> Target:
+    """Return a table as jobs take it; text is one name.
+
+    Raises:
+        InvalidInputError: code 13, it is no identifier.
+    """
+    names = [table] if isinstance(table, str) else list(table)
+    return Target(namespace=namespace, table=parse_identifier(names))

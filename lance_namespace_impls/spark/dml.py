@@ -1,0 +1,518 @@
+"""Changes to the rows of a table by many workers, each in one commit of the driver.
+
+Workers write new data files and deletion files, which no version shows; the driver then commits all
+of them at once, or none. A change that another has made meanwhile to the same rows is code 14.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    TableColumnNotFoundError,
+    TableSchemaValidationError,
+)
+
+from ..core.imports import load
+from ..distributed import write_plan
+from ..distributed.columns import check_fits
+from ..distributed.failures import coded, decoded
+from ..distributed.runners import quietly, spark_runner
+from ..distributed.secrets import map_in_arrow
+from ..tables.sql import SqlCheck, check_sql
+from .dataframe_reader import cores_of, read_table, require_clear_keys, target_of
+from .read_plan import ROW_ADDRESS, pin, plan_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..catalog.namespace import Namespace
+    from ..distributed.runners import Count
+    from ..distributed.write_plan import WritePlan
+    from .read_plan import Pinned
+
+__all__ = [
+    "Change",
+    "Matched",
+    "NotMatched",
+    "NotMatchedBySource",
+    "delete",
+    "merge_into",
+    "update",
+]
+
+_OFFSET_BITS = 32
+_OFFSETS = (1 << _OFFSET_BITS) - 1
+
+
+class Matched(Enum):
+    """What becomes of a row of the table whose key the source has."""
+
+    UPDATE = "update"
+    DELETE = "delete"
+    KEEP = "keep"
+
+
+class NotMatched(Enum):
+    """What becomes of a row of the source whose key the table lacks."""
+
+    INSERT = "insert"
+    IGNORE = "ignore"
+
+
+class NotMatchedBySource(Enum):
+    """What becomes of a row of the table whose key the source lacks."""
+
+    DELETE = "delete"
+    KEEP = "keep"
+
+
+@frozen(kw_only=True)
+class Change:
+    """What was changed.
+
+    Attributes:
+        version: version of the table that has the change; the one before where nothing changed.
+        inserted: rows that are new.
+        updated: rows that have other values.
+        deleted: rows that are gone.
+    """
+
+    version: int
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+
+def delete(
+    spark: SparkSession, namespace: Namespace, table: str | Sequence[str], where: str
+) -> Change:
+    """Delete rows and return how many there were.
+
+    Args:
+        spark: the session.
+        namespace: what has the table.
+        table: identifier of the table; text is one name.
+        where: the rows, as a condition in Lance's SQL.
+
+    Raises:
+        TableNotFoundError: code 4.
+        InvalidInputError: code 13, the condition is none.
+        ConcurrentModificationError: code 14, others changed the same rows meanwhile; nothing is
+            deleted.
+        InvalidTableStateError: code 19, the table has no data.
+    """
+    check_sql(where, "the condition")  # before anything is opened
+    target = target_of(namespace, table)
+    pinned = pin(target, filter=where)
+    plan = _planned(target, pinned.schema, pinned.version, writes_rows=False)
+
+    def work(task: str, count: Count) -> str:
+        with coded(f"deleting from {target.name}", target.namespace.config.secrets()):
+            fragments = _fragments(pinned.open(), json.loads(task))
+            return json.dumps(_removed((each, each.delete(where)) for each in fragments))
+
+    try:
+        tasks = _by_fragments(spark, pinned)
+        answers = spark_runner(spark).run(f"delete from {target.name}", tasks, work, quietly)
+        removals = _Removals.of(answers)
+        if removals.rows:
+            return Change(version=removals.commit(plan, []), deleted=removals.rows)
+    except BaseException:
+        write_plan.abort(plan, [])
+        raise
+    write_plan.abort(plan, [])
+    return Change(version=pinned.version)
+
+
+def update(
+    spark: SparkSession,
+    namespace: Namespace,
+    table: str | Sequence[str],
+    values: Mapping[str, str],
+    where: str | None = None,
+) -> Change:
+    """Set columns of rows and return how many rows there were.
+
+    Args:
+        spark: the session.
+        namespace: what has the table.
+        table: identifier of the table; text is one name.
+        values: columns, and for each an expression in Lance's SQL; all of them see the row as it
+            was before.
+        where: the rows, as a condition in Lance's SQL, else all.
+
+    Raises:
+        TableNotFoundError: code 4.
+        TableColumnNotFoundError: code 12, the table has no such column.
+        InvalidInputError: code 13, an expression or the condition is none, or the condition holds
+            for other rows each time.
+        ConcurrentModificationError: code 14, others changed the same rows meanwhile; nothing is
+            updated.
+        InvalidTableStateError: code 19, the table has no data.
+        TableSchemaValidationError: code 20, a value does not fit its column.
+    """
+    check_sql(where, "the condition")  # before anything is opened
+    target = target_of(namespace, table)
+    pinned = pin(target, filter=where)
+    columns = _expressions(values, pinned)
+    plan = _planned(target, pinned.schema, pinned.version)
+
+    def work(task: str, count: Count) -> str:
+        with coded(f"updating {target.name}", target.namespace.config.secrets()):
+            fragments = _fragments(pinned.open(), json.loads(task))
+            written = write_plan.write_rows(plan, _rewritten(pinned, columns, fragments))
+            answer = _removed((each, each.delete(where or "true")) for each in fragments)
+            if answer["rows"] != _rows(written):
+                raise InvalidInputError(
+                    f"{target.name}: the condition holds for other rows each time; write one that "
+                    "does not depend on chance"
+                )
+            return json.dumps({**answer, "fragments": written})
+
+    try:
+        tasks = _by_fragments(spark, pinned)
+        answers = spark_runner(spark).run(f"update {target.name}", tasks, work, quietly)
+        removals = _Removals.of(answers)
+        written = [each for answer in answers for each in json.loads(answer)["fragments"]]
+        if removals.rows:
+            return Change(version=removals.commit(plan, written), updated=removals.rows)
+    except BaseException:
+        write_plan.abort(plan, [])
+        raise
+    write_plan.abort(plan, [])
+    return Change(version=pinned.version)
+
+
+def _expressions(values: Mapping[str, str], pinned: Pinned) -> dict[str, str]:
+    """Return an expression for each column of the table, once Lance can plan them all."""
+    what = pinned.target.name
+    if not values:
+        raise InvalidInputError(f"{what}: there is no column to update")
+    if unknown := [name for name in values if name not in pinned.schema.names]:
+        raise TableColumnNotFoundError(
+            f"{what} has no column {', '.join(unknown)}; it has {', '.join(pinned.schema.names)}"
+        )
+    pinned.require_readable()  # whole rows are written again
+    check = SqlCheck(pinned.schema)
+    for name, expression in values.items():
+        check.value(expression, f"the expression of column {name}")
+    columns = {name: values.get(name, f"`{name}`") for name in pinned.schema.names}
+    try:
+        scanner = pinned.open().scanner(columns=columns, filter=pinned.filter)
+        scanner.explain_plan()
+        given = scanner.projected_schema
+    except Exception as error:
+        raise pinned.target.failure(error, "updating") from error
+    check_fits(pa.schema([given.field(name) for name in values]), pinned.schema, what)
+    return columns
+
+
+def _rewritten(
+    pinned: Pinned, columns: dict[str, str], fragments: Sequence[Any]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that are updated, with their new values."""
+    from ..distributed.columns import cast_batch
+
+    scanner = pinned.open().scanner(
+        columns=columns, filter=pinned.filter, fragments=fragments, blob_handling="all_binary"
+    )
+    for batch in scanner.to_batches():
+        if batch.num_rows:
+            yield cast_batch(batch, pinned.schema)
+
+
+def _by_fragments(spark: SparkSession, pinned: Pinned) -> list[str]:
+    """Return tasks of whole fragments, as JSON."""
+    plan = plan_tasks(pinned, cores=cores_of(spark), whole=True)
+    return [json.dumps([piece.fragment for piece in group]) for group in plan]
+
+
+def _fragments(dataset: Any, numbers: Iterable[int]) -> list[Any]:
+    return [dataset.get_fragment(number) for number in numbers]
+
+
+def _rows(fragments: Iterable[Mapping[str, Any]]) -> int:
+    return sum(fragment["physical_rows"] for fragment in fragments)
+
+
+def merge_into(
+    frame: DataFrame,
+    namespace: Namespace,
+    table: str | Sequence[str],
+    on: str | Sequence[str],
+    *,
+    when_matched: Matched | str = Matched.UPDATE,
+    when_not_matched: NotMatched | str = NotMatched.INSERT,
+    when_not_matched_by_source: NotMatchedBySource | str = NotMatchedBySource.KEEP,
+) -> Change:
+    """Merge the rows of a DataFrame into a table by key and return what changed.
+
+    Of the table Spark sees the keys alone. A key that is null matches none. Of several merges that
+    insert at the same time, one succeeds and the others fail with code 14, whichever client sends
+    them, so that a new key is inserted once.
+
+    Args:
+        frame: the source, with all columns of the table.
+        namespace: what has the table.
+        table: identifier of the table; text is one name.
+        on: columns that make the key.
+        when_matched: rows that both have: ``update``, ``delete`` or ``keep``.
+        when_not_matched: rows that the source alone has: ``insert`` or ``ignore``.
+        when_not_matched_by_source: rows that the table alone has: ``delete`` or ``keep``.
+
+    Raises:
+        TableNotFoundError: code 4.
+        TableColumnNotFoundError: code 12, the table has no column of the key.
+        InvalidInputError: code 13, several rows of the source have one key.
+        ConcurrentModificationError: code 14, others added rows or changed the same rows meanwhile;
+            the table is as they left it.
+        InvalidTableStateError: code 19, the table has no data.
+        TableSchemaValidationError: code 20, the source's columns are not the table's.
+    """
+    matched, new, gone = _ways(when_matched, when_not_matched, when_not_matched_by_source)
+    keys = [on] if isinstance(on, str) else list(on)
+    target = target_of(namespace, table)
+    spark = frame.sparkSession
+    pinned = pin(target)
+    _check_columns(frame, keys, pinned.schema, target.name)
+    require_clear_keys(frame, keys, target.name)
+    _check_keys(frame, keys, target.name)
+    held = read_table(
+        spark, namespace, list(target.table), columns=[*keys, ROW_ADDRESS], version=pinned.version
+    )
+    plan = _planned(target, _schema_of(frame), pinned.version)
+    try:
+        with decoded():
+            written = _Written.of(_merged(frame, held, keys, matched, new, plan))
+        addresses = written.addresses
+        if len(set(addresses)) < len(addresses):
+            raise InvalidInputError(
+                f"{target.name}: several rows of the source have the key of one row of the table; "
+                f"leave one for each {', '.join(keys)}"
+            )
+        unmatched: list[int] = []
+        if gone is NotMatchedBySource.DELETE:
+            rest = held.join(frame.select(*keys), keys, "left_anti").select(ROW_ADDRESS)
+            unmatched = rest.toArrow()[ROW_ADDRESS].to_pylist()
+        removals = _remove(spark, plan, [*addresses, *unmatched])
+    except BaseException:
+        write_plan.abort(plan, [])
+        raise
+    updated = len(addresses) if matched is Matched.UPDATE else 0
+    if not removals.rows and not written.rows:
+        write_plan.abort(plan, written.fragments)
+        return Change(version=pinned.version)
+    return Change(
+        version=removals.commit(plan, written.fragments, claims=written.rows > updated),
+        inserted=written.rows - updated,
+        updated=updated,
+        deleted=removals.rows - updated,
+    )
+
+
+def _ways(
+    matched: Matched | str, new: NotMatched | str, gone: NotMatchedBySource | str
+) -> tuple[Matched, NotMatched, NotMatchedBySource]:
+    try:
+        return Matched(matched), NotMatched(new), NotMatchedBySource(gone)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{error}: when_matched is update, delete or keep, when_not_matched insert or ignore, "
+            "when_not_matched_by_source delete or keep"
+        ) from error
+
+
+def _check_columns(frame: DataFrame, keys: Sequence[str], table: pa.Schema, what: str) -> None:
+    missing = [key for key in keys if key not in table.names]
+    if missing or not keys:
+        raise TableColumnNotFoundError(
+            f"{what} has no column {', '.join(missing) or 'to merge on'}; it has {', '.join(table.names)}"
+        )
+    if lacking := [name for name in table.names if name not in frame.columns]:
+        raise TableSchemaValidationError(
+            f"{what}: the source lacks the column {', '.join(lacking)}; a merge replaces whole rows"
+        )
+
+
+def _check_keys(frame: DataFrame, keys: Sequence[str], what: str) -> None:
+    """Refuse a source in which several rows have one key (code 13); null is in no key."""
+    from pyspark.sql import functions
+
+    from ..tables.merge import duplicate_key
+
+    quoted = ["`" + key.replace("`", "``") + "`" for key in keys]
+    known = frame.select(*quoted).dropna()
+    several = known.groupBy(*quoted).agg(functions.count("*").alias("rows"))
+    with decoded():
+        found = several.where(functions.col("rows") > 1).limit(1).collect()
+    for row in found:
+        *values, rows = row
+        error = duplicate_key(dict(zip(keys, values, strict=True)), rows)
+        raise InvalidInputError(f"{what}: {error.message}")
+
+
+def _schema_of(frame: DataFrame) -> pa.Schema:
+    from ..distributed.columns import lance_schema
+
+    return lance_schema(frame.schema)
+
+
+def _planned(
+    target: Any, schema: pa.Schema, version: int, *, writes_rows: bool = True
+) -> WritePlan:
+    from attrs import evolve
+
+    plan = write_plan.plan_write(target, schema, write_plan.Mode.APPEND, writes_rows=writes_rows)
+    assert plan is not None  # only EXIST_OK has nothing to do
+    return evolve(plan, read_version=version)
+
+
+def _merged(
+    frame: DataFrame,
+    held: DataFrame,
+    keys: Sequence[str],
+    matched: Matched,
+    new: NotMatched,
+    plan: WritePlan,
+) -> DataFrame:
+    """Return a row for each task: what it wrote, and the addresses of the rows that it replaces."""
+    joined = frame.join(held, list(keys), "left")
+    if matched is Matched.KEEP:
+        joined = joined.where(f"{ROW_ADDRESS} IS NULL")
+    if new is NotMatched.IGNORE:
+        joined = joined.where(f"{ROW_ADDRESS} IS NOT NULL")
+    updates = matched is Matched.UPDATE
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ..distributed.columns import cast_batch
+        from ..tables.align import aligned
+
+        addresses: list[pa.Array] = []
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            for given in batches:
+                place = given.column(given.schema.get_field_index(ROW_ADDRESS))
+                addresses.append(place.drop_null())
+                kept = given if updates else given.filter(place.is_null())
+                if kept.num_rows:
+                    yield cast_batch(aligned(kept), plan.schema)
+
+        target = plan.target
+        with coded(f"merging into {target.name}", target.namespace.config.secrets()):
+            fragments = json.dumps(write_plan.write_rows(plan, rows()))
+            flat = pa.concat_arrays(addresses) if addresses else pa.array([], pa.int64())
+            text = base64.b64encode(flat.to_numpy(zero_copy_only=False).tobytes()).decode()
+            yield pa.record_batch({"fragments": [fragments], "addresses": [text]})
+
+    return map_in_arrow(joined, write, "fragments string, addresses string")
+
+
+@frozen(kw_only=True)
+class _Written:
+    """What the tasks of a merge wrote, and the rows of the table that it stands for."""
+
+    fragments: list[Any]
+    addresses: list[int]
+
+    @property
+    def rows(self) -> int:
+        return _rows(self.fragments)
+
+    @classmethod
+    def of(cls, frame: DataFrame) -> _Written:
+        import numpy as np
+
+        fragments: list[Any] = []
+        addresses: list[int] = []
+        for row in frame.collect():
+            fragments += json.loads(row.fragments)
+            addresses += np.frombuffer(base64.b64decode(row.addresses), np.int64).tolist()
+        return cls(fragments=fragments, addresses=addresses)
+
+
+def _remove(spark: SparkSession, plan: WritePlan, addresses: Sequence[int]) -> _Removals:
+    """Write the deletion files of rows that have those addresses, a fragment a task."""
+    by_fragment: dict[int, list[int]] = {}
+    for address in addresses:
+        by_fragment.setdefault(address >> _OFFSET_BITS, []).append(address & _OFFSETS)
+    if not by_fragment:
+        return _Removals(changed=[], removed=[], rows=0)
+    tasks = [json.dumps(each) for each in sorted(by_fragment.items())]
+    target, location, version = plan.target, plan.location, plan.read_version
+
+    def work(task: str, count: Count) -> str:
+        with coded(f"merging into {target.name}", target.namespace.config.secrets()):
+            number, offsets = json.loads(task)
+            fragment = target.open(target.storage_at(location), version).get_fragment(number)
+            return json.dumps(_removed([(fragment, fragment.delete_rows(offsets))]))
+
+    return _Removals.of(spark_runner(spark).run(f"merge into {target.name}", tasks, work, quietly))
+
+
+def _removed(fragments: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """Return what became of fragments that lost rows, as JSON.
+
+    Args:
+        fragments: each as it was, and its metadata with the new deletion file; None is no rows left.
+    """
+    changed, removed, rows = [], [], 0
+    for before, after in fragments:
+        had = before.count_rows()
+        left = 0 if after is None else after.num_rows
+        if after is None:
+            removed.append(before.fragment_id)
+        elif left < had:
+            changed.append(after.to_json())
+        rows += had - left
+    return {"changed": changed, "removed": removed, "rows": rows}
+
+
+@frozen(kw_only=True)
+class _Removals:
+    """Fragments that lose rows, and those that lose all."""
+
+    changed: list[Any]
+    removed: list[int]
+    rows: int
+
+    @classmethod
+    def of(cls, answers: Sequence[str]) -> _Removals:
+        found = [json.loads(answer) for answer in answers]
+        return cls(
+            changed=[each for one in found for each in one["changed"]],
+            removed=[each for one in found for each in one["removed"]],
+            rows=sum(one["rows"] for one in found),
+        )
+
+    def commit(
+        self, plan: WritePlan, fragments: write_plan.Fragments, *, claims: bool = False
+    ) -> int:
+        """Commit them, with new fragments; return the new version.
+
+        Args:
+            plan: the plan.
+            fragments: the new fragments.
+            claims: whether they have new keys, which no other merge may insert at the same time.
+        """
+        lance = load("lance")
+
+        from ..tables.merge import CLAIMED_FRAGMENT
+
+        def operation(new: list[Any]) -> Any:
+            changed = [lance.FragmentMetadata.from_json(json.dumps(each)) for each in self.changed]
+            return lance.LanceOperation.Update(
+                removed_fragment_ids=[*self.removed, *([CLAIMED_FRAGMENT] if claims else [])],
+                updated_fragments=changed,
+                new_fragments=new,
+            )
+
+        return write_plan.commit(plan, fragments, operation=operation, alone=claims)

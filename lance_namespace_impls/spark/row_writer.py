@@ -1,0 +1,44 @@
+"""What writes rows on the workers, of frames and of streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..distributed.failures import coded
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    import pyarrow as pa
+
+    from ..distributed.write_plan import WritePlan
+
+__all__ = ["RowWriter"]
+
+
+class RowWriter:
+    """What writes the rows of a batch frame and of a stream alike.
+
+    Args:
+        plan: what is to be written.
+        overflow: whether floating-point numbers too large for their column become infinite.
+    """
+
+    def __init__(self, plan: WritePlan, *, overflow: bool = False) -> None:
+        self._plan = plan
+        self._overflow = overflow
+
+    def _write_rows(self, batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
+        """Write the rows of one task, on a worker; return its fragments."""
+        from ..distributed.columns import cast_batch
+        from ..distributed.write_plan import write_rows
+        from ..tables.align import aligned
+
+        schema = self._plan.schema
+        rows = (cast_batch(aligned(each), schema, overflow=self._overflow) for each in batches)
+        return write_rows(self._plan, rows)
+
+    def _coded(self) -> AbstractContextManager[None]:
+        target = self._plan.target
+        return coded(f"writing {target.name}", target.namespace.config.secrets())

@@ -1,0 +1,245 @@
+"""How far a stream has read a table, and which rows each version adds.
+
+A position is a version and how many of the rows that it adds were read. What a version adds is told
+by its fragments beside those of the version before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, evolve, field, frozen
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    LanceNamespaceError,
+    TableVersionNotFoundError,
+    UnsupportedError,
+)
+
+from .read_plan import Piece, size_of
+
+if TYPE_CHECKING:
+    from .read_plan import Pinned
+
+__all__ = ["Addition", "History", "Position"]
+
+
+@frozen(kw_only=True)
+class Position:
+    """How far a stream is: all versions before this one are read, and some rows of what it adds.
+
+    Attributes:
+        version: the version, which may not be there yet.
+        rows: rows that were read of what it adds.
+        whole: whether it adds all rows that it has, as the version does that a stream begins with.
+    """
+
+    version: int
+    rows: int = 0
+    whole: bool = False
+
+    def to_offset(self) -> dict[str, Any]:
+        """Return it as Spark keeps it in the checkpoint."""
+        return {"version": self.version, "rows": self.rows, "whole": self.whole}
+
+    @classmethod
+    def of(cls, offset: Mapping[str, Any]) -> Position:
+        """Return the position that `to_offset` made."""
+        return cls(
+            version=int(offset["version"]), rows=int(offset["rows"]), whole=bool(offset["whole"])
+        )
+
+
+@frozen(kw_only=True)
+class Addition:
+    """Rows that a version adds: some of a fragment."""
+
+    version: int
+    fragment: int
+    rows: int
+    bytes: int
+    offset: int = 0
+    """Rows of the fragment before them."""
+    in_fragment: int
+    """Rows of the fragment."""
+
+    def piece(self) -> Piece:
+        """Return it as a task reads it."""
+        if self.rows == self.in_fragment:
+            return Piece(self.fragment)
+        return Piece(self.fragment, self.offset, self.rows)
+
+
+@define
+class History:
+    """The versions of a table, as a stream reads them.
+
+    Args:
+        pinned: the table; its version does not matter.
+        skips_changes: whether versions that change or delete rows are passed over, else they stop
+            the stream.
+    """
+
+    pinned: Pinned
+    skips_changes: bool
+    _known: dict[Position, list[Addition]] = field(factory=dict, init=False)
+
+    def latest(self) -> int:
+        """Return the latest version."""
+        return int(self._open(None).version)
+
+    def after(
+        self, start: Position, end: int, rows: int | None = None, versions: int | None = None
+    ) -> Position:
+        """Return how far a batch goes.
+
+        Args:
+            start: where it begins.
+            end: the last version that it may read.
+            rows: most rows. With a filter fragments are not parted: the rows before it count, and
+                one fragment at least is read.
+            versions: most versions that add rows.
+        """
+        place = start
+        while place.version <= end:
+            added = self._added(place)
+            left = [each.rows for each in _behind(added, place.rows)]
+            if rows is not None:
+                taken = self._fitting(left, rows, nothing_yet=place == start)
+                if taken < sum(left):
+                    return evolve(place, rows=place.rows + taken)
+                rows -= taken
+            place = Position(version=place.version + 1)
+            if versions is not None and left:
+                versions -= 1
+                if not versions:
+                    break
+        return place
+
+    def between(self, start: Position, end: Position) -> list[Addition]:
+        """Return the rows between two positions, in their order."""
+        found: list[Addition] = []
+        place = start
+        while place.version < end.version:
+            found += _behind(self._added(place), place.rows)
+            place = Position(version=place.version + 1)
+        if end.rows > place.rows:
+            found += _behind(self._added(place), place.rows, end.rows)
+        if self.pinned.filter is not None and any(a.rows < a.in_fragment for a in found):
+            raise InvalidInputError(
+                f"{self.pinned.target.name}: the stream stopped within a fragment, when it had no "
+                "filter; begin a new one to have a filter"
+            )
+        return found
+
+    def _fitting(self, left: list[int], rows: int, *, nothing_yet: bool) -> int:
+        if self.pinned.filter is None:
+            return min(sum(left), rows)
+        taken = 0
+        for each in left:
+            if taken + each > rows and not (nothing_yet and taken == 0):
+                break
+            taken += each
+        return taken
+
+    def _added(self, place: Position) -> list[Addition]:
+        key = evolve(place, rows=0)
+        if key not in self._known:
+            while len(self._known) > 64:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = [
+                Addition(
+                    version=place.version,
+                    fragment=fragment.fragment_id,
+                    rows=fragment.metadata.num_rows,
+                    bytes=size_of(fragment),
+                    in_fragment=fragment.metadata.num_rows,
+                )
+                for fragment in self._fragments(place)
+                if fragment.metadata.num_rows
+            ]
+        return self._known[key]
+
+    def _fragments(self, place: Position) -> list[Any]:
+        dataset = self._read(place.version)
+        fragments: list[Any] = dataset.get_fragments()
+        if place.whole or not fragments:
+            return fragments
+        operation = operation_of(dataset, place.version)
+        if operation == "Rewrite":
+            return []  # the same rows in other files
+        try:
+            before = self._read(place.version - 1).get_fragments() if place.version > 1 else []
+        except TableVersionNotFoundError:
+            if operation != "Append":
+                raise
+            count = len(dataset.read_transaction(place.version).operation.fragments)
+            return fragments[-count:] if count else []
+        after = {each.fragment_id: each.metadata.to_json() for each in fragments}
+        for fragment in before:
+            there = after.pop(fragment.fragment_id, None)
+            if there is None or not _holds(there, fragment.metadata.to_json()):
+                return self._changed(place.version, operation)
+        return [each for each in fragments if each.fragment_id in after]
+
+    def _changed(self, version: int, operation: str) -> list[Any]:
+        if self.skips_changes:
+            return []
+        raise UnsupportedError(
+            f"{self.pinned.target.name}: version {version} ({operation}) changed or deleted rows, "
+            "which a stream of added rows cannot show; set the option onChange=skip to pass over such "
+            f"versions, or begin a new stream with startingVersion={version + 1}"
+        )
+
+    def _read(self, version: int) -> Any:
+        try:
+            return self._open(version)
+        except TableVersionNotFoundError as error:
+            raise TableVersionNotFoundError(
+                f"{self.pinned.target.name}: version {version} was deleted before the stream read it; "
+                "keep versions longer than a stream may stand still, and begin a new one"
+            ) from error
+
+    def _open(self, version: int | None) -> Any:
+        pinned = self.pinned
+        return pinned.target.open(pinned.target.storage_at(pinned.location), version, pinned.branch)
+
+
+def operation_of(dataset: Any, version: int) -> str:
+    """Return the name of the operation that made a version, as pylance calls it."""
+    try:
+        found = dataset.read_transaction(version)
+    except TypeError:
+        return "Rewrite"  # pylance cannot show one that moved rows of an index
+    except LanceNamespaceError:
+        raise
+    except Exception:  # noqa: BLE001 versions tell what changed without it
+        found = None
+    return type(found.operation).__name__ if found is not None else "unknown operation"
+
+
+def _holds(after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Return whether a fragment has the rows and values that it had; it may have new columns."""
+    files = before["files"]
+    same = after["files"][: len(files)] == files
+    return bool(same and after["deletion_file"] == before["deletion_file"])
+
+
+def _behind(added: list[Addition], rows: int, end: int | None = None) -> list[Addition]:
+    """Return what comes after so many rows, and before `end`."""
+    return list(_parts(added, rows, end))
+
+
+def _parts(added: list[Addition], rows: int, end: int | None) -> Iterator[Addition]:
+    place = 0
+    for each in added:
+        first = max(rows - place, 0)
+        last = each.rows if end is None else min(end - place, each.rows)
+        if first < last:
+            share = (last - first) / each.rows
+            yield evolve(
+                each, offset=first, rows=last - first, bytes=max(1, int(each.bytes * share))
+            )
+        place += each.rows

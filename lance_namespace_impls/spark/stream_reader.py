@@ -1,0 +1,160 @@
+"""Streams out of a table: the rows that its versions add, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from attrs import evolve
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from lance_namespace_client.errors import InvalidInputError, TableVersionNotFoundError
+
+from ..distributed.columns import spark_arrow_schema
+from ..distributed.failures import coded
+from .read_plan import TASK_BYTES, cut_evenly, group_by_size, read_pieces, version_at
+from .stream_positions import Addition, History, Position
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from .datasource import TableOptions
+    from .read_plan import Pinned
+
+__all__ = ["LanceStreamReader"]
+
+
+class AddedRows(InputPartition):
+    """What one task reads.
+
+    Args:
+        additions: rows that versions added.
+    """
+
+    def __init__(self, additions: Sequence[Addition]) -> None:
+        super().__init__(tuple(additions))
+
+
+class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads what versions add to a table.
+
+    Compactions, new columns, indices and properties add nothing. What changes or deletes rows stops
+    the stream, unless it is to be passed over.
+
+    Args:
+        pinned: the table, its columns and the filter.
+        schema: the columns as Spark has them.
+        options: where to begin, and the limits.
+    """
+
+    def __init__(self, pinned: Pinned, schema: StructType, options: TableOptions) -> None:
+        if options.version is not None or options.tag or options.timestamp:
+            raise InvalidInputError(
+                "a stream reads all versions from one on: give startingVersion or startingTimestamp "
+                "instead of version, tag or timestamp"
+            )
+        self._pinned = pinned
+        self._schema = spark_arrow_schema(schema)
+        self._options = options
+        self._history = History(pinned, options.on_change == "skip")
+        self._last: int | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        """Return where a new stream begins."""
+        with self._coded():
+            latest = self._history.latest()
+            begin = self._options.starting_version
+            moment = self._options.starting_timestamp
+            if moment is not None:
+                dataset = self._pinned.target.open(
+                    self._pinned.target.storage_at(self._pinned.location),
+                    None,
+                    self._pinned.branch,
+                )
+                try:
+                    before = version_at(dataset, moment)
+                except TableVersionNotFoundError:
+                    before = 0
+                return Position(version=before + 1).to_offset()
+            if begin is None:
+                return Position(version=latest, whole=True).to_offset()
+            if begin == "latest":
+                return Position(version=latest + 1).to_offset()
+            if int(begin) > latest + 1:
+                raise TableVersionNotFoundError(
+                    f"{self._pinned.target.name} has no version {begin} yet; the latest is {latest}"
+                )
+            return Position(version=int(begin)).to_offset()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """Return the limit of a batch; versions stand for files, which Spark has a limit for."""
+        if self._options.max_rows_per_trigger is not None:
+            return ReadMaxRows(self._options.max_rows_per_trigger)
+        if self._options.max_versions_per_trigger is not None:
+            return ReadMaxFiles(self._options.max_versions_per_trigger)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """End the stream with the version that is the latest now."""
+        with self._coded():
+            self._last = self._history.latest()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """Return where the batch ends that begins at `start`."""
+        with self._coded():
+            last = self._history.latest() if self._last is None else self._last
+            limited = not isinstance(limit, ReadAllAvailable)
+            end = self._history.after(
+                Position.of(start),
+                last,
+                rows=limit.max_rows if isinstance(limit, ReadMaxRows) else None,
+                versions=self._options.max_versions_per_trigger if limited else None,
+            )
+            return end.to_offset()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """Return what each task of a batch reads."""
+        with self._coded():
+            found = self._history.between(Position.of(start), Position.of(end))
+            sizes = [each.bytes for each in found]
+            tasks = self._options.splits or max(1, -(-sum(sizes) // TASK_BYTES))
+            if self._pinned.filter is not None:
+                groups = group_by_size(sizes, tasks)
+                return [AddedRows([found[i] for i in group]) for group in groups]
+            return [
+                AddedRows(
+                    [
+                        evolve(found[i], offset=found[i].offset + first, rows=rows)
+                        for i, first, rows in group
+                    ]
+                )
+                for group in cut_evenly(sizes, [each.rows for each in found], tasks)
+            ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read the rows of one task, on a worker."""
+        if not isinstance(partition, AddedRows):
+            return  # Spark's own, for a batch without rows
+        with self._coded():
+            for addition in partition.value:
+                pinned = evolve(self._pinned, version=addition.version, written=None)
+                names = pinned.open().schema.names
+                # Columns that were added later are null.
+                known = [each for each in pinned.schema if each.name in names]
+                pinned = evolve(pinned, schema=pa.schema(known))
+                yield from read_pieces(
+                    pinned, [addition.piece()], self._schema, self._options.batch_rows
+                )
+
+    def _coded(self) -> AbstractContextManager[None]:
+        target = self._pinned.target
+        return coded(f"reading {target.name}", target.namespace.config.secrets())
