@@ -100,7 +100,7 @@ def clients(session: nox.Session) -> None:
 
 @nox.session
 def conformance(session: nox.Session) -> None:
-    """Run the conformance kit on our backends and on others' servers; write docs/conformance."""
+    """Run the conformance kit on our backends and other servers; write build/conformance."""
     install(session)
     session.run("python", "-m", "tests.conformance.results", *session.posargs)
 

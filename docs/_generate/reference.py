@@ -9,6 +9,7 @@ import lance_namespace_client
 from lance_namespace_client.errors import LanceNamespaceError
 
 from .command_line import command_line_page
+from .conformance import deviations_page, requirements_page
 from .operations import operations_page
 from .public import CLIENT, IMPLS, backends, is_config, is_namespace, public_names
 from .tables import properties
@@ -22,6 +23,8 @@ FEWER_CONTENTS = "<style>.md-nav--secondary .md-nav__list .md-nav__list { displa
 def pages() -> dict[str, str]:
     """Return every generated page by its path in the documentation."""
     return {
+        "conformance/requirements.md": requirements_page(),
+        "conformance/deviations.md": deviations_page(),
         "reference/operations.md": operations_page(),
         "reference/command-line.md": command_line_page(),
         "reference/properties.md": properties_page(),

@@ -1,4 +1,4 @@
-"""The page of what others' servers do otherwise, made from the reports of runs on them."""
+"""The compact results of runs on other implementations, from which the docs make a page."""
 
 from __future__ import annotations
 
@@ -8,56 +8,42 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-__all__ = ["deviations_page"]
+__all__ = ["compact_results"]
 
-LAST_CALLS = 3
 LONGEST = 160
-HEAD = """# Deviations
-
-What `lance-ns conformance` finds in other servers, each with the rule of the check and the last calls
-that lead to it; `x` stands for the random part of a name. [Requirements](requirements.md) has the source
-of each check, and [Results](results.html) the whole scripts. pylance is {pylance}, Gravitino a
-development build of 2.0. `nox -s conformance` makes this page anew.
-"""
 
 
-def deviations_page(reports: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the page in Markdown.
+def compact_results(reports: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the results of runs as JSON, a line per deviation: ``[check, expected, got]``.
 
     Args:
-        reports: the report of each target, by what the target is called.
+        reports: the report of each target, by the title of the target.
     """
-    parts = [HEAD.format(pylance=version("pylance"))]
+    versions = {"pylance": version("pylance"), "gravitino": "2.0 (development build)"}
+    targets = []
     for title, report in reports.items():
         counts = report["summary"]
-        parts.append(f"## {title}\n")
-        parts.append(
-            f"{counts['pass']} passed, {counts['fail']} failed, {counts['skip']} skipped.\n"
+        head = {
+            "title": title,
+            "passed": counts["pass"],
+            "failed": counts["fail"],
+            "skipped": counts["skip"],
+        }
+        failed = (entry for entry in report["checks"] if entry["result"] == "fail")
+        rows = ",\n".join(
+            _json([entry["id"], _short(entry["expected"]), _short(entry["got"])])
+            for entry in failed
         )
-        failed = [entry for entry in report["checks"] if entry["result"] == "fail"]
-        if failed:
-            parts.append("| Check | Rule | Expected | Got | Calls |\n|---|---|---|---|---|")
-            parts += [_row(entry) for entry in failed]
-            parts.append("")
-    return "\n".join(parts)
+        targets.append(f'{_json(head)[:-1]}, "deviations": [\n{rows}\n]}}')
+    return f'{{"versions":{_json(versions)},"targets":[\n' + ",\n".join(targets) + "\n]}\n"
 
 
-def _row(entry: Mapping[str, Any]) -> str:
-    steps = ((entry["script"] or {}).get("json") or [])[-LAST_CALLS:]
-    calls = "; ".join(_call(step) for step in steps)
-    cells = (entry["id"], entry["requirement"], entry["expected"], entry["got"], calls)
-    return "| " + " | ".join(_cell(str(cell)) for cell in cells) + " |"
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
-def _call(step: Mapping[str, Any]) -> str:
-    shown = step["raw"]["path"] if step.get("raw") else step["request"]
-    return f"{step['operation']} {json.dumps(shown, ensure_ascii=False)}"
-
-
-def _cell(text: str) -> str:
-    text = re.sub(r"lnkit[0-9a-f]{8}", "x", " ".join(text.split()))
+def _short(value: object) -> str:
+    """Return a value on one line, without the random names and the paths of a run."""
+    text = re.sub(r"lnkit[0-9a-f]{8}", "x", " ".join(str(value).split()))
     text = re.sub(r"(?<![\w.])(file:)?/{0,3}(?:tmp|root|home|work|var)/[^\s'\",;)]*", "/…/", text)
-    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-    return (
-        text.replace("&", "&amp;").replace("<", "&lt;").replace("{", "&#123;").replace("|", "\\|")
-    )
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

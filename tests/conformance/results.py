@@ -1,7 +1,8 @@
-"""Runs the kit on our backends and on what others wrote, and writes the pages that compare them.
+"""Runs the kit on our backends and on other implementations, and writes the results.
 
-``nox -s conformance`` runs it; arguments are the targets to run, all that can be had unless given.
-What is found is kept in ``build/conformance``; the pages are made of all that the present code found.
+``nox -s conformance`` runs it; arguments name the targets, by default all that are available. Reports
+are written to ``build/conformance``: one per target, ``results.html`` that compares them, and
+``results.json``, the compact form; copy that to ``docs/conformance`` to update the docs.
 The package of the index that has our import name runs in the interpreter
 ``LANCE_NS_TEST_OFFICIAL_PYTHON``, on the same servers as our backends.
 """
@@ -36,10 +37,9 @@ from tests.servers import real
 from tests.servers.hive import shared
 from tests.servers.pylance import pylance_server
 
-from .deviations import deviations_page
+from .deviations import compact_results
 
 ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs" / "conformance"
 KEPT = ROOT / "build" / "conformance"
 MAX_SECONDS = 1800
 """For one target; the doubles of Glue and S3 look at all objects that they have, every time."""
@@ -264,18 +264,18 @@ def _report_of(name: str) -> Path:
     return KEPT / f"{name}-{digest.hexdigest()[:16]}.json"
 
 
-def write_pages(reports: Mapping[str, dict[str, Any]]) -> None:
-    """Write the page that compares the targets, and the list of what others do otherwise."""
+def write_results(reports: Mapping[str, dict[str, Any]]) -> None:
+    """Write the page that compares the targets, and the deviations of other implementations."""
     results = page(list(reports.values()), list(reports))
-    (DOCS / "results.html").write_text(results, encoding="utf-8")
+    (KEPT / "results.html").write_text(results, encoding="utf-8")
     others = {
         SUBJECTS[name].title: report for name, report in reports.items() if SUBJECTS[name].title
     }
-    (DOCS / "deviations.md").write_text(deviations_page(others), encoding="utf-8")
+    (KEPT / "results.json").write_text(compact_results(others), encoding="utf-8")
 
 
 def main(names: list[str]) -> int:
-    """Write the pages; return 1 where one of our own fails a check."""
+    """Write the results; return 1 if one of our own backends fails a check."""
     KEPT.mkdir(parents=True, exist_ok=True)
     wrong = 0
     for name in names or SUBJECTS:
@@ -300,10 +300,10 @@ def main(names: list[str]) -> int:
                 print(f"  {entry['id']} expected {entry['expected']}; got {entry['got']}")
     found = {name: _report_of(name) for name in SUBJECTS}
     if missing := [name for name, path in found.items() if not path.exists()]:
-        print(f"the pages stay as they are: nothing found on {', '.join(missing)}", flush=True)
+        print(f"no comparison is written: there is no report on {', '.join(missing)}", flush=True)
     else:
         reports = {name: json.loads(path.read_text("utf-8")) for name, path in found.items()}
-        write_pages({name: r for name, r in reports.items() if _CANNOT_RUN not in r})
+        write_results({name: r for name, r in reports.items() if _CANNOT_RUN not in r})
     return 1 if wrong else 0
 
 

@@ -64,7 +64,8 @@ def test_public_names_are_all_there() -> None:
         "lance_namespace_impls.connect",
         "lance_namespace_impls.glue.GlueNamespace",
         "lance_namespace_impls.server.create_app",
-        "lance_namespace_impls.spark.import_files",
+        "lance_namespace_impls.ingest.import_files",
+        "lance_namespace_impls.spark.read_table",
         "lance_namespace_impls.interop.OfficialNamespace",
     } <= found
     assert {f"lance_namespace_client.{name}" for name in lance_namespace_client.__all__} <= found
