@@ -1,6 +1,7 @@
 """The project's commands: ``nox -l`` lists them.
 
-Every session installs the versions in requirements.lock, by hash, into an environment of its own.
+Every session has its own environment, with the dependency groups that it needs in the versions of
+constraints.txt.
 """
 
 from __future__ import annotations
@@ -14,19 +15,24 @@ nox.options.sessions = ["tests"]
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.reuse_venv = "yes"
 
-LOCK = "requirements.lock"
+CONSTRAINTS = "constraints.txt"
+PROJECT = nox.project.load_toml("pyproject.toml")
+BUILD = (*PROJECT["build-system"]["requires"], "editables")
+FAST_EXTRAS = "cli,codegen,conformance,duckdb,glue,hive,iceberg,polaris,server,sql,unity"
 UNIT = (
     "tests/test_requirements.py", "tests/core", "tests/catalog", "tests/directory", "tests/rest",
     "tests/server", "tests/cli", "tests/property",
 )  # fmt: skip
 
 
-def install(session: nox.Session) -> None:
-    """Install the locked versions and the project itself, as an editable; say what is done."""
-    # A session starts hundreds of processes: what one has compiled, the others shall find.
+def install(session: nox.Session, *groups: str, extras: str = "all") -> None:
+    """Install dependency groups and the project itself, as an editable, in pinned versions."""
+    # A session starts hundreds of processes, which share compiled files.
     session.env["PYTHONDONTWRITEBYTECODE"] = None
-    session.install("--require-hashes", "-r", LOCK, silent=False)
-    session.install("--no-deps", "--no-build-isolation", "-e", ".")
+    session.install(
+        "-c", CONSTRAINTS, *BUILD, *nox.project.dependency_groups(PROJECT, *groups), silent=False
+    )
+    session.install("-c", CONSTRAINTS, "--no-build-isolation", "-e", f".[{extras}]")
 
 
 def run_lint(session: nox.Session) -> None:
@@ -53,23 +59,30 @@ PARALLEL = ("-n", str(PROCESSES), "--dist", "loadscope")
 @nox.session
 def demo(session: nox.Session) -> None:
     """Import real tables with Spark, serve them, read them back."""
-    install(session)
+    install(session, "demo")
     session.run("python", "demo/demo.py", *session.posargs)
 
 
 @nox.session
 def tests(session: nox.Session) -> None:
     """Run what CI runs: lint, types, import rules, generated code, all tests but the slow ones."""
-    install(session)
+    install(session, "dev")
     run_lint(session)
     run_codegen_check(session)
     run_pytest(session, *PARALLEL, "-m", "not slow and not real", *session.posargs)
 
 
 @nox.session
+def fast(session: nox.Session) -> None:
+    """Run the fast tests of a folder without Spark and clients: `nox -s fast -- tests/catalog`."""
+    install(session, "test", extras=FAST_EXTRAS)
+    session.run("pytest", "-m", "not slow and not real", *(session.posargs or UNIT))
+
+
+@nox.session
 def full(session: nox.Session) -> None:
     """Run everything that package registries give the servers of, the slow tests too."""
-    install(session)
+    install(session, "dev")
     session.env["LANCE_NS_EXAMPLES"] = "1"
     run_lint(session)
     run_codegen_check(session)
@@ -79,21 +92,21 @@ def full(session: nox.Session) -> None:
 @nox.session
 def unit(session: nox.Session) -> None:
     """Run the tests that need no catalog's server, and the property tests."""
-    install(session)
+    install(session, "dev")
     run_pytest(session, *PARALLEL, *UNIT, *session.posargs)
 
 
 @nox.session
 def real(session: nox.Session) -> None:
     """Run the tests that ask Unity Catalog's, Polaris' and Gravitino's own servers; all must be there."""
-    install(session)
+    install(session, "dev")
     run_pytest(session, "-m", "real", *session.posargs)
 
 
 @nox.session
 def clients(session: nox.Session) -> None:
     """Run clients that others wrote on every backend, and write what they can do to docs/clients.md."""
-    install(session)
+    install(session, "dev")
     session.env["LANCE_NS_WRITE_CLIENTS"] = "1"
     run_pytest(session, "tests/clients", "-m", "slow or not slow", *session.posargs)
 
@@ -101,28 +114,28 @@ def clients(session: nox.Session) -> None:
 @nox.session
 def conformance(session: nox.Session) -> None:
     """Run the conformance kit on our backends and other servers; write build/conformance."""
-    install(session)
+    install(session, "dev")
     session.run("python", "-m", "tests.conformance.results", *session.posargs)
 
 
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style, types and import rules."""
-    install(session)
+    install(session, "dev")
     run_lint(session)
 
 
 @nox.session
 def codegen(session: nox.Session) -> None:
     """Generate lance_namespace_client anew from rest.yaml."""
-    install(session)
+    install(session, extras="codegen")
     session.run("python", "-m", "codegen", *session.posargs)
 
 
 @nox.session
 def docs(session: nox.Session) -> None:
     """Build the documentation into build/site; `nox -s docs -- serve` shows it while it is written."""
-    install(session)
+    install(session, "docs", "spark")
     session.env["NO_MKDOCS_2_WARNING"] = "1"
     session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
 
@@ -130,7 +143,7 @@ def docs(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Run the benchmarks; each prints its ratios and fails over its bound."""
-    install(session)
+    install(session, "dev")
     names = session.posargs or sorted(
         name for name in os.listdir("benchmarks") if name.endswith(".py") and name[0] != "_"
     )
@@ -141,16 +154,16 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def mutants(session: nox.Session) -> None:
     """Put faults into the code, one at a time, and count those that the fast tests catch."""
-    install(session)
+    install(session, "dev")
     session.run("python", "-m", "tests.mutants", *session.posargs)
 
 
 @nox.session
 def lock(session: nox.Session) -> None:
-    """Choose the newest versions that fit and write requirements.lock."""
+    """Choose the newest versions that fit and write constraints.txt."""
     session.install("uv")
     session.run(
         "uv", "pip", "compile", "pyproject.toml", "--all-extras", "--group", "dev", "--universal",
-        "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url", "--quiet",
-        "--custom-compile-command", "nox -s lock", "-o", LOCK, *session.posargs,
+        "--python-version", "3.11", "--no-annotate", "--no-emit-index-url", "--quiet",
+        "--custom-compile-command", "nox -s lock", "-o", CONSTRAINTS, *session.posargs,
     )  # fmt: skip

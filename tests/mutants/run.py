@@ -38,7 +38,7 @@ GRACE = 120
 RESULTS = ROOT / "build" / "mutants"
 COPIED = (
     "lance_namespace_impls", "generated", "codegen", "tests", "examples", "docs", "benchmarks", "demo",
-    "rest.yaml", "pyproject.toml", "requirements.lock", "README.md", "CONTRIBUTING.md", "CHANGELOG.md",
+    "rest.yaml", "pyproject.toml", "constraints.txt", "README.md", "CONTRIBUTING.md", "CHANGELOG.md",
     "noxfile.py", "mkdocs.yml", "lance_namespace_kit.py", "lance_namespace_namesake.py",
     "lance_namespace_pytest.py", "pyspark_lance_namespace.py",
 )  # fmt: skip

@@ -41,7 +41,7 @@ def test_it_holds_every_file_that_the_sessions_read(sdist: tarfile.TarFile) -> N
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".pyc"
     }
-    wanted |= {"noxfile.py", "requirements.lock", "pyproject.toml", "rest.yaml", "README.md"}
+    wanted |= {"noxfile.py", "constraints.txt", "pyproject.toml", "rest.yaml", "README.md"}
     assert wanted - shipped - NOT_SHIPPED == set()
 
 

