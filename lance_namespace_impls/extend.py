@@ -10,7 +10,7 @@ minor release at least. Nothing else below `lance_namespace_impls` is promised t
 
 from __future__ import annotations
 
-from .catalog.base import CatalogBase
+from .catalog.backend import CatalogBase
 from .catalog.capabilities import Capabilities
 from .catalog.catalog import CatalogNamespace
 from .catalog.entry import TableEntry, is_lance, with_lance_type

@@ -1,18 +1,36 @@
-"""A backend: the operations of the protocol over the primitives of one catalog."""
+"""The base class of backends: the operations of the protocol over the primitives of one catalog."""
 
 from __future__ import annotations
 
-from .clone import TableClones
-from .describe import TableDescriptions
-from .namespaces import NamespaceOperations
+from .namespace import Namespace
+from .operations.clones import CloneOperations
+from .operations.columns import ColumnOperations
+from .operations.create import CreateOperations
+from .operations.indices import IndexOperations
+from .operations.listing import ListingOperations
+from .operations.namespaces import NamespaceOperations
+from .operations.references import ReferenceOperations
+from .operations.rows import RowOperations
+from .operations.tables import TableOperations
+from .operations.transactions import TransactionOperations
+from .operations.versions import VersionOperations
 
 __all__ = ["CatalogNamespace"]
 
 
 class CatalogNamespace(
     NamespaceOperations,
-    TableDescriptions,
-    TableClones,
+    TableOperations,
+    CreateOperations,
+    RowOperations,
+    ColumnOperations,
+    IndexOperations,
+    VersionOperations,
+    ReferenceOperations,
+    TransactionOperations,
+    ListingOperations,
+    CloneOperations,
+    Namespace,
     abstract=True,
 ):
     """The base class of a backend; `CatalogBase` has the primitives that it implements."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attrs import evolve
 
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import OPERATIONS
-
-from .namespace import Namespace
 
 if TYPE_CHECKING:
     from .capabilities import Capabilities
@@ -20,6 +18,12 @@ __all__ = ["optional", "require_complete", "without_defaults"]
 NOT_IMPLEMENTED = "it does not implement the operation"
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class HasCapabilities(Protocol):
+    """A class that declares its capabilities."""
+
+    capabilities: Capabilities
 
 
 def optional(operation: str) -> Callable[[Method], Method]:
@@ -32,7 +36,7 @@ def optional(operation: str) -> Callable[[Method], Method]:
     return mark
 
 
-def without_defaults(cls: type[Namespace]) -> Capabilities:
+def without_defaults(cls: type[HasCapabilities]) -> Capabilities:
     """Return a class's capabilities, less the operations that it has only the generated default of.
 
     Those of the protocol are all there; a specification of one's own may have more.
@@ -52,7 +56,7 @@ def without_defaults(cls: type[Namespace]) -> Capabilities:
     return evolve(capabilities, unsupported={**declared, **missing}) if missing else capabilities
 
 
-def require_complete(cls: type[Namespace]) -> None:
+def require_complete(cls: type[HasCapabilities]) -> None:
     """Raise TypeError where a backend lacks a primitive that it does not declare to lack."""
     capabilities = getattr(cls, "capabilities", None)
     if capabilities is None:

@@ -15,6 +15,7 @@ from ..catalog.catalog import CatalogNamespace
 from ..catalog.entry import TableEntry
 from ..catalog.errors import namespace_not_found
 from ..catalog.operation import deferred
+from ..catalog.services.folders import Folders
 from ..core.errors import first_line
 from ..core.file_stamps import Stamp
 from ..core.identifiers import Identifier
@@ -202,7 +203,7 @@ class DirectoryNamespace(CatalogNamespace):
 
     def table_folder(self, entry: TableEntry) -> TableFolder:
         """Return a table's location as somebody sees it who deletes what is there."""
-        return self._folder_of(entry)
+        return Folders(self).folder_of(entry)
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
         """Return the protocol error for a failure of the object store; None for another one."""

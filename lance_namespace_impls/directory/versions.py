@@ -18,7 +18,7 @@ from lance_namespace_client.errors import InvalidInputError, InvalidTableStateEr
 
 from ..catalog.entry import TableEntry
 from ..catalog.errors import table_not_found
-from ..catalog.versions import (
+from ..catalog.version_store import (
     AddTable,
     Change,
     KeptVersion,

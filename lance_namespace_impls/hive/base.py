@@ -39,6 +39,7 @@ from ..catalog.errors import (
     table_not_found,
 )
 from ..catalog.identifiers import parent_after
+from ..catalog.services.folders import Folders
 from ..core.identifiers import Identifier, format_identifier, parse_identifier
 from ..core.location import default_location
 from ..core.locks import object_lock
@@ -318,7 +319,7 @@ class HiveBase(CatalogNamespace, abstract=True):
         table = self._new_table(identifier, location, properties)
         entry = entry_of(identifier, table)
         if not is_local(table.sd.location):
-            self._folder_of(entry).reserve()
+            Folders(self).folder_of(entry).reserve()
         self._store_table(identifier, table)
         return entry
 

@@ -147,10 +147,10 @@ class MemoryNamespace(CatalogNamespace):
         stored, managed = managed_choice(properties, self.config.managed)
         return TableEntry(id=identifier, location=location, properties=stored, managed=managed)
 
-    def _own_places(self, identifier: Identifier) -> Iterator[str]:
+    def own_places(self, identifier: Identifier) -> Iterator[str]:
         # A table that was renamed stays where it was, below the catalog's root.
         yield self._root
-        yield from super()._own_places(identifier)
+        yield from super().own_places(identifier)
 
     def add_table(
         self, identifier: Identifier, location: str | None, properties: Mapping[str, str]

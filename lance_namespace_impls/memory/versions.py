@@ -13,7 +13,7 @@ import attrs
 
 from ..catalog.entry import TableEntry
 from ..catalog.errors import table_not_found
-from ..catalog.versions import (
+from ..catalog.version_store import (
     AddTable,
     AddVersion,
     Change,

@@ -19,7 +19,7 @@ from lance_namespace_client.errors import (
 )
 
 from ..catalog.entry import TableEntry
-from ..catalog.versions import (
+from ..catalog.version_store import (
     AddTable,
     Change,
     KeptVersion,

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 from attrs import evolve
 
@@ -31,7 +32,7 @@ from lance_namespace_client.models import (
     RegisterTableResponse,
 )
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.catalog.places import NewPlace
+from lance_namespace_impls.catalog.services.placement import NewPlace, Placement
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.directory import DirectoryNamespace
 
@@ -323,22 +324,39 @@ class TakesDeregisteredBack(DirectoryNamespace):
 
 @mutant("puts a new table onto the rows of another")
 class OldRowsComeBack(MemoryNamespace):
-    def place_of(
-        self, identifier: Identifier, properties: Mapping[str, str], *, declaring: bool
-    ) -> NewPlace:
-        return NewPlace()
+    def create_table(self, request: Any, data: Any) -> CreateTableResponse:
+        with patch.object(Placement, "place_of", _anywhere):
+            return super().create_table(request, data)
+
+    def declare_table(self, request: Any) -> Any:
+        with patch.object(Placement, "place_of", _anywhere):
+            return super().declare_table(request)
+
+
+def _anywhere(*_: Any, **__: Any) -> NewPlace:
+    return NewPlace()
 
 
 @mutant("gives away the place of a table that was renamed before it had rows")
 class GivesPlaceAway(MemoryNamespace):
-    def keep_place(self, entry: TableEntry) -> None:
-        pass
+    def rename_table(self, request: Any) -> Any:
+        with patch.object(Placement, "keep_place"):
+            return super().rename_table(request)
 
 
 @mutant("takes no rows for a declared table")
 class TakesNoFirstRows(MemoryNamespace):
-    def fill_declared(self, operation: str, identifier: Identifier, rows: Any) -> int:
-        raise InvalidTableStateError(f"table {identifier} has no data")
+    def insert_into_table(self, request: Any, data: Any) -> Any:
+        with patch.object(Placement, "fill_declared", _refuse_rows):
+            return super().insert_into_table(request, data)
+
+    def merge_insert_into_table(self, request: Any, data: Any) -> Any:
+        with patch.object(Placement, "fill_declared", _refuse_rows):
+            return super().merge_insert_into_table(request, data)
+
+
+def _refuse_rows(self: Placement, operation: str, identifier: Identifier, rows: Any) -> int:
+    raise InvalidTableStateError(f"table {identifier} has no data")
 
 
 @mutant("does not fill a declared table in mode Create")
@@ -354,11 +372,23 @@ class NeverFills(MemoryNamespace):
 
 @mutant("loses the properties of a declared table that rows are inserted into")
 class FillingForgets(MemoryNamespace):
-    def fill_declared(self, operation: str, identifier: Identifier, rows: Any) -> int:
-        version = super().fill_declared(operation, identifier, rows)
-        entry = self.load_table(identifier)
-        self.change_table(entry, {}, list(entry.properties))
-        return version
+    def insert_into_table(self, request: Any, data: Any) -> Any:
+        with patch.object(Placement, "fill_declared", _fill_and_forget):
+            return super().insert_into_table(request, data)
+
+    def merge_insert_into_table(self, request: Any, data: Any) -> Any:
+        with patch.object(Placement, "fill_declared", _fill_and_forget):
+            return super().merge_insert_into_table(request, data)
+
+
+_fill = Placement.fill_declared
+
+
+def _fill_and_forget(self: Placement, operation: str, identifier: Identifier, rows: Any) -> int:
+    version = _fill(self, operation, identifier, rows)
+    entry = self.catalog.load_table(identifier)
+    self.catalog.change_table(entry, {}, list(entry.properties))
+    return version
 
 
 # --- namespaces

@@ -11,7 +11,7 @@ import pytest
 
 from lance_namespace_client.errors import TableNotFoundError
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.catalog.places import _place_lock
+from lance_namespace_impls.catalog.services.placement import _place_lock
 from lance_namespace_impls.core.identifiers import Identifier
 from lance_namespace_impls.tables import dataset, write
 from tests.behaviour.memory import MemoryConfig, Mixed

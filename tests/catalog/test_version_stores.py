@@ -17,7 +17,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.catalog import CatalogNamespace
 from lance_namespace_impls.catalog.entry import TableEntry
-from lance_namespace_impls.catalog.versions import (
+from lance_namespace_impls.catalog.version_store import (
     AddTable,
     AddVersion,
     KeptVersion,

@@ -14,8 +14,9 @@ import pytest
 from lance_namespace_client.errors import LanceNamespaceError, TableNotFoundError
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
+from lance_namespace_impls.catalog.services.folders import Folders
 from lance_namespace_impls.tables.drop import TableFolder
-from tests.behaviour.memory import MemoryConfig, MemoryNamespace, Mixed
+from tests.behaviour.memory import MemoryConfig, Mixed
 
 ROWS = pa.table({"x": [1, 2]})
 T = {"id": ["t"]}
@@ -83,14 +84,14 @@ def test_a_drop_that_another_process_ended_meanwhile_is_no_success(
     entry = namespace.load_table(("t",))
     TableFolder(namespace.storage_of(entry)).write_drop_marker(("t",))
     namespace.remove_table(entry)
-    looked = MemoryNamespace._interrupted_drop
+    looked = Folders.interrupted_drop
 
-    def and_then_it_ends(self: MemoryNamespace, identifier: Any) -> Any:
+    def and_then_it_ends(self: Folders, identifier: Any) -> Any:
         found = looked(self, identifier)
         assert found is not None
-        assert TableFolder(self.storage_of(found)).delete()
+        assert TableFolder(self.catalog.storage_of(found)).delete()
         return found
 
-    monkeypatch.setattr(MemoryNamespace, "_interrupted_drop", and_then_it_ends)
+    monkeypatch.setattr(Folders, "interrupted_drop", and_then_it_ends)
     with pytest.raises(TableNotFoundError):
         namespace.drop_table(T)

@@ -22,7 +22,7 @@ from lance_namespace_client.model import (
 from lance_namespace_client.namespace import LanceNamespace
 from lance_namespace_client.operations import Action, Body, Operation
 
-from ...catalog.clone import TableClones
+from ...catalog.operations.clones import CloneOperations
 from ...core.identifiers import ROOT, Identifier
 
 __all__ = ["CLONE_TABLE", "clone"]
@@ -96,7 +96,7 @@ def clone(
         UnsupportedError: code 0, the namespace is none of this package's.
         PermissionDeniedError: code 15, the source is nothing that the caller may read.
     """
-    if not isinstance(namespace, TableClones):
+    if not isinstance(namespace, CloneOperations):
         raise UnsupportedError("CloneTable: this namespace cannot clone tables; copy the rows")
     if request.source_tag is not None and request.source_version is not None:
         raise InvalidInputError("CloneTable: give the version of the source or its tag, not both")

@@ -18,6 +18,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls.catalog.catalog import CatalogNamespace
 from lance_namespace_impls.catalog.entry import TableEntry
+from lance_namespace_impls.catalog.services.placement import Placement
 from tests.servers.s3 import GuardedS3
 
 from .conftest import LISTED_FIRST, Place, _directory, rows_of
@@ -101,14 +102,15 @@ def after_adding(
     monkeypatch: pytest.MonkeyPatch, namespace: CatalogNamespace, then: Callable[[], Any]
 ) -> None:
     """Let something happen when the namespace has added a table and not looked at it yet."""
-    add = namespace.add_at_place
+    add = Placement.add_at_place
 
-    def add_and_pause(*args: Any) -> TableEntry:
-        entry = add(*args)
-        then()
+    def add_and_pause(self: Placement, *args: Any) -> TableEntry:
+        entry = add(self, *args)
+        if self.catalog is namespace:
+            then()
         return entry
 
-    monkeypatch.setattr(namespace, "add_at_place", add_and_pause)
+    monkeypatch.setattr(Placement, "add_at_place", add_and_pause)
 
 
 @pytest.mark.parametrize("place", LISTED_FIRST, indirect=True)

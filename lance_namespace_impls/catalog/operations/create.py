@@ -19,39 +19,27 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.errors import about
-from ..core.identifiers import (
-    Identifier,
-    format_identifier,
-    parse_identifier,
-    subject_of,
-)
-from ..core.location import plain_path
-from ..core.modes import CreateMode, parse_mode
-from .changes import replacing
-from .entry import (
-    STORAGE_PREFIX,
-    TableEntry,
-    managed_choice,
-    plain_properties,
-)
-from .operation import operation
-from .places import TablePlaces
+from ...core.errors import about
+from ...core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
+from ...core.location import plain_path
+from ...core.modes import CreateMode, parse_mode
+from ..backend import CatalogBase
+from ..changes import replacing
+from ..entry import STORAGE_PREFIX, TableEntry, managed_choice, plain_properties
+from ..operation import operation
+from ..services.bounds import Bounds
+from ..services.placement import Placement
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from lance_namespace_client.arrow import ArrowData
-    from lance_namespace_client.models import (
-        CreateTableRequest,
-        CreateTableResponse,
-    )
+    from lance_namespace_client.models import CreateTableRequest, CreateTableResponse
+
+__all__ = ["CreateOperations", "creation_response"]
 
 
-__all__ = ["TableCreation"]
-
-
-class TableCreation(TablePlaces, abstract=True):
+class CreateOperations(CatalogBase, abstract=True):
     """CreateTable: an entry in the catalog and the first rows, or neither."""
 
     @operation
@@ -64,8 +52,8 @@ class TableCreation(TablePlaces, abstract=True):
 
         A context entry ``header.x-lance-table-location`` must be where the table is or goes.
         """
-        from ..tables.schema import check_columns
-        from ..tables.write import create
+        from ...tables.schema import check_columns
+        from ...tables.write import create
 
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
@@ -73,7 +61,7 @@ class TableCreation(TablePlaces, abstract=True):
         properties |= {
             STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
         }
-        self._refuse_properties("CreateTable", identifier, properties)
+        Bounds(self).refuse_properties("CreateTable", identifier, properties)
         if mode is CreateMode.EXIST_OK and (kept := self._kept(identifier, request)) is not None:
             return kept
         subject = subject_of("CreateTable", identifier)
@@ -84,36 +72,39 @@ class TableCreation(TablePlaces, abstract=True):
             with about(subject):
                 made = self._created_at_once(identifier, properties, rows)
             if made is not None:
-                return self._created(*made)
+                return creation_response(self, *made)
+        placement = Placement(self)
         held = False
         changed: Mapping[str, str] = {}
         gone: Sequence[str] = ()
         entry, taken = self._added_or_found(identifier, properties, rows.schema)
         if taken is not None:
-            with self.refused_if_gone(entry):
+            with placement.refused_if_gone(entry):
                 held = self.has_data(entry)
             if held:
                 if mode is CreateMode.CREATE:
-                    self.require_listed(entry)
+                    placement.require_listed(entry)
                     raise taken
                 if mode is CreateMode.EXIST_OK:
                     _refuse_other_location(entry, request)
-                    return self._created(entry, None)
+                    return creation_response(self, entry, None)
             if properties or mode is CreateMode.OVERWRITE:
                 if self.capabilities.managed_versioning:
                     properties, managed = managed_choice(properties, entry.managed)
                     if managed != entry.managed:
-                        self._refuse_managed(
+                        Bounds(self).refuse_managed(
                             "AlterTable", f"CreateTable {format_identifier(identifier)}", ""
                         )
                 changed, gone = replacing(entry.properties, properties)
                 self._require_alterable(entry, [*changed, *gone])
         with (
-            self.first_rows(entry) as committing,
+            placement.first_rows(entry) as committing,
             nullcontext()
             if held
             else self.initial_write_lock(entry, wait=mode is CreateMode.EXIST_OK),
-            self.rolled_back_on_failure(entry) if taken is None else self.refused_if_gone(entry),
+            placement.rolled_back_on_failure(entry)
+            if taken is None
+            else placement.refused_if_gone(entry),
         ):
             _refuse_other_location(entry, request)
             storage, overwrite = self.storage_of(entry), mode is CreateMode.OVERWRITE
@@ -126,14 +117,14 @@ class TableCreation(TablePlaces, abstract=True):
                 with about(subject), rows.guarded():
                     version = create(storage, rows, overwrite=overwrite, committing=committing)
             except TableAlreadyExistsError:
-                self.require_listed(entry)
+                placement.require_listed(entry)
                 if mode is CreateMode.EXIST_OK:
-                    return self._created(entry, None)
+                    return creation_response(self, entry, None)
                 raise
         self.data_written(entry)
         if changed or gone:
             entry = evolve(entry, properties=self.change_table(entry, changed, gone))
-        return self._created(entry, version)
+        return creation_response(self, entry, version)
 
     def _kept(
         self, identifier: Identifier, request: CreateTableRequest
@@ -146,13 +137,13 @@ class TableCreation(TablePlaces, abstract=True):
         if not self.has_data(entry):
             return None
         _refuse_other_location(entry, request)
-        return self._created(entry, None)
+        return creation_response(self, entry, None)
 
     def _created_at_once(
         self, identifier: Identifier, properties: Mapping[str, str], rows: RowStream
     ) -> tuple[TableEntry, int] | None:
         """Create a table at once; None where that is not possible, or someone else was faster."""
-        from ..tables.write import create, create_alone
+        from ...tables.write import create, create_alone
 
         def write(entry: TableEntry) -> int:
             storage = self.storage_of(entry)
@@ -188,7 +179,7 @@ class TableCreation(TablePlaces, abstract=True):
         """
         for is_last in (False, False, True):
             try:
-                return self.add_at_place(identifier, properties, schema), None
+                return Placement(self).add_at_place(identifier, properties, schema), None
             except TableAlreadyExistsError as error:
                 taken = error
             try:
@@ -202,53 +193,22 @@ class TableCreation(TablePlaces, abstract=True):
                 ) from error
         raise AssertionError("the last try returns or raises")
 
-    def _created(self, entry: TableEntry, version: int | None) -> CreateTableResponse:
-        storage = self.storage_of(entry)
-        if version is None:
-            from ..tables.dataset import latest_version
 
-            version = latest_version(storage)
-        return models.CreateTableResponse(
-            location=entry.location,
-            version=version,
-            storage_options=dict(storage.options) or None,
-            properties=plain_properties(entry.properties),
-        )
+def creation_response(
+    catalog: CatalogBase, entry: TableEntry, version: int | None
+) -> CreateTableResponse:
+    """Return the response to a CreateTable; `version` defaults to the latest one."""
+    storage = catalog.storage_of(entry)
+    if version is None:
+        from ...tables.dataset import latest_version
 
-    def fill_declared(self, operation: str, identifier: Identifier, rows: RowStream) -> int:
-        """Write the first rows of a declared table and return the dataset's version.
-
-        Args:
-            operation: what does so.
-            identifier: the table.
-            rows: the rows.
-
-        Raises:
-            ConcurrentModificationError: code 14, someone else wrote them at the same moment.
-        """
-        from ..tables.schema import check_columns
-        from ..tables.write import create
-
-        subject = subject_of(operation, identifier)
-        with about(subject):
-            check_columns(rows.schema)
-        entry = self.find_table(identifier)
-        with (
-            self.first_rows(entry) as committing,
-            self.initial_write_lock(entry, wait=False),
-            self.refused_if_gone(entry),
-        ):
-            storage = self.storage_of(entry)
-            try:
-                with about(subject), rows.guarded():
-                    version = create(storage, rows, overwrite=False, committing=committing)
-            except TableAlreadyExistsError as error:
-                raise ConcurrentModificationError(
-                    f"table {format_identifier(identifier)}: someone else wrote its first rows at "
-                    "the same moment; send the rows again"
-                ) from error
-        self.data_written(entry)
-        return version
+        version = latest_version(storage)
+    return models.CreateTableResponse(
+        location=entry.location,
+        version=version,
+        storage_options=dict(storage.options) or None,
+        properties=plain_properties(entry.properties),
+    )
 
 
 def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:

@@ -13,17 +13,13 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.operations import OPERATIONS
 
-from ..core.identifiers import (
-    Identifier,
-    format_identifier,
-    parse_identifier,
-    subject_of,
-)
-from ..core.modes import CreateMode, DropBehavior, DropMode, parse_mode
-from ..core.paging import kept_page_of
-from .changes import changes
-from .operation import listing, operation
-from .storage import TableStorages
+from ...core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
+from ...core.modes import CreateMode, DropBehavior, DropMode, parse_mode
+from ...core.paging import kept_page_of
+from ..backend import CatalogBase
+from ..changes import changes
+from ..operation import listing, operation
+from ..services.bounds import Bounds
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -43,11 +39,10 @@ if TYPE_CHECKING:
         NamespaceExistsResponse,
     )
 
-
 __all__ = ["NamespaceOperations"]
 
 
-class NamespaceOperations(TableStorages, abstract=True):
+class NamespaceOperations(CatalogBase, abstract=True):
     """Operations on namespaces: create, list, describe, alter, drop."""
 
     @listing
@@ -97,7 +92,7 @@ class NamespaceOperations(TableStorages, abstract=True):
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
         properties = request.properties or {}
-        self._refuse_properties("CreateNamespace", identifier, properties)
+        Bounds(self).refuse_properties("CreateNamespace", identifier, properties)
         for is_last in (False, False, True):
             try:
                 stored = self.add_namespace(identifier, properties)
@@ -152,6 +147,6 @@ class NamespaceOperations(TableStorages, abstract=True):
         """Set and unset properties of a namespace."""
         changed, removed = changes(request.set_properties, request.unset_properties)
         identifier = parse_identifier(request.id)
-        self._refuse_properties("AlterNamespace", identifier, changed)
+        Bounds(self).refuse_properties("AlterNamespace", identifier, changed)
         properties = self.change_namespace(identifier, changed, removed)
         return models.AlterNamespaceResponse(properties=dict(properties))

@@ -1,4 +1,4 @@
-"""Opening a table's dataset, to be read or changed."""
+"""Datasets of tables, opened to be read or changed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
 
 from lance_namespace_client.errors import (
     InternalError,
@@ -16,33 +18,62 @@ from lance_namespace_client.errors import (
     TableNotFoundError,
 )
 
-from ..core.errors import about
-from ..core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
-from ..core.location import plain_path
-from .create import TableCreation
-from .errors import table_not_found
-from .versions import RemoveVersions
+from ...core.errors import about
+from ...core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
+from ...core.location import plain_path
+from ..backend import CatalogBase
+from ..errors import table_not_found
+from ..version_store import RemoveVersions
+from .folders import Folders
 
 if TYPE_CHECKING:
-    from lance_namespace_client.models import InsertIntoTableRequest, MergeInsertIntoTableRequest
+    from lance_namespace_client.models import (
+        CountTableRowsRequest,
+        InsertIntoTableRequest,
+        MergeInsertIntoTableRequest,
+        QueryTableRequest,
+    )
 
-    from ..tables.lineage import OpenedVersion, There
-    from .entry import TableEntry
+    from ...tables.lineage import OpenedVersion, There
+    from ..entry import TableEntry
 
-__all__ = ["OpenedTables"]
+__all__ = ["Opener"]
 
 
-class OpenedTables(TableCreation, abstract=True):
-    """Opening a table's dataset, to be read or changed."""
+@frozen
+class Opener:
+    """Opens the datasets of the tables of a catalog."""
+
+    catalog: CatalogBase
 
     @contextmanager
-    def _opened(self, operation: str, names: Sequence[str] | None, **choice: Any) -> Iterator[Any]:
+    def read(
+        self, operation: str, request: QueryTableRequest | CountTableRowsRequest
+    ) -> Iterator[Any]:
+        """Open a table's dataset as `_opened` does, to be read only."""
+        if request.version is not None or request.branch is not None:
+            choice = {"version": request.version, "branch": request.branch}
+            with self.opened(operation, request.id, **choice) as dataset:
+                yield dataset
+            return
+        identifier = parse_identifier(request.id)
+
+        def opened() -> Any:
+            with self.opened(operation, identifier) as dataset:
+                return dataset
+
+        dataset = self.catalog.kept_dataset(identifier, opened)
+        with about(subject_of(operation, identifier)), self._refused_if_dropped(identifier):
+            yield dataset
+
+    @contextmanager
+    def opened(self, operation: str, names: Sequence[str] | None, **choice: Any) -> Iterator[Any]:
         """Open a table's dataset; what fails with it is about the operation and the table."""
-        from ..tables.dataset import open_dataset
+        from ...tables.dataset import open_dataset
 
         identifier = parse_identifier(names)
-        entry = self.find_table(identifier)
-        storage = self.storage_of(entry)
+        entry = self.catalog.find_table(identifier)
+        storage = self.catalog.storage_of(entry)
         with about(subject_of(operation, identifier)), self._refused_if_dropped(identifier, entry):
             yield open_dataset(storage, **choice)
 
@@ -60,7 +91,7 @@ class OpenedTables(TableCreation, abstract=True):
             TableNotFoundError: code 4, the catalog no longer has the table.
             ConcurrentModificationError: code 14, it has another one of that name.
         """
-        from ..tables.lineage import replaced
+        from ...tables.lineage import replaced
 
         try:
             yield
@@ -75,12 +106,12 @@ class OpenedTables(TableCreation, abstract=True):
         else:
             return
         try:
-            found = self.find_table(identifier)
+            found = self.catalog.find_table(identifier)
         except (NamespaceNotFoundError, TableNotFoundError):
             raise table_not_found(identifier) from failure
         except Exception as error:
             # The failure of the operation is what the caller must see.
-            if not self.is_failure(error):
+            if not self.catalog.is_failure(error):
                 raise
             raise failure from None
         if entry is not None and plain_path(found.location) != plain_path(entry.location):
@@ -92,17 +123,17 @@ class OpenedTables(TableCreation, abstract=True):
 
         It makes a folder again that was deleted beneath it, and in a directory that is a table.
         """
-        if not self.capabilities.storage_only:
+        if not self.catalog.capabilities.storage_only:
             return
         try:
-            self._folder_of(entry).delete_remains()
+            Folders(self.catalog).folder_of(entry).delete_remains()
         except Exception as error:
             # The failure of the operation is what the caller must see.
-            if not self.is_failure(error):
+            if not self.catalog.is_failure(error):
                 raise
 
     @contextmanager
-    def _changed(
+    def changed(
         self, operation: str, names: Sequence[str] | None, branch: str | None = None
     ) -> Iterator[Any]:
         """Open a table's dataset as `_opened` does, to be changed in one commit.
@@ -112,22 +143,22 @@ class OpenedTables(TableCreation, abstract=True):
             ConcurrentModificationError: code 14, it was dropped and made again. A change that came to
                 the new one is taken back.
         """
-        with self._opened_version(operation, names, branch) as (dataset, _):
+        with self.opened_version(operation, names, branch) as (dataset, _):
             yield dataset
 
     @contextmanager
-    def _opened_version(
+    def opened_version(
         self, operation: str, names: Sequence[str] | None, branch: str | None = None
     ) -> Iterator[tuple[Any, OpenedVersion]]:
         """Open a dataset as `_changed` does, for a change of several commits.
 
         Whoever makes them notes each but the last with the version that is returned.
         """
-        from ..tables.lineage import There, open_version
+        from ...tables.lineage import There, open_version
 
         identifier = parse_identifier(names)
-        entry = self.find_table(identifier)
-        storage = self.storage_of(entry)
+        entry = self.catalog.find_table(identifier)
+        storage = self.catalog.storage_of(entry)
         with about(subject_of(operation, identifier)), open_version(storage, branch) as found:
             dataset, opened = found
             try:
@@ -147,35 +178,35 @@ class OpenedTables(TableCreation, abstract=True):
 
     def _look(self, opened: OpenedVersion) -> There:
         """Return what is at the place of a dataset; where that cannot be told, it is taken for the same."""
-        from ..tables.lineage import There
+        from ...tables.lineage import There
 
         try:
             return opened.look()
         except Exception as error:
             # What became of the change is what the caller must see, and not this.
-            if not self.is_failure(error):
+            if not self.catalog.is_failure(error):
                 raise
             return There.SAME
 
     def _replaced(self, entry: TableEntry, opened: OpenedVersion) -> LanceNamespaceError:
         """Take back what came to the place of a table that has gone, and return why."""
-        from ..tables.lineage import replaced
+        from ...tables.lineage import replaced
 
         name = format_identifier(entry.id)
-        with self.sole_change(entry.id):
+        with self.catalog.sole_change(entry.id):
             try:
                 self._take_back_change(entry, opened)
             except Exception as error:
-                if not self.is_failure(error):
+                if not self.catalog.is_failure(error):
                     raise
                 warnings.warn(
                     f"{entry.location}: versions {sorted(opened.made)} of a table that was dropped "
                     f"cannot be taken back from {name}: "
-                    f"{self.translate(error, 'taking them back').message}",
+                    f"{self.catalog.translate(error, 'taking them back').message}",
                     stacklevel=2,
                 )
             try:
-                self.find_table(entry.id)
+                self.catalog.find_table(entry.id)
             except TableNotFoundError as error:
                 return error
         return replaced(f"table {name}")
@@ -184,24 +215,26 @@ class OpenedTables(TableCreation, abstract=True):
         numbers = opened.misplaced()
         if entry.managed and numbers:
             # First where readers ask: they find no manifest that the catalog does not name.
-            found = self.find_table(entry.id)
-            self.versions_of(found).commit(
+            found = self.catalog.find_table(entry.id)
+            self.catalog.versions_of(found).commit(
                 [RemoveVersions(table=found, branch=opened.branch, versions=numbers)]
             )
         opened.delete(numbers)
-        if self.capabilities.storage_only or not self._is_still_listed(entry):
+        if self.catalog.capabilities.storage_only or not Folders(self.catalog).is_still_listed(
+            entry
+        ):
             # pylance makes a folder again that was deleted beneath it, and in a directory that is a table.
-            self._folder_of(entry).delete_remains()
+            Folders(self.catalog).folder_of(entry).delete_remains()
 
     @contextmanager
-    def _changed_or_declared(
+    def changed_or_declared(
         self, operation: str, request: InsertIntoTableRequest | MergeInsertIntoTableRequest
     ) -> Iterator[tuple[Any, OpenedVersion] | None]:
         """Open a table to be changed; None where it is declared, and its main branch has no data yet."""
         with ExitStack() as stack:
             try:
                 found = stack.enter_context(
-                    self._opened_version(operation, request.id, request.branch)
+                    self.opened_version(operation, request.id, request.branch)
                 )
             except InvalidTableStateError:
                 if request.branch is not None:

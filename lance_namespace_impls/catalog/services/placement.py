@@ -1,4 +1,4 @@
-"""Where a new table goes: never where rows of another lie."""
+"""The location of a new table, which never holds the rows of another table."""
 
 from __future__ import annotations
 
@@ -9,30 +9,27 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from lance_namespace_client.arrow import RowStream
 from lance_namespace_client.errors import (
     ConcurrentModificationError,
     InvalidInputError,
     NamespaceNotFoundError,
+    TableAlreadyExistsError,
     TableNotFoundError,
 )
 
-from ..core.identifiers import (
-    Identifier,
-    format_identifier,
-)
-from ..core.location import fresh_location, plain_path
-from ..core.locks import machine_lock
-from .drop import TableDrops
-from .entry import (
-    STORAGE_PREFIX,
-    TableEntry,
-)
+from ...core.errors import about
+from ...core.identifiers import Identifier, format_identifier, subject_of
+from ...core.location import fresh_location, plain_path
+from ...core.locks import machine_lock
+from ..backend import CatalogBase
+from ..entry import STORAGE_PREFIX, TableEntry
+from .folders import Folders
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-__all__ = ["NewPlace", "TablePlaces"]
+__all__ = ["NewPlace", "Placement"]
 
 
 def _place_lock(location: str) -> AbstractContextManager[None]:
@@ -64,8 +61,11 @@ class NewPlace:
     """Whether an interrupted drop of the table left something there."""
 
 
-class TablePlaces(TableDrops, abstract=True):
-    """Where a new table goes: never where rows of another lie."""
+@frozen
+class Placement:
+    """Chooses locations of new tables, and writes first rows there."""
+
+    catalog: CatalogBase
 
     def place_of(
         self, identifier: Identifier, properties: Mapping[str, str], *, declaring: bool
@@ -77,10 +77,10 @@ class TablePlaces(TableDrops, abstract=True):
         beside it; so it does while rows are on their way to a table that has gone meanwhile. What an
         interrupted drop of this very table left is no hindrance.
         """
-        if self.capabilities.storage_only:
+        if self.catalog.capabilities.storage_only:
             return NewPlace()
         try:
-            location = self.default_location(identifier)
+            location = self.catalog.default_location(identifier)
         except (NamespaceNotFoundError, InvalidInputError):
             return NewPlace()  # adding the table says what is wrong
         if location is None:
@@ -91,18 +91,20 @@ class TablePlaces(TableDrops, abstract=True):
             id=identifier, location=location, properties={**few_retries, **properties}
         )
         try:
-            folder = self._folder_of(usual)
+            folder = Folders(self.catalog).folder_of(usual)
             if _are_rows_on_their_way(location):
                 return NewPlace(location=fresh_location(location))
             if not folder.is_occupied:
                 return NewPlace()
-            if folder.has_drop_marker(identifier) and not self._is_used_by_other(usual):
+            if folder.has_drop_marker(identifier) and not Folders(self.catalog).is_used_by_other(
+                usual
+            ):
                 return NewPlace(has_remains=True)
         except (OSError, RuntimeError, ValueError) as error:
             if declaring:  # writing rows says what is wrong
                 warnings.warn(
                     f"{location} cannot be read: rows that are there already will be those of "
-                    f"{format_identifier(identifier)}: {self.translate(error, 'storage').message}",
+                    f"{format_identifier(identifier)}: {self.catalog.translate(error, 'storage').message}",
                     stacklevel=2,
                 )
             return NewPlace()
@@ -125,9 +127,9 @@ class TablePlaces(TableDrops, abstract=True):
         with self._sole_change_of(identifier):
             place = self.place_of(identifier, properties, declaring=schema is None)
             if schema is None:
-                entry = self.add_table(identifier, place.location, properties)
+                entry = self.catalog.add_table(identifier, place.location, properties)
             else:
-                entry = self.add_table_for(identifier, place.location, properties, schema)
+                entry = self.catalog.add_table_for(identifier, place.location, properties, schema)
             if place.has_remains:
                 try:
                     self._clear_place(entry)
@@ -138,8 +140,8 @@ class TablePlaces(TableDrops, abstract=True):
 
     def _clear_place(self, entry: TableEntry) -> None:
         """Delete what an interrupted drop left at a new table's location, unless it was used since."""
-        folder = self._folder_of(entry)
-        if folder.has_drop_marker(entry.id) and not self._is_used_by_other(entry):
+        folder = Folders(self.catalog).folder_of(entry)
+        if folder.has_drop_marker(entry.id) and not Folders(self.catalog).is_used_by_other(entry):
             folder.delete()
 
     @contextmanager
@@ -149,7 +151,7 @@ class TablePlaces(TableDrops, abstract=True):
         Until they are there no new table gets the place. The commit is refused where the table has
         gone by then (code 14), and nobody on this machine drops or renames it meanwhile.
         """
-        if self.capabilities.storage_only:
+        if self.catalog.capabilities.storage_only:
             yield nullcontext()
             return
         with ExitStack() as held:
@@ -159,7 +161,7 @@ class TablePlaces(TableDrops, abstract=True):
 
     @contextmanager
     def _as_listed(self, entry: TableEntry) -> Iterator[None]:
-        with self.sole_change(entry.id):
+        with self.catalog.sole_change(entry.id):
             self.require_listed(entry)
             yield
 
@@ -178,18 +180,20 @@ class TablePlaces(TableDrops, abstract=True):
     def _has_gone(self, entry: TableEntry) -> bool:
         """Return whether a table has gone; not where the catalog cannot tell."""
         try:
-            return not self._is_still_listed(entry)
+            return not Folders(self.catalog).is_still_listed(entry)
         except NamespaceNotFoundError:
             return True
         except Exception as error:
             # Why the rows could not be written is what the caller must see, and not this.
-            if not self.is_failure(error):
+            if not self.catalog.is_failure(error):
                 raise
             return False
 
     def require_listed(self, entry: TableEntry) -> None:
         """Raise where a table that gets its first rows has gone, or another has its name (code 14)."""
-        if not self.capabilities.storage_only and not self._is_still_listed(entry):
+        if not self.catalog.capabilities.storage_only and not Folders(self.catalog).is_still_listed(
+            entry
+        ):
             raise _gone_meanwhile(entry)
 
     @contextmanager
@@ -214,36 +218,39 @@ class TablePlaces(TableDrops, abstract=True):
     def _roll_back(self, entry: TableEntry) -> bool:
         """Withdraw a table, unless it holds what others wrote; False where it has gone meanwhile."""
         try:
-            if self.has_data(entry):
+            if self.catalog.has_data(entry):
                 return True
         except Exception as error:
             # Why the rows could not be written is what the caller must see, and not this.
-            if not self.is_failure(error):
+            if not self.catalog.is_failure(error):
                 raise
-            if self.capabilities.storage_only:
+            if self.catalog.capabilities.storage_only:
                 return True  # data that cannot be read is not deleted
         with self._sole_change_of(entry.id):
             return self._take_back(entry)
 
     def _sole_change_of(self, identifier: Identifier) -> AbstractContextManager[None]:
         """Return `sole_change`, or nothing where the catalog is the storage itself."""
-        return nullcontext() if self.capabilities.storage_only else self.sole_change(identifier)
+        if self.catalog.capabilities.storage_only:
+            return nullcontext()
+        return self.catalog.sole_change(identifier)
 
     def _take_back(self, entry: TableEntry) -> bool:
         """Withdraw a table; False where it has gone meanwhile."""
         try:
             # Many catalogs would remove another table that has the name by now.
-            if not self.capabilities.storage_only and not self._is_still_listed(entry):
+            is_catalog = not self.catalog.capabilities.storage_only
+            if is_catalog and not Folders(self.catalog).is_still_listed(entry):
                 return False
-            self.withdraw_table(entry)
+            self.catalog.withdraw_table(entry)
         except TableNotFoundError:
             return False
         except Exception as error:
-            if not self.is_failure(error):
+            if not self.catalog.is_failure(error):
                 raise
             warnings.warn(
                 f"table {format_identifier(entry.id)} stays without data; drop it: "
-                f"{self.translate(error, 'taking it back').message}",
+                f"{self.catalog.translate(error, 'taking it back').message}",
                 stacklevel=2,
             )
         return True
@@ -253,16 +260,51 @@ class TablePlaces(TableDrops, abstract=True):
 
         Otherwise the next table of the old name would have the same place, and the same rows.
         """
-        if self.capabilities.storage_only:
+        if self.catalog.capabilities.storage_only:
             return
         try:
-            folder = self._folder_of(entry)
+            folder = Folders(self.catalog).folder_of(entry)
             if not folder.is_occupied:
                 folder.reserve()
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
                 f"{entry.location} cannot be written to: a new table "
                 f"{format_identifier(entry.id)} could get the same place: "
-                f"{self.translate(error, 'storage').message}",
+                f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
+
+    def fill_declared(self, operation: str, identifier: Identifier, rows: RowStream) -> int:
+        """Write the first rows of a declared table and return the dataset's version.
+
+        Args:
+            operation: what does so.
+            identifier: the table.
+            rows: the rows.
+
+        Raises:
+            ConcurrentModificationError: code 14, someone else wrote them at the same moment.
+        """
+        from ...tables.schema import check_columns
+        from ...tables.write import create
+
+        subject = subject_of(operation, identifier)
+        with about(subject):
+            check_columns(rows.schema)
+        entry = self.catalog.find_table(identifier)
+        with (
+            self.first_rows(entry) as committing,
+            self.catalog.initial_write_lock(entry, wait=False),
+            self.refused_if_gone(entry),
+        ):
+            storage = self.catalog.storage_of(entry)
+            try:
+                with about(subject), rows.guarded():
+                    version = create(storage, rows, overwrite=False, committing=committing)
+            except TableAlreadyExistsError as error:
+                raise ConcurrentModificationError(
+                    f"table {format_identifier(identifier)}: someone else wrote its first rows at "
+                    "the same moment; send the rows again"
+                ) from error
+        self.catalog.data_written(entry)
+        return version

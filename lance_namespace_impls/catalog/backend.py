@@ -14,26 +14,37 @@ an optional primitive answers another operation that needs it on the way, as Cre
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
+
+from attrs import evolve
 
 from lance_namespace_client.errors import (
+    InvalidInputError,
     InvalidTableStateError,
     LanceNamespaceError,
+    PermissionDeniedError,
 )
 
+from ..core.config import Config
+from ..core.confinement import Confinement, confinement, is_local
 from ..core.errors import from_system_failure, scrub
 from ..core.identifiers import Identifier, format_identifier
+from ..core.imports import load
+from ..core.location import absolute
 from ..core.locks import machine_lock
+from ..core.options import joined_options, with_vended
+from ..core.paging import KeptListings
+from ..core.storage import TableStorage
 from .asked import answered, asked_once
+from .capabilities import Capabilities
 from .completeness import optional, require_complete, without_defaults
-from .entry import ListedTables, TableEntry
+from .entry import ListedTables, TableEntry, own_options
 from .errors import missing_with_parent
 from .identifiers import check_identifier
-from .namespace import Namespace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +52,7 @@ if TYPE_CHECKING:
     from lance_namespace_client.models import JsonArrowSchema
 
     from ..core.storage import TableStorage
-    from .versions import VersionStore
+    from .version_store import VersionStore
 
 __all__ = ["CatalogBase"]
 
@@ -51,7 +62,7 @@ _WHICH_CATALOG = ("uri", "endpoint", "region", "catalog_id", "catalog", "prefix"
 Found = TypeVar("Found")
 
 
-class CatalogBase(Namespace):
+class CatalogBase(metaclass=ABCMeta):
     """The primitives of one catalog.
 
     They get identifiers of a depth that `capabilities` allows, and raise protocol errors or, for
@@ -73,7 +84,13 @@ class CatalogBase(Namespace):
             require_complete(cls)
             cls.capabilities = without_defaults(cls)
 
-    page_sizes = (100, 1000)
+    config: Config
+    capabilities: Capabilities
+    page_sizes: ClassVar[tuple[int, ...]] = (100, 1000)
+
+    if TYPE_CHECKING:  # of `Namespace`, which every backend is too
+
+        def namespace_id(self) -> str: ...  # noqa: D102
 
     @property
     def max_concurrency(self) -> int:
@@ -383,7 +400,7 @@ class CatalogBase(Namespace):
         """
         return nullcontext()
 
-    def data_written(self, entry: TableEntry) -> None:
+    def data_written(self, entry: TableEntry) -> None:  # noqa: B027
         """Do what the catalog needs when a table's first data has been written."""
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
@@ -395,11 +412,106 @@ class CatalogBase(Namespace):
         """
         return None
 
+    # --- storage
+
+    _session: Any = None
+
+    def storage_of(self, entry: TableEntry) -> TableStorage:
+        """Return location and storage options: the namespace's, with the table's own on top."""
+        self._refuse_foreign_disk(entry)
+        options = with_vended(self.config.storage, self.vended_options(entry))
+        if own := own_options(entry.properties):
+            options = joined_options(options, own, f"table {format_identifier(entry.id)}")
+        return TableStorage(
+            location=entry.location,
+            options=options,
+            session=self._lance_session,
+            renewed_by=(self, entry.id),
+            managed=entry.managed,
+        )
+
+    def bounds(self) -> Confinement | None:
+        """Return the bounds of the caller; None where it may go anywhere."""
+        bounds, places = confinement(), self.config.allow_locations
+        if bounds is not None:
+            return evolve(bounds, allowed_locations=(*bounds.allowed_locations, *places))
+        return Confinement(allowed_locations=places) if self.config.confine_locations else None
+
+    def own_places(self, identifier: Identifier) -> Iterator[str]:
+        """Return the places of the namespace itself where that object may be."""
+        if self.config.root is not None:
+            yield self.config.root
+        if self.capabilities.holds_tables(len(identifier) - 1):
+            try:
+                usual = self.default_location(identifier)
+            except InvalidInputError:
+                return  # it has none, and every table needs a location to be given
+            if usual is not None:
+                yield usual.rpartition("/")[0]
+
+    def absolute_location(self, location: str) -> str:
+        """Return a location that a caller asks for as a path or URI that stands by itself."""
+        return location
+
+    def resolved_location(self, location: str) -> str:
+        """Return a location that a caller asks for in the form in which the catalog gets it.
+
+        Raises:
+            InvalidInputError: code 13; Lance and pyarrow would not open one place.
+        """
+        return absolute(self.absolute_location(location))
+
+    def _refuse_foreign_disk(self, entry: TableEntry) -> None:
+        """Refuse a table that the catalog has on this machine's disk, outside its places (code 15).
+
+        Object stores have their own access control; on disk there would be only the process's.
+        """
+        bounds = self.bounds()
+        if bounds is None or not is_local(entry.location):
+            return
+        what = f"table {format_identifier(entry.id)}"
+        try:
+            bounds.refuse_outside(entry.location, self.own_places(entry.id), what)
+        except InvalidInputError as error:
+            raise PermissionDeniedError(
+                f"{what}: it is on the server's own disk, outside the places of this namespace; have "
+                "the operator allow it (--allow-location)"
+            ) from error
+
+    def _lance_session(self) -> Any:
+        """Return the session whose bounded caches keep opened tables.
+
+        A dataset that is opened through it reads the newest manifest and finds the rest there.
+        """
+        if self._session is None:
+            lance = load("lance")
+
+            budget = self.config.cache_mib << 20
+            self._session = lance.Session(
+                index_cache_size_bytes=budget * 3 // 4, metadata_cache_size_bytes=budget // 4
+            )
+        return self._session
+
     # --- for the operations
 
-    if TYPE_CHECKING:
+    @cached_property
+    def _kept_listings(self) -> KeptListings:
+        return KeptListings()
 
-        def storage_of(self, entry: TableEntry) -> TableStorage: ...
+    def listings_changed(self) -> None:
+        """Take no more pages off what was listed before a change made here."""
+        self._kept_listings.clear()
+
+    def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
+        """Return a table's dataset at its latest version, which nobody is to change.
+
+        A backend that can tell whether a table has changed since overrides this.
+
+        Args:
+            identifier: the table.
+            opened: finds the table and opens its dataset.
+        """
+        return opened()
 
     def check_identifier(self, operation: str, request: Any) -> None:
         """Raise where a request's identifier cannot be one of this catalog's.

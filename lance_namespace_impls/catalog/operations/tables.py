@@ -1,4 +1,4 @@
-"""A table's entry in the catalog: declare, register, deregister, rename, alter."""
+"""Operations on the entry of a table: describe, declare, register, rename, alter, drop."""
 
 from __future__ import annotations
 
@@ -13,24 +13,18 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.errors import about
-from ..core.identifiers import (
-    Identifier,
-    format_identifier,
-    parse_identifier,
-    subject_of,
-)
-from ..core.modes import RegisterMode, parse_mode
-from .changes import changes
-from .entry import (
-    MANAGED,
-    TableEntry,
-    plain_properties,
-)
-from .identifiers import parent_after
-from .managed import ManagedTables
-from .operation import operation
-from .places import TablePlaces
+from ...core.errors import about
+from ...core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
+from ...core.modes import RegisterMode, parse_mode
+from ..backend import CatalogBase
+from ..changes import changes
+from ..entry import MANAGED, TableEntry, plain_properties
+from ..identifiers import parent_after
+from ..operation import operation
+from ..services.bounds import Bounds
+from ..services.folders import Folders
+from ..services.managed import ManagedVersions
+from ..services.placement import Placement
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -40,26 +34,80 @@ if TYPE_CHECKING:
         DeclareTableResponse,
         DeregisterTableRequest,
         DeregisterTableResponse,
+        DescribeTableRequest,
+        DescribeTableResponse,
+        DropTableRequest,
+        DropTableResponse,
         RegisterTableRequest,
         RegisterTableResponse,
         RenameTableRequest,
         RenameTableResponse,
+        TableExistsRequest,
+        TableExistsResponse,
     )
 
+__all__ = ["TableOperations"]
 
-__all__ = ["TableLifecycle"]
 
+class TableOperations(CatalogBase, abstract=True):
+    """Operations on the entry of a table in the catalog."""
 
-class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
-    """A table's entry in the catalog: declare, register, deregister, rename, alter."""
+    @operation
+    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
+        """Return where a table is and, where asked for, what is in it."""
+        identifier = parse_identifier(request.id)
+        chosen = [n for n in ("version", "tag", "branch") if getattr(request, n) is not None]
+        if len(chosen) > 1:
+            raise InvalidInputError(
+                f"give one of {', '.join(chosen)}", subject=subject_of("DescribeTable", identifier)
+            )
+        entry = self.find_table(identifier)
+        storage = self.storage_of(entry)
+        answer = models.DescribeTableResponse(
+            table=identifier[-1],
+            namespace=list(identifier[:-1]),
+            location=entry.location,
+            storage_options=dict(storage.options) or None,
+            properties=plain_properties(entry.properties),
+            managed_versioning=entry.managed,
+        )
+        if request.with_table_uri:
+            from ...tables.dataset import table_uri
+
+            answer.table_uri = table_uri(entry.location)
+        if request.check_declared:
+            answer.is_only_declared = not self.has_data(entry)
+        if not chosen:
+            answer.schema = self.known_schema(entry)
+        if request.load_detailed_metadata or chosen:
+            from ...tables.describe import fill_details
+
+            with about(subject_of("DescribeTable", identifier)):
+                fill_details(answer, storage, request)
+        return answer
+
+    @operation
+    def table_exists(self, request: TableExistsRequest) -> TableExistsResponse:
+        """Succeed where the table exists; code 4 where it does not."""
+        identifier = parse_identifier(request.id)
+        if request.version is None:
+            self.require_found(identifier)
+            return models.TableExistsResponse()
+        from ...tables.dataset import has_version
+
+        if not has_version(self.storage_of(self.find_table(identifier)), request.version):
+            raise TableNotFoundError(
+                f"table {format_identifier(identifier)} has no version {request.version}"
+            )
+        return models.TableExistsResponse()
 
     @operation
     def declare_table(self, request: DeclareTableRequest) -> DeclareTableResponse:
         """Add a table without data to the catalog."""
-        identifier = self.check_declaration(request, "DeclareTable")
+        identifier = Bounds(self).check_declaration(request, "DeclareTable")
         properties = request.properties or {}
         if request.location is None:
-            entry = self.add_at_place(identifier, properties, None)
+            entry = Placement(self).add_at_place(identifier, properties, None)
         else:
             location = self._resolved("DeclareTable", identifier, request.location)
             entry = self.add_table(identifier, location, properties)
@@ -69,20 +117,6 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
             properties=plain_properties(entry.properties),
             managed_versioning=entry.managed,
         )
-
-    def check_declaration(self, request: DeclareTableRequest, operation: str) -> Identifier:
-        """Return the table that is to be declared, if the caller may.
-
-        Raises:
-            InvalidInputError: code 13.
-        """
-        identifier = parse_identifier(request.id)
-        what = f"{operation} {format_identifier(identifier)}"
-        if request.location == "":
-            raise InvalidInputError(f"{what}: the location is empty; leave it out")
-        self._refuse_outside("DeclareTable", identifier, request.location)
-        self._refuse_properties("DeclareTable", identifier, request.properties or {})
-        return identifier
 
     @operation
     def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
@@ -94,8 +128,8 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
                 f"RegisterTable {format_identifier(identifier)}: the location is empty"
             )
         properties = request.properties or {}
-        self._refuse_outside("RegisterTable", identifier, request.location)
-        self._refuse_properties("RegisterTable", identifier, properties)
+        Bounds(self).refuse_outside("RegisterTable", identifier, request.location)
+        Bounds(self).refuse_properties("RegisterTable", identifier, properties)
         location = self._resolved("RegisterTable", identifier, request.location)
         for is_last in (False, False, True):
             try:
@@ -126,7 +160,7 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
     ) -> TableEntry:
         entry = self.adopt_table(identifier, location, properties)
         try:
-            self.adopt_versions(entry)
+            ManagedVersions(self).adopt_versions(entry)
         except Exception:
             self.remove_table(entry)
             raise
@@ -150,7 +184,7 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
         identifier = parse_identifier(request.id)
         with self.sole_change(identifier):
             entry = self.find_table(identifier)
-            self._remove_drop_marker(entry)
+            Folders(self).remove_drop_marker(entry)
             self.remove_table(entry)
         return models.DeregisterTableResponse(
             id=list(identifier),
@@ -186,8 +220,8 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
                 raise TableAlreadyExistsError(
                     f"table {format_identifier(new)} has that name already"
                 )
-            self._remove_drop_marker(entry)
-            self.keep_place(entry)
+            Folders(self).remove_drop_marker(entry)
+            Placement(self).keep_place(entry)
             self.move_table(entry, new)
         return models.RenameTableResponse()
 
@@ -197,11 +231,58 @@ class TableLifecycle(TablePlaces, ManagedTables, abstract=True):
         changed, removed = changes(request.set_properties, request.unset_properties)
         identifier = parse_identifier(request.id)
         if MANAGED in removed:
-            self._refuse_managed("AlterTable", f"AlterTable {format_identifier(identifier)}", "")
+            Bounds(self).refuse_managed(
+                "AlterTable", f"AlterTable {format_identifier(identifier)}", ""
+            )
         entry = self.find_table(identifier)
         left = {key: value for key, value in entry.properties.items() if key not in removed}
         locations = self.capabilities.location_properties
         kept = {key: value for key, value in left.items() if key not in locations}
-        self._refuse_properties("AlterTable", identifier, {**kept, **changed})
+        Bounds(self).refuse_properties("AlterTable", identifier, {**kept, **changed})
         properties = self.change_table(entry, changed, removed)
         return models.AlterTableResponse(properties=plain_properties(properties))
+
+    @operation
+    def drop_table(self, request: DropTableRequest) -> DropTableResponse:
+        """Take a table out of the catalog, then delete its data.
+
+        A drop that was interrupted between the two is resumed, as long as the table was at its
+        default location and nobody has used the data since. Of several at once one succeeds.
+        """
+        identifier = parse_identifier(request.id)
+        # A drop under way looks like one that was interrupted.
+        with self.sole_change(identifier):
+            entry = self._drop(identifier)
+        return models.DropTableResponse(
+            id=list(identifier),
+            location=entry.location,
+            properties=plain_properties(entry.properties),
+        )
+
+    def remove_table_and_data(self, entry: TableEntry) -> None:
+        """Take a table out of the catalog, then delete its data.
+
+        A marker beside the data outlives a process that is killed in between; the next DropTable or
+        CreateTable of the name finds it. Where it cannot be written, nothing is changed.
+        """
+        folder = Folders(self).folder_of(entry)
+        has_marker = folder.write_drop_marker(entry.id)
+        try:
+            self.remove_table(entry)
+        except Exception:
+            if has_marker and Folders(self).is_still_listed(entry):
+                Folders(self).remove_drop_marker(entry)
+            raise
+        if has_marker:
+            folder.delete()
+
+    def _drop(self, identifier: Identifier) -> TableEntry:
+        try:
+            entry = self.find_table(identifier)
+        except TableNotFoundError:
+            interrupted = Folders(self).interrupted_drop(identifier)
+            if interrupted is None or not Folders(self).folder_of(interrupted).delete():
+                raise
+            return interrupted
+        self.remove_table_and_data(entry)
+        return entry

@@ -1,4 +1,4 @@
-"""Implementation-managed tables: what is staged becomes a version, or another writer's did."""
+"""Versions of tables that the catalog keeps, and their manifests in storage."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.models import TableVersion
 
-from ..core.identifiers import Identifier, format_identifier
-from .entry import TableEntry
-from .storage import TableStorages
-from .versions import (
+from ...core.identifiers import Identifier, format_identifier
+from ..backend import CatalogBase
+from ..entry import TableEntry
+from ..version_store import (
     AddVersion,
     Change,
     KeptVersion,
@@ -30,7 +30,7 @@ from .versions import (
     version_taken,
 )
 
-__all__ = ["CommitPlan", "ManagedTables", "Staged", "branch_name", "shown_version"]
+__all__ = ["CommitPlan", "ManagedVersions", "Staged", "branch_name", "shown_version"]
 
 MAIN = "main"
 SCHEMES = ("V1", "V2")
@@ -63,10 +63,11 @@ class CommitPlan:
     staged: list[Staged] = field(factory=list)
 
 
-class ManagedTables(TableStorages, abstract=True):
-    """What the operations need of a `VersionStore` and of the manifests in storage."""
+@frozen
+class ManagedVersions:
+    """Reads and commits the versions of managed tables."""
 
-    # --- reading
+    catalog: CatalogBase
 
     def latest_version_of(self, entry: TableEntry, branch: str | None) -> KeptVersion | None:
         """Return the latest version, with its manifest in place; None where there is none.
@@ -74,13 +75,13 @@ class ManagedTables(TableStorages, abstract=True):
         What was committed past the catalog since is set aside: pylance commits on top of what it
         finds in storage.
         """
-        latest = self.versions_of(entry).latest(entry, branch)
+        latest = self.catalog.versions_of(entry).latest(entry, branch)
         folder = self._manifests(entry, branch)
         if latest is None:
             if folder.names():
                 self._set_aside(entry, branch)
             return None
-        from ..tables.manifests import final_name
+        from ...tables.manifests import final_name
 
         latest = self._in_place(entry, branch, latest)
         if branch is not None and not folder.has(final_name(latest.manifest_path)):
@@ -95,9 +96,9 @@ class ManagedTables(TableStorages, abstract=True):
         Raises:
             TableVersionNotFoundError: code 11, it is not kept, or was cleaned up in storage.
         """
-        from ..tables.manifests import final_name
+        from ...tables.manifests import final_name
 
-        kept = self.versions_of(entry).version(entry, branch, number)
+        kept = self.catalog.versions_of(entry).version(entry, branch, number)
         if kept is None:
             raise version_not_found(entry, branch, number)
         kept = self._in_place(entry, branch, kept)
@@ -109,14 +110,14 @@ class ManagedTables(TableStorages, abstract=True):
         self, entry: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
         """Return the versions in order that are kept, and were not cleaned up in storage."""
-        from ..tables.manifests import final_name
+        from ...tables.manifests import final_name
 
         latest = self.latest_version_of(entry, branch)
         if latest is None:
             return
         folder = self._manifests(entry, branch)
         names: set[str] | None = None
-        found = self.versions_of(entry).versions(entry, branch, after, descending)
+        found = self.catalog.versions_of(entry).versions(entry, branch, after, descending)
         for count, kept in enumerate(found):
             if kept.version == latest.version:
                 yield latest
@@ -126,8 +127,6 @@ class ManagedTables(TableStorages, abstract=True):
             name = final_name(kept.manifest_path)
             if name in names if names is not None else folder.has(name):
                 yield self._in_place(entry, branch, kept)
-
-    # --- committing
 
     def stage(self, entry: TableEntry, request: Any, what: str, plan: CommitPlan) -> Staged:
         """Check a version that a writer asks for, and add it to a plan.
@@ -143,9 +142,9 @@ class ManagedTables(TableStorages, abstract=True):
             ConcurrentModificationError: code 14, it is not onto the latest version; what was staged
                 is deleted.
         """
-        from ..tables.manifests import final_name, staged_name
+        from ...tables.manifests import final_name, staged_name
 
-        store = self.versions_of(entry)
+        store = self.catalog.versions_of(entry)
         branch = branch_name(request.branch)
         folder = self._manifests(entry, branch)
         name = staged_name(request.manifest_path, request.version, what, folder)
@@ -204,11 +203,11 @@ class ManagedTables(TableStorages, abstract=True):
         plan = CommitPlan()
         try:
             yield plan
-            if plan.changes and self.version_store is not None:
-                plan.transaction = self.version_store.commit(plan.changes)
+            if plan.changes and self.catalog.version_store is not None:
+                plan.transaction = self.catalog.version_store.commit(plan.changes)
         except ConcurrentModificationError:
             for each in plan.staged:
-                latest = self.versions_of(each.table).latest(each.table, each.branch)
+                latest = self.catalog.versions_of(each.table).latest(each.table, each.branch)
                 if latest is not None and latest.version >= each.version.version:
                     self._drop_staged(each)
             raise
@@ -221,12 +220,12 @@ class ManagedTables(TableStorages, abstract=True):
         """Keep the versions that the dataset of a table has which was just registered."""
         if not entry.managed:
             return
-        from ..tables.dataset import open_dataset
-        from ..tables.refs import branches
-        from ..tables.versions import Manifests
+        from ...tables.dataset import open_dataset
+        from ...tables.refs import branches
+        from ...tables.versions import Manifests
 
         try:
-            dataset = open_dataset(evolve(self.storage_of(entry), managed=False))
+            dataset = open_dataset(evolve(self.catalog.storage_of(entry), managed=False))
         except InvalidTableStateError:
             return
         changes: list[Change] = []
@@ -245,14 +244,12 @@ class ManagedTables(TableStorages, abstract=True):
                 )
                 changes.append(AddVersion(table=entry, branch=branch, version=version, onto=onto))
                 onto = number
-        self.versions_of(entry).commit(changes)
-
-    # --- manifests in storage
+        self.catalog.versions_of(entry).commit(changes)
 
     def _manifests(self, entry: TableEntry, branch: str | None) -> Any:
-        from ..tables.manifests import ManifestFolder
+        from ...tables.manifests import ManifestFolder
 
-        return ManifestFolder(self.storage_of(entry), branch)
+        return ManifestFolder(self.catalog.storage_of(entry), branch)
 
     def _in_place(
         self, entry: TableEntry, branch: str | None, kept: KeptVersion, *, eager: bool = True
@@ -266,7 +263,7 @@ class ManagedTables(TableStorages, abstract=True):
             eager: whether a failure of storage is one of the caller; else the version stays staged
                 for the next reader, and that is warned about.
         """
-        from ..tables.manifests import final_name
+        from ...tables.manifests import final_name
 
         folder, _, name = kept.manifest_path.rpartition("/")
         final = final_name(name)
@@ -276,7 +273,7 @@ class ManagedTables(TableStorages, abstract=True):
         try:
             manifests.publish(name)
             moved = evolve(kept, manifest_path=f"{folder}/{final}")
-            self.versions_of(entry).published(entry, branch, moved)
+            self.catalog.versions_of(entry).published(entry, branch, moved)
             manifests.delete(name)
         except Exception as error:
             if eager:
@@ -284,23 +281,23 @@ class ManagedTables(TableStorages, abstract=True):
             warnings.warn(
                 f"table {format_identifier(entry.id)}: version {kept.version} is committed, and its "
                 f"manifest {name} gets its final name when it is read: "
-                f"{self.translate(error, 'storage').message}",
+                f"{self.catalog.translate(error, 'storage').message}",
                 stacklevel=2,
             )
             return kept
         return moved
 
     def _drop_staged(self, staged: Staged) -> None:
-        from ..tables.manifests import final_name
+        from ...tables.manifests import final_name
 
         if final_name(staged.name) != staged.name:
             self._manifests(staged.table, staged.branch).delete(staged.name)
 
     def _set_aside(self, entry: TableEntry, branch: str | None) -> None:
         """Set aside the manifests in storage that are no version of the table."""
-        from ..tables.manifests import version_of
+        from ...tables.manifests import version_of
 
-        store, folder = self.versions_of(entry), self._manifests(entry, branch)
+        store, folder = self.catalog.versions_of(entry), self._manifests(entry, branch)
         with store.exclusively(entry):
             names = folder.names()  # before the store, which has a version before storage has it
             latest = store.latest(entry, branch)

@@ -1,4 +1,4 @@
-"""BatchCommitTables and transactions: several tables change at once, or none does."""
+"""Changes of several tables in one transaction of the catalog."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
-from ..core.identifiers import Identifier, format_identifier, parse_identifier
-from .entry import TableEntry, plain_properties
-from .errors import table_not_found
-from .history import VersionOperations
-from .lifecycle import TableLifecycle
-from .managed import CommitPlan, Staged, branch_name, shown_version
-from .operation import operation
-from .versions import AddTable, RemoveTable, RemoveVersions, VersionStore
+from ...core.identifiers import Identifier, format_identifier, parse_identifier
+from ..backend import CatalogBase
+from ..entry import TableEntry, plain_properties
+from ..errors import table_not_found
+from ..operation import operation
+from ..services.bounds import Bounds
+from ..services.managed import CommitPlan, ManagedVersions, Staged, branch_name, shown_version
+from ..services.placement import Placement
+from ..version_store import AddTable, RemoveTable, RemoveVersions, VersionStore
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
         DescribeTransactionResponse,
     )
 
-__all__ = ["CommitOperations"]
+__all__ = ["TransactionOperations"]
 
 _STEPS = {
     "declare_table": "DeclareTable",
@@ -55,8 +56,8 @@ STATUSES = ("Queued", "Running", "Succeeded", "Failed", "Canceled")
 _ON_PRESENT, _ON_ABSENT = ("overwrite", "fail", "skip"), ("skip", "fail")
 
 
-class CommitOperations(VersionOperations, TableLifecycle, abstract=True):
-    """Changes of several tables in one transaction of the catalog."""
+class TransactionOperations(CatalogBase, abstract=True):
+    """BatchCommitTables, and the transactions of the catalog."""
 
     @operation
     def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
@@ -64,23 +65,13 @@ class CommitOperations(VersionOperations, TableLifecycle, abstract=True):
         # What is at a new table's place must not change before its entry names it.
         declared = [step.declare_table for step in request.operations if step.declare_table]
         added = [parse_identifier(each.id) for each in declared]
-        with self.sole_change(*added), self.committing() as plan:
+        with self.sole_change(*added), ManagedVersions(self).committing() as plan:
             steps = [
                 _Step(self, step, number, plan) for number, step in enumerate(request.operations)
             ]
         return models.BatchCommitTablesResponse(
             transaction_id=plan.transaction, results=[step.result() for step in steps]
         )
-
-    def _entry_in(self, plan: CommitPlan, identifier: Identifier) -> TableEntry:
-        """Return a table as it is after the changes of a plan so far."""
-        if identifier in plan.added:
-            return plan.added[identifier]
-        if identifier in plan.removed:
-            raise table_not_found(identifier)
-        return self.find_table(identifier)
-
-    # --- transactions
 
     @operation
     def describe_transaction(
@@ -129,7 +120,7 @@ class _Step:
     """One change of a BatchCommitTables, checked and put into the plan."""
 
     def __init__(
-        self, namespace: CommitOperations, step: CommitTableOperation, number: int, plan: CommitPlan
+        self, namespace: CatalogBase, step: CommitTableOperation, number: int, plan: CommitPlan
     ) -> None:
         given = [name for name in _STEPS if getattr(step, name) is not None]
         if len(given) != 1:
@@ -146,11 +137,11 @@ class _Step:
         getattr(self, f"_{self._name}")(request)
 
     def _declare_table(self, request: DeclareTableRequest) -> None:
-        identifier = self._namespace.check_declaration(request, "BatchCommitTables")
+        identifier = Bounds(self._namespace).check_declaration(request, "BatchCommitTables")
         properties = request.properties or {}
         location, has_remains = request.location, False
         if location is None:
-            place = self._namespace.place_of(identifier, properties, declaring=True)
+            place = Placement(self._namespace).place_of(identifier, properties, declaring=True)
             location = place.location or self._namespace.default_location(identifier)
             has_remains = place.has_remains
         if location is None or has_remains:
@@ -169,11 +160,11 @@ class _Step:
     def _create_table_version(self, request: CreateTableVersionRequest) -> None:
         self.entry = self._found(request)
         what = f"BatchCommitTables: {format_identifier(self.entry.id)}"
-        self.staged = self._namespace.stage(self.entry, request, what, self._plan)
+        self.staged = ManagedVersions(self._namespace).stage(self.entry, request, what, self._plan)
 
     def _delete_table_versions(self, request: BatchDeleteTableVersionsRequest) -> None:
-        from ..tables.dataset import open_dataset
-        from ..tables.versions import doomed
+        from ...tables.dataset import open_dataset
+        from ...tables.versions import doomed
 
         self.entry = self._found(request)
         self._namespace.versions_of(self.entry)
@@ -192,7 +183,7 @@ class _Step:
         self._plan.removed.add(self.entry.id)
 
     def _found(self, request: Any) -> TableEntry:
-        return self._namespace._entry_in(self._plan, parse_identifier(request.id))
+        return _entry_in(self._namespace, self._plan, parse_identifier(request.id))
 
     def result(self) -> CommitTableResult:
         """Do what is left to do in storage, and return the answer."""
@@ -206,10 +197,10 @@ class _Step:
                 managed_versioning=entry.managed,
             )
         elif self.staged is not None:
-            kept = self._namespace.publish(self.staged)
+            kept = ManagedVersions(self._namespace).publish(self.staged)
             answer = models.CreateTableVersionResponse(version=shown_version(kept))
         elif self._name == "delete_table_versions":
-            from ..tables.versions import delete
+            from ...tables.versions import delete
 
             deleted = delete(self._dataset, self._doomed)
             answer = models.BatchDeleteTableVersionsResponse(deleted_count=deleted)
@@ -285,3 +276,12 @@ def _unset(properties: Mapping[str, str], key: str, mode: str, what: str) -> Map
     if key not in properties and mode == "fail":
         raise ConcurrentModificationError(f"{what}: property {key!r} is not set")
     return {name: value for name, value in properties.items() if name != key}
+
+
+def _entry_in(catalog: CatalogBase, plan: CommitPlan, identifier: Identifier) -> TableEntry:
+    """Return a table as it is after the changes of a plan so far."""
+    if identifier in plan.added:
+        return plan.added[identifier]
+    if identifier in plan.removed:
+        raise table_not_found(identifier)
+    return catalog.find_table(identifier)

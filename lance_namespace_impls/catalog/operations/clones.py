@@ -1,4 +1,4 @@
-"""Clones of tables: what LanceDB's clients ask for, and the protocol has no operation of."""
+"""Clones of tables, which LanceDB clients request; the protocol has no operation for them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_client.models import CreateTableResponse
 
-from ..core.confinement import is_within
-from ..core.errors import about
-from ..core.identifiers import ROOT, Identifier, parse_identifier, subject_of
-from ..core.storage import TableStorage
-from .commits import CommitOperations
-from .entry import TableEntry
-from .listing import TableListings
+from ...core.confinement import is_within
+from ...core.errors import about
+from ...core.identifiers import ROOT, Identifier, parse_identifier, subject_of
+from ...core.storage import TableStorage
+from ..backend import CatalogBase
+from ..entry import TableEntry
+from ..services.managed import ManagedVersions
+from ..services.placement import Placement
+from ..services.walker import TableWalker
+from .create import creation_response
 
-__all__ = ["TableClones"]
+__all__ = ["CloneOperations"]
 
 
-class TableClones(TableListings, CommitOperations, abstract=True):
+class CloneOperations(CatalogBase, abstract=True):
     """Clones of tables."""
 
     def clone_table(
@@ -76,25 +79,25 @@ class TableClones(TableListings, CommitOperations, abstract=True):
         *,
         is_shallow: bool,
     ) -> CreateTableResponse:
-        from ..tables.clone import clone
-        from ..tables.dataset import open_dataset
+        from ...tables.clone import clone
+        from ...tables.dataset import open_dataset
 
         def write(entry: TableEntry) -> int:
             return clone(source, self.storage_of(entry), version=version, is_shallow=is_shallow)
 
         schema = open_dataset(source, version=version).schema
         if (at_once := self.create_table_at_once(identifier, {}, write)) is not None:
-            return self._created(*at_once)
-        entry = self.add_at_place(identifier, {}, schema)
+            return creation_response(self, *at_once)
+        entry = Placement(self).add_at_place(identifier, {}, schema)
         with (
-            self.first_rows(entry),
+            Placement(self).first_rows(entry),
             self.initial_write_lock(entry, wait=False),
-            self.rolled_back_on_failure(entry),
+            Placement(self).rolled_back_on_failure(entry),
         ):
             made = write(entry)
-            self.adopt_versions(entry)
+            ManagedVersions(self).adopt_versions(entry)
         self.data_written(entry)
-        return self._created(entry, made)
+        return creation_response(self, entry, made)
 
     def _source(
         self,
@@ -107,7 +110,7 @@ class TableClones(TableListings, CommitOperations, abstract=True):
         for entry in self._tables_at(location, near):
             if may_read(entry.id):
                 return self.storage_of(entry)
-        bounds = self._bounds()
+        bounds = self.bounds()
         allowed = bounds is None or any(is_within(location, p) for p in bounds.allowed_locations)
         if may_name and allowed:
             return TableStorage(location=location, options=self.config.storage)
@@ -122,12 +125,12 @@ class TableClones(TableListings, CommitOperations, abstract=True):
         Elsewhere than `near` only those are looked at whose names are part of the location.
         """
         last = _last_level(location)
-        found = self._all_below(near)
+        found = TableWalker(self).all_below(near)
         yield from self._at(location, found)
         if near == ROOT:
             return
         try:
-            found = self._all_below(ROOT)
+            found = TableWalker(self).all_below(ROOT)
             yield from self._at(location, (each for each in found if each[-1] in last))
         except UnsupportedError:
             return  # a catalog whose root cannot be listed

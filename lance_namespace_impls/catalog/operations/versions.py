@@ -1,4 +1,4 @@
-"""The versions of a table: list, describe, delete, restore, and make where the catalog keeps them."""
+"""Operations on the versions of a table: list, describe, delete, restore, create."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from lance_namespace_client import models
 from lance_namespace_client.errors import InvalidInputError
 
-from ..core.identifiers import format_identifier, parse_identifier
-from ..core.paging import page_of
-from .data import DataOperations
-from .managed import ManagedTables, branch_name, shown_version
-from .operation import operation
-from .versions import RemoveVersions, version_not_found
+from ...core.identifiers import format_identifier, parse_identifier
+from ...core.paging import page_of
+from ..backend import CatalogBase
+from ..operation import operation
+from ..services.managed import ManagedVersions, branch_name, shown_version
+from ..services.opener import Opener
+from ..version_store import RemoveVersions, version_not_found
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import (
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
         TableVersion,
     )
 
-    from .entry import TableEntry
+    from ..entry import TableEntry
 
 __all__ = ["VersionOperations"]
 
 
-class VersionOperations(DataOperations, ManagedTables, abstract=True):
-    """What can be done to the versions of a table, whoever keeps them."""
+class VersionOperations(CatalogBase, abstract=True):
+    """Operations on the versions of a table, kept by storage or by the catalog."""
 
     @operation
     def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
@@ -62,13 +63,13 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         backwards = bool(request.descending)
         if entry.managed:
             branch = branch_name(request.branch)
-            for kept in self.kept_versions(entry, branch, after, backwards):
+            for kept in ManagedVersions(self).kept_versions(entry, branch, after, backwards):
                 yield shown_version(kept)
             return
-        from ..tables.refs import require_branch
-        from ..tables.versions import Manifests
+        from ...tables.refs import require_branch
+        from ...tables.versions import Manifests
 
-        with self._opened("ListTableVersions", request.id) as dataset:
+        with Opener(self).opened("ListTableVersions", request.id) as dataset:
             require_branch(dataset, request.branch)
             manifests = Manifests(dataset, request.branch)
             for number in manifests.numbers(descending=backwards):
@@ -86,16 +87,16 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         if entry.managed:
             branch = branch_name(request.branch)
             if request.version is not None:
-                kept = self.kept_version(entry, branch, request.version)
-            elif (latest := self.latest_version_of(entry, branch)) is not None:
+                kept = ManagedVersions(self).kept_version(entry, branch, request.version)
+            elif (latest := ManagedVersions(self).latest_version_of(entry, branch)) is not None:
                 kept = latest
             else:
                 raise version_not_found(entry, branch, None)
             return models.DescribeTableVersionResponse(version=shown_version(kept))
-        from ..tables.refs import require_branch
-        from ..tables.versions import describe
+        from ...tables.refs import require_branch
+        from ...tables.versions import describe
 
-        with self._opened("DescribeTableVersion", request.id) as dataset:
+        with Opener(self).opened("DescribeTableVersion", request.id) as dataset:
             require_branch(dataset, request.branch)
             found = describe(dataset, request.version, request.branch)
         return models.DescribeTableVersionResponse(version=found)
@@ -105,11 +106,11 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         self, request: BatchDeleteTableVersionsRequest
     ) -> BatchDeleteTableVersionsResponse:
         """Delete versions and the files that only they need."""
-        from ..tables.versions import delete, doomed
+        from ...tables.versions import delete, doomed
 
         entry = self.find_table(parse_identifier(request.id))
         operation = "BatchDeleteTableVersions"
-        with self._opened(operation, request.id, branch=request.branch) as dataset:
+        with Opener(self).opened(operation, request.id, branch=request.branch) as dataset:
             chosen = doomed(dataset, request.ranges, request.branch)
             deleted = delete(dataset, chosen)
         if entry.managed and chosen:
@@ -122,13 +123,11 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
     @operation
     def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
         """Restore an older version as the latest, as a new version."""
-        from ..tables.versions import restore
+        from ...tables.versions import restore
 
-        with self._changed("RestoreTable", request.id, request.branch) as dataset:
+        with Opener(self).changed("RestoreTable", request.id, request.branch) as dataset:
             restore(dataset, request.version, request.branch)
         return models.RestoreTableResponse()
-
-    # --- where the catalog keeps the versions
 
     @operation
     def create_table_version(
@@ -137,10 +136,11 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         """Publish a manifest that the caller has staged as the next version of a managed table."""
         entry = self.find_table(parse_identifier(request.id))
         what = f"CreateTableVersion {format_identifier(entry.id)}"
-        with self.committing() as plan:
-            staged = self.stage(entry, request, what, plan)
+        with ManagedVersions(self).committing() as plan:
+            staged = ManagedVersions(self).stage(entry, request, what, plan)
         return models.CreateTableVersionResponse(
-            transaction_id=plan.transaction, version=shown_version(self.publish(staged))
+            transaction_id=plan.transaction,
+            version=shown_version(ManagedVersions(self).publish(staged)),
         )
 
     @operation
@@ -158,16 +158,16 @@ class VersionOperations(DataOperations, ManagedTables, abstract=True):
         for each in request.entries:
             self.check_identifier("CreateTableVersion", each)
         found = [self.find_table(identifier) for identifier, _ in keys]
-        with self.committing() as plan:
+        with ManagedVersions(self).committing() as plan:
             staged = [
-                self.stage(
+                ManagedVersions(self).stage(
                     table, entry, f"BatchCreateTableVersions: {format_identifier(table.id)}", plan
                 )
                 for table, entry in zip(found, request.entries, strict=True)
             ]
         return models.BatchCreateTableVersionsResponse(
             transaction_id=plan.transaction,
-            versions=[shown_version(self.publish(each)) for each in staged],
+            versions=[shown_version(ManagedVersions(self).publish(each)) for each in staged],
         )
 
 

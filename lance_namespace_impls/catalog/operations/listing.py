@@ -1,0 +1,70 @@
+"""Lists the tables of a namespace, or of the whole catalog, page by page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lance_namespace_client import models
+
+from ...core.identifiers import (
+    DEFAULT_DELIMITER,
+    ROOT,
+    join_identifier,
+    parse_identifier,
+    split_identifier,
+)
+from ...core.paging import kept_page_of
+from ..backend import CatalogBase
+from ..operation import listing
+from ..services.walker import TableWalker
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import ListTablesRequest, ListTablesResponse
+
+__all__ = ["ListingOperations"]
+
+
+class ListingOperations(CatalogBase, abstract=True):
+    """Lists the tables of a namespace, or of the whole catalog, page by page."""
+
+    @listing
+    def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
+        """List the Lance tables of a namespace, in order, page by page."""
+        parent = parse_identifier(request.id)
+        page, token = kept_page_of(
+            lambda after, made: TableWalker(self).listed_tables(
+                parent, after, request.include_declared, _wanted(request), made
+            ),
+            kept=self._kept_listings,
+            of=self._listing("ListTables", parent, request.include_declared),
+            key=str,
+            page_token=request.page_token,
+            limit=request.limit,
+        )
+        return models.ListTablesResponse(tables=page, page_token=token)
+
+    @listing
+    def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
+        """List the Lance tables of the whole catalog as string identifiers.
+
+        A context entry ``delimiter`` says what joins the levels, ``$`` unless given.
+        """
+        delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
+        page, token = kept_page_of(
+            lambda after, made: TableWalker(self).walk(
+                ROOT, after or ROOT, request.include_declared, _wanted(request), made
+            ),
+            kept=self._kept_listings,
+            of=self._listing("ListAllTables", request.include_declared),
+            key=lambda identifier: identifier,
+            page_token=request.page_token,
+            limit=request.limit,
+            from_name=lambda name: split_identifier(name, delimiter),
+        )
+        tables = [join_identifier(identifier, delimiter) for identifier in page]
+        return models.ListTablesResponse(tables=tables, page_token=token)
+
+
+def _wanted(request: ListTablesRequest) -> int | None:
+    """Return how many entries of a listing are taken: the one after a page says whether there is more."""
+    return None if request.limit is None else request.limit + 1

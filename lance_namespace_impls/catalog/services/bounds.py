@@ -1,0 +1,79 @@
+"""Checks of what a caller may ask a catalog for: locations, options, managed versions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    UnsupportedError,
+)
+
+from ...core.identifiers import Identifier, format_identifier, parse_identifier
+from ...core.options import joined_options
+from ..backend import CatalogBase
+from ..entry import MANAGED, own_options
+
+if TYPE_CHECKING:
+    from lance_namespace_client.models import (
+        DeclareTableRequest,
+    )
+
+__all__ = ["Bounds"]
+
+
+@frozen
+class Bounds:
+    """Rejects locations and properties that the caller may not choose."""
+
+    catalog: CatalogBase
+
+    def refuse_outside(self, operation: str, identifier: Identifier, location: str | None) -> None:
+        """Refuse a location that the caller may not choose (code 13)."""
+        bounds = self.catalog.bounds()
+        if bounds is not None and location is not None:
+            what = f"{operation} {format_identifier(identifier)}"
+            places = self.catalog.own_places(identifier)
+            bounds.refuse_outside(self.catalog.absolute_location(location), places, what)
+
+    def refuse_properties(
+        self, operation: str, identifier: Identifier, properties: Mapping[str, str]
+    ) -> None:
+        """Refuse properties that lead where the caller may not go, or credentials elsewhere (13)."""
+        if not properties:
+            return
+        for key in self.catalog.capabilities.location_properties:
+            self.refuse_outside(operation, identifier, properties.get(key))
+        if "Table" in operation:
+            what = f"{operation} {format_identifier(identifier)}"
+            joined_options(self.catalog.config.storage, own_options(properties), what)
+            self.refuse_managed(operation, what, properties.get(MANAGED))
+
+    def refuse_managed(self, operation: str, what: str, choice: str | None) -> None:
+        """Refuse to change who keeps a table's versions (13), and to keep them without a store (0)."""
+        if not self.catalog.capabilities.managed_versioning:
+            if (choice or "").lower() == "true" and operation != "AlterTable":
+                reason = self.catalog.capabilities.reason("CreateTableVersion")
+                raise UnsupportedError(f"{what}: {MANAGED}=true is not supported: {reason}")
+        elif operation == "AlterTable" and choice is not None:
+            raise InvalidInputError(
+                f"{what}: {MANAGED} is chosen when a table is created and stays; register the table "
+                "under another name to choose again"
+            )
+
+    def check_declaration(self, request: DeclareTableRequest, operation: str) -> Identifier:
+        """Return the table that is to be declared, if the caller may.
+
+        Raises:
+            InvalidInputError: code 13.
+        """
+        identifier = parse_identifier(request.id)
+        what = f"{operation} {format_identifier(identifier)}"
+        if request.location == "":
+            raise InvalidInputError(f"{what}: the location is empty; leave it out")
+        self.refuse_outside("DeclareTable", identifier, request.location)
+        self.refuse_properties("DeclareTable", identifier, request.properties or {})
+        return identifier

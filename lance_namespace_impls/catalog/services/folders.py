@@ -1,0 +1,108 @@
+"""The folder of a table: what is in it, and drops that were interrupted there."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+
+from lance_namespace_client.errors import (
+    InvalidInputError,
+    NamespaceNotFoundError,
+    TableNotFoundError,
+)
+
+from ...core.concurrent import ordered_map
+from ...core.identifiers import Identifier, format_identifier
+from ...core.location import plain_path
+from ..backend import CatalogBase
+from ..entry import TableEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...tables.drop import TableFolder
+
+__all__ = ["Folders"]
+
+
+@frozen
+class Folders:
+    """The folders of the tables of a catalog."""
+
+    catalog: CatalogBase
+
+    def folder_of(self, entry: TableEntry) -> TableFolder:
+        """Return the folder at a table's location."""
+        from ...tables.drop import TableFolder
+
+        # What is in the folder is looked at, not what the catalog says of it.
+        return TableFolder(evolve(self.catalog.storage_of(entry), managed=False))
+
+    def is_still_listed(self, entry: TableEntry) -> bool:
+        """Return whether the catalog has a table, and not none or another one of its name."""
+        try:
+            found = self.catalog.find_table(entry.id)
+        except TableNotFoundError:
+            return False
+        return plain_path(found.location) == plain_path(entry.location)
+
+    def remove_drop_marker(self, entry: TableEntry) -> None:
+        """Remove the marker of a drop that never came to the catalog: the data is to be kept.
+
+        A table can leave the catalog while its storage is out of reach; that is then warned about.
+        """
+        if self.catalog.capabilities.storage_only:
+            return
+        try:
+            self.folder_of(entry).remove_drop_marker()
+        except (OSError, RuntimeError, ValueError) as error:
+            warnings.warn(
+                f"{entry.location} cannot be read: if a drop of {format_identifier(entry.id)} "
+                "was interrupted there, dropping that name again would delete the data: "
+                f"{self.catalog.translate(error, 'storage').message}",
+                stacklevel=2,
+            )
+
+    def interrupted_drop(self, identifier: Identifier) -> TableEntry | None:
+        """Find the data of a table that is out of the catalog, and whose drop was interrupted.
+
+        Raises:
+            TableNotFoundError: code 4, storage cannot tell.
+        """
+        if self.catalog.capabilities.storage_only:
+            return None
+        try:
+            location = self.catalog.default_location(identifier)
+        except (NamespaceNotFoundError, InvalidInputError):
+            return None
+        if location is None:
+            return None
+        entry = TableEntry(id=identifier, location=location, properties={})
+        try:
+            has_marker = self.folder_of(entry).has_drop_marker(identifier)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise TableNotFoundError(
+                f"table {format_identifier(identifier)} does not exist; whether a drop left data at "
+                f"{location} cannot be seen: {self.catalog.translate(error, 'storage').message}"
+            ) from error
+        return entry if has_marker and not self.is_used_by_other(entry) else None
+
+    def is_used_by_other(self, entry: TableEntry) -> bool:
+        """Return whether another table of the namespace has the location: someone rescued the data."""
+        parent = entry.id[:-1]
+
+        def has_location(found: tuple[str, Callable[[], TableEntry]]) -> bool:
+            name, look_up = found
+            try:
+                return name != entry.id[-1] and look_up().location == entry.location
+            except TableNotFoundError:
+                return False  # it went between listing and loading
+
+        tables = self.catalog.load_tables(parent, self.catalog.table_names(parent, None))
+        return any(
+            ordered_map(
+                tables, has_location, max_concurrency=self.catalog.max_concurrency, wanted=None
+            )
+        )
