@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from lance_namespace_namesake import refuse_namesake
 
 if TYPE_CHECKING:
-    from .catalog.search import Search as Search
-    from .catalog.table import Table as Table
+    from .objects.search import Search
+    from .objects.table import Table
     from .registry import connect as connect
     from .registry import connect_config as connect_config
     from .registry import implementations as implementations
@@ -35,8 +35,8 @@ refuse_namesake()
 # What is imported when it is first used: the command line starts without any of it.
 _LATER = {
     "AsyncRestNamespace": "rest",
-    "Search": "catalog.search",
-    "Table": "catalog.table",
+    "Search": "objects.search",
+    "Table": "objects.table",
     **dict.fromkeys(("connect", "connect_config", "implementations", "register"), "registry"),
 }
 

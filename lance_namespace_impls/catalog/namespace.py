@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from lance_namespace_client.errors import LanceNamespaceError, UnsupportedError
+from lance_namespace_client.errors import UnsupportedError
 from lance_namespace_client.namespace import LanceNamespace
 
 from ..core.config import Config
-from ..core.errors import from_system_failure
-from ..core.identifiers import format_identifier, parse_identifier, split_identifier
+from ..core.identifiers import parse_identifier, split_identifier
 
 if TYPE_CHECKING:
     from lance_namespace_client.models import ListNamespacesResponse, ListTablesResponse
 
     from ..core.file_stamps import Stamp
+    from ..objects.table import Table
     from .capabilities import Capabilities
-    from .table import Table
 
 __all__ = ["Configured", "Namespace", "page_request"]
 
@@ -191,7 +190,7 @@ class Namespace(Configured, LanceNamespace):
         Examples:
             >>> namespace.table("db.events").head().to_pandas()  # doctest: +SKIP
         """
-        from .table import Table
+        from ..objects.table import Table
 
         names = split_identifier(id, ".") if isinstance(id, str) else parse_identifier(id)
         return Table(self, names, branch=branch)
@@ -212,16 +211,8 @@ class Namespace(Configured, LanceNamespace):
             TableVersionNotFoundError: code 11.
         """
         from ..tables.dataset import open_through
-        from ..tables.errors import from_lance
 
-        identifier = parse_identifier(id)
-        try:
-            return open_through(self, identifier, version)
-        except LanceNamespaceError:
-            raise
-        except Exception as error:
-            what = f"open_table {format_identifier(identifier)}"
-            raise (from_lance(error, what) or from_system_failure(error, what)) from error
+        return open_through(self, parse_identifier(id), version)
 
     def __enter__(self) -> Self:
         return self
@@ -231,7 +222,7 @@ class Namespace(Configured, LanceNamespace):
 
     def _repr_html_(self) -> str:
         """Return what the root holds as HTML, for notebooks; at most `SHOWN` names of a kind."""
-        from .html import as_html
+        from ..objects.html import as_html
 
         rows = [["namespace", name] for name in islice(self.iter_namespaces(), SHOWN)]
         rows += [["table", name] for name in islice(self.iter_tables(), SHOWN)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .failures import UsageError
 
 if TYPE_CHECKING:
-    from ..catalog.table import Table
+    from ..objects.table import Table
 
 __all__ = ["search_vector"]
 

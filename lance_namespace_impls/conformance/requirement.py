@@ -5,16 +5,14 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from attrs import frozen
 
-if TYPE_CHECKING:
-    from .lab import Lab
-
 __all__ = ["CHECKS", "Check", "Level", "Result", "Run", "TIME_UP", "check", "chosen", "observed"]
 
-Run: TypeAlias = "Callable[[Lab], None]"
+Run: TypeAlias = Callable[[Any], None]
+"""A check, called with the `Lab` that it works in."""
 TIME_UP = "time was up"
 """Why a check is not reached that a longer run reaches."""
 

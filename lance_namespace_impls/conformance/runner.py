@@ -17,7 +17,8 @@ from .lab import Failed, Lab, NotReached, Skipped, Target, TimeUp
 from .ledger import Entry, Ledger
 from .observe import Violation
 from .requirement import CHECKS, TIME_UP, Check, Result, chosen
-from .shape import Shape, find_shape
+from .shape import Shape
+from .shape_probe import find_shape
 from .standing import stands_on
 
 __all__ = [

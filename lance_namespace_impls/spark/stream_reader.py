@@ -27,8 +27,8 @@ from .stream_positions import Addition, History, Position
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-    from .datasource import TableOptions
     from .read_plan import Pinned
+    from .table_options import TableOptions
 
 __all__ = ["LanceStreamReader"]
 

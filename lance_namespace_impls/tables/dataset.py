@@ -9,12 +9,17 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
-from lance_namespace_client.errors import InvalidTableStateError, TableVersionNotFoundError
+from lance_namespace_client.errors import (
+    InvalidTableStateError,
+    LanceNamespaceError,
+    TableVersionNotFoundError,
+)
 
+from ..core.errors import from_system_failure
 from ..core.identifiers import format_identifier
 from ..core.imports import load
 from ..core.storage import TableStorage
-from .errors import plain_message
+from .errors import from_lance, plain_message
 from .refs import checkout, checkout_tag
 
 __all__ = [
@@ -76,10 +81,16 @@ def open_through(namespace: Any, identifier: Sequence[str], version: int | str |
     """
     lance = load("lance")
 
-    what = f"table {format_identifier(identifier)}"
-    with _no_dataset(what):
-        dataset = lance.dataset(namespace_client=namespace, table_id=list(identifier))
-    return _at(dataset, version, None)
+    name = format_identifier(identifier)
+    try:
+        with _no_dataset(f"table {name}"):
+            dataset = lance.dataset(namespace_client=namespace, table_id=list(identifier))
+        return _at(dataset, version, None)
+    except LanceNamespaceError:
+        raise
+    except Exception as error:
+        what = f"open_table {name}"
+        raise (from_lance(error, what) or from_system_failure(error, what)) from error
 
 
 @contextmanager

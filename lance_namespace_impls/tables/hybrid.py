@@ -7,7 +7,7 @@ reciprocal rank fusion, as LanceDB's hybrid queries do by default.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 
@@ -16,7 +16,9 @@ from ..core.imports import load
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .query import Query
+    from lance_namespace_client.models import AnalyzeTableQueryPlanRequest, QueryTableRequest
+
+    Query: TypeAlias = QueryTableRequest | AnalyzeTableQueryPlanRequest
 
 __all__ = ["RELEVANCE", "fused", "is_hybrid"]
 

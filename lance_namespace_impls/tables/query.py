@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -21,9 +21,9 @@ from .sql import SqlCheck, calls_nothing
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lance_namespace_client.models import AnalyzeTableQueryPlanRequest, QueryTableRequest
+    from lance_namespace_client.models import QueryTableRequest
 
-    Query: TypeAlias = QueryTableRequest | AnalyzeTableQueryPlanRequest
+    from .hybrid import Query
 
 __all__ = ["analyze", "explain", "is_lasting", "scan"]
 

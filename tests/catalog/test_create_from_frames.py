@@ -13,7 +13,7 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.catalog.table import Table
+from lance_namespace_impls.objects.table import Table
 
 COLUMNS = {"n": [1, 2], "s": ["a", None]}
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from lance_namespace_impls.catalog.html import LONGEST, as_html
+from lance_namespace_impls.objects.html import LONGEST, as_html
 
 ODD = '<b onclick="x">&amp;</b>'
 

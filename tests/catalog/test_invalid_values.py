@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from lance_namespace_client.errors import InvalidInputError, LanceNamespaceError
 from lance_namespace_impls import connect
-from lance_namespace_impls.catalog.table import Table
+from lance_namespace_impls.objects.table import Table
 from lance_namespace_impls.server import serving
 
 COLUMNS = {

@@ -21,7 +21,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls import connect
 from lance_namespace_impls.catalog.namespace import Namespace
-from lance_namespace_impls.catalog.table import Table
+from lance_namespace_impls.objects.table import Table
 from lance_namespace_impls.server import serving
 
 WORDS = ("apple banana", "banana", "cherry", "apple apple", "banana cherry", "plum")

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from lance_namespace_client.errors import InvalidInputError
-from lance_namespace_impls.catalog.search import Search
-from lance_namespace_impls.catalog.table import Table
-from lance_namespace_impls.catalog.values import literal
+from lance_namespace_impls.objects.search import Search
+from lance_namespace_impls.objects.table import Table
+from lance_namespace_impls.objects.values import literal
 
 ROWS = pa.table({"id": [1]})
 T = {"id": ["n", "t"]}

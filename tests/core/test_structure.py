@@ -17,8 +17,8 @@ PACKAGES = ("lance_namespace_client", "lance_namespace_impls")
 
 @pytest.fixture(scope="module")
 def imports() -> dict[str, set[str]]:
-    """What each module imports, whenever it does so."""
-    graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True, cache_dir=None)
+    """The modules that each module imports, for annotations too."""
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     return {
         name: graph.find_modules_directly_imported_by(name)
         for name in sorted(graph.modules)
@@ -58,9 +58,11 @@ def test_circles_are_found() -> None:
     assert list(circles({"a": {"b", "c"}, "b": {"c"}, "c": set()})) == []
 
 
-def test_no_imports_go_in_a_circle(imports: dict[str, set[str]]) -> None:
+def test_there_is_no_import_cycle(imports: dict[str, set[str]]) -> None:
     assert len(imports) > 150
-    assert list(circles(imports)) == []
+    # Types of the protocol may contain one another: a query within a query.
+    models = "lance_namespace_client.models."
+    assert [c for c in circles(imports) if not all(name.startswith(models) for name in c)] == []
 
 
 def test_no_private_module_of_the_client_is_imported(imports: dict[str, set[str]]) -> None:
@@ -121,6 +123,7 @@ def test_the_rules_of_imports_have_no_exception() -> None:
         {"distributed"},
         {"iceberg_rest"},
         {"catalog"},
+        {"objects"},
         {"tables"},
         {"core"},
         {"lance_namespace_client"},

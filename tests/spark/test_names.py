@@ -7,7 +7,8 @@ import pytest
 
 from lance_namespace_client.errors import InvalidInputError
 from lance_namespace_impls.distributed.type_names import parse_type, parse_types
-from lance_namespace_impls.spark.datasource import TableOptions, split_options, split_table_name
+from lance_namespace_impls.spark.datasource import split_options, split_table_name
+from lance_namespace_impls.spark.table_options import TableOptions
 
 
 @pytest.mark.parametrize(

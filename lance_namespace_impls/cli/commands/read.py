@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from ...catalog.search import Search
-    from ...catalog.table import Table
+    from ...objects.search import Search
+    from ...objects.table import Table
 
 __all__ = [
     "Arrow",

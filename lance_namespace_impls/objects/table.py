@@ -30,9 +30,9 @@ if TYPE_CHECKING:
         TableVersion,
         TagContents,
     )
+    from lance_namespace_client.namespace import LanceNamespace
 
     from ..core.identifiers import Identifier
-    from .namespace import Namespace
 
 __all__ = ["Table"]
 
@@ -51,7 +51,7 @@ class Table:
 
     def __init__(
         self,
-        namespace: Namespace,
+        namespace: LanceNamespace,
         id: Identifier,
         *,
         version: int | None = None,
@@ -195,7 +195,9 @@ class Table:
 
     def to_lance(self) -> Any:
         """Open the table as a ``lance.LanceDataset``, on the storage itself."""
-        return self.namespace.open_table(list(self.id), version=self.version)
+        from ..tables.dataset import open_through
+
+        return open_through(self.namespace, self.id, self.version)
 
     # --- rows in
 
@@ -235,7 +237,9 @@ class Table:
             TableSchemaValidationError: code 20, the rows do not fit the table.
         """
         request = self._writing(mode=mode)
-        return self.namespace.insert_into_table(request, fitting(data, self))
+        return self.namespace.insert_into_table(
+            request, fitting(data, lambda: self.schema, f"table {self}")
+        )
 
     def merge(
         self,
@@ -264,7 +268,9 @@ class Table:
             when_not_matched_by_source_delete=bool(delete_missing),
             when_not_matched_by_source_delete_filt=_condition(delete_missing),
         )
-        return self.namespace.merge_insert_into_table(request, fitting(data, self))
+        return self.namespace.merge_insert_into_table(
+            request, fitting(data, lambda: self.schema, f"table {self}")
+        )
 
     def update(
         self,

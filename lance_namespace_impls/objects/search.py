@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow as pa
 
-    from .namespace import Namespace
+    from lance_namespace_client.namespace import LanceNamespace
+
 
 __all__ = ["Search"]
 
@@ -30,7 +31,7 @@ class Search:
 
     def __init__(
         self,
-        namespace: Namespace,
+        namespace: LanceNamespace,
         request: Mapping[str, Any],
         query: Any = None,
         *,

@@ -9,9 +9,11 @@ from lance_namespace_client.errors import InvalidInputError, TableSchemaValidati
 from lance_namespace_client.rows import to_table
 
 if TYPE_CHECKING:
-    from lance_namespace_client.arrow import ArrowData
+    from collections.abc import Callable
 
-    from .table import Table
+    import pyarrow as pa
+
+    from lance_namespace_client.arrow import ArrowData
 
 __all__ = ["Value", "fitting", "literal"]
 
@@ -40,11 +42,16 @@ def literal(value: Value) -> str:
     )
 
 
-def fitting(data: ArrowData, table: Table) -> ArrowData:
-    """Return rows with the table's own types where nobody chose theirs.
+def fitting(data: ArrowData, schema_of: Callable[[], pa.Schema], what: str) -> ArrowData:
+    """Return rows of Python values or of frames with the types of the table's columns.
 
-    Numbers of Python and of frames come as 64 bits, and lists as lists of any length. Arrow data
-    stays as it is.
+    Numbers of Python and of frames have 64 bits, and lists any length. Arrow data is returned
+    unchanged.
+
+    Args:
+        data: the rows.
+        schema_of: returns the table's schema; not called for Arrow data.
+        what: the table, to open a message with.
 
     Raises:
         TableSchemaValidationError: code 20, a value does not fit its column.
@@ -54,7 +61,7 @@ def fitting(data: ArrowData, table: Table) -> ArrowData:
     rows = to_table(data)
     if rows is None:
         return data
-    schema = table.schema
+    schema = schema_of()
     for place, name in enumerate(rows.column_names):
         if name not in schema.names or rows.schema.field(place).type == schema.field(name).type:
             continue
@@ -63,7 +70,7 @@ def fitting(data: ArrowData, table: Table) -> ArrowData:
         except (pa.ArrowException, ValueError) as error:
             message = " ".join(str(error).split())
             raise TableSchemaValidationError(
-                f"table {table}: column {name!r} is {schema.field(name).type}: {message}"
+                f"{what}: column {name!r} is {schema.field(name).type}: {message}"
             ) from error
         rows = rows.set_column(place, name, column)
     return rows
