@@ -311,6 +311,26 @@ def test_json_that_is_nested_too_deep(tmp_path: Path, depth: int, start: str, en
         read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"null\n", "row 1 is not an object"),
+        (b"\xef\xbb\xbfnull}", "row 1 is not an object"),
+        (b"\xefnull}", "row 1 is not UTF-8"),
+        (b'{"a":1}\n null \n', "row 2 is not an object"),
+        (b'{"a":1}\n\n{"a":"\xff"}\n', "row 2 is not UTF-8"),
+        (b'{"a":1}\n{"\xff":1}\n', "row 2 is not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("block", [8, 8 << 20])
+def test_json_that_would_crash_or_be_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str, block: int
+) -> None:
+    monkeypatch.setattr(lines, "BLOCK_BYTES", block)
+    with pytest.raises(TableSchemaValidationError, match=rf"a\.json: {message}"):
+        read_whole(format_of("json"), file_of(tmp_path / "a.json", content))
+
+
 def test_brackets_in_json_text_are_no_nesting(tmp_path: Path) -> None:
     row = {"a": "[{" * 500 + '"\\', "b": [[1]] * 300}
     file = file_of(tmp_path / "a.json", json.dumps(row) + "\n")

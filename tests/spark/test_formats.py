@@ -288,7 +288,7 @@ def test_what_json_cannot_be_read_as_is_read_as_another_type(
     ("content", "message"),
     [
         ('{"a":1}\n{"a":"x"}\n', "column a"),
-        ('[{"a":1}]\n', "JSON parse error"),
+        ('[{"a":1}]\n', "row 1 is not an object"),
         ('{"a":1}\n{"a":', "JSON parse error"),
         ('{"a":1,"a":2}\n', "column a"),
     ],

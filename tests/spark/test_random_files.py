@@ -211,6 +211,8 @@ def assert_same_numbers(given: pa.ChunkedArray, kept: pa.ChunkedArray) -> None:
         target = target.value_type
     if given.type.equals(kept.type):
         back = kept
+    elif kept.null_count == len(kept):
+        back = pa.chunked_array([pa.nulls(len(kept), target)])  # Arrow crashes casting such lists
     elif is_.is_float16(kept.type):
         back = kept.cast(pa.float64()).cast(target)
     else:

@@ -22,7 +22,7 @@ from ...distributed.columns import cast_batch
 from ..sources import SourceFile
 from . import numbers
 from .base import FileInfo, Format, Piece, TextOptions, refused, row_too_long
-from .lines import Lines, RowTooLong
+from .lines import Lines, RowTooLong, decoded, line_end, row_blocks
 
 __all__ = ["JsonFormat"]
 
@@ -31,6 +31,7 @@ Path = tuple[str, ...]
 
 ITEM = "[]"
 MAX_NESTING = 100
+_NULL = re.compile(rb"^[ \t]*null[ \t\r]*$", re.MULTILINE)
 _NO_BRACKET = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[^\[\]{}"]++|"', re.DOTALL)
 # Numbers of which a double could lose digits, or whole ones beyond 64 bits.
 _LONG_NUMBER = re.compile(rb"-?\d[\d.]{15,}(?:[eE][+-]?\d+)?|-?\d[\d.]*[eE][+-]?\d{3,}")
@@ -85,9 +86,13 @@ class JsonFormat(Format):
         limit = self.options.max_row_bytes
         with refused(piece.file), piece.file.open() as source:
             try:
-                for block in Lines(source, piece.start, piece.end).blocks(limit):
+                chunks = Lines(source, piece.start, piece.end).chunks()
+                if piece.start == 0:
+                    chunks = decoded(chunks, "utf-8")
+                for block in row_blocks(chunks, line_end, limit):
                     if block.strip():
                         rows_before = partial(_sum, before, rows)
+                        _check_text(block, rows_before)
                         _check_nesting(block, rows_before)
                         yield block, rows_before
                     rows += _rows_in(block)
@@ -221,6 +226,24 @@ def _check_numbers(
             raise numbers.lost(column, rows_before() + row + 1, text, kind)
 
 
+def _check_text(block: bytes, rows_before: Callable[[], int]) -> None:
+    """Refuse bytes that are not UTF-8, and what is no object: Arrow crashes at a null (code 20)."""
+    found = "not UTF-8"
+    try:
+        block.decode()
+    except UnicodeDecodeError as error:
+        position = error.start
+    else:
+        found = "not an object"
+        null = _NULL.search(block)
+        position = null.start() if null else -1
+        if not block.lstrip().startswith(b"{"):
+            position = 0
+    if position >= 0:
+        row = rows_before() + _rows_in(block[: block.rfind(b"\n", 0, position) + 1]) + 1
+        raise TableSchemaValidationError(f"row {row} is {found}")
+
+
 def _check_nesting(block: bytes, rows_before: Callable[[], int]) -> None:
     """Refuse lines that are nested so deep that parsers break down (code 20)."""
     found = np.frombuffer(block, np.uint8)
@@ -255,7 +278,8 @@ def _rows_before(piece: Piece) -> int:
     if piece.start == 0:
         return 0
     with piece.file.open() as source:
-        return sum(map(_rows_in, Lines(source, 0, piece.start).blocks(piece.start)))
+        chunks = Lines(source, 0, piece.start).chunks()
+        return sum(map(_rows_in, row_blocks(chunks, line_end, piece.start)))
 
 
 def _found(block: bytes, table: pa.Table) -> pa.Schema:

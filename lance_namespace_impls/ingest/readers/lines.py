@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
-__all__ = ["BLOCK_BYTES", "Lines", "RowTooLong", "decoded", "row_blocks", "row_end", "rows_end"]
+__all__ = [
+    "BLOCK_BYTES",
+    "Lines",
+    "RowTooLong",
+    "decoded",
+    "line_end",
+    "row_blocks",
+    "row_end",
+    "rows_end",
+]
 
 BLOCK_BYTES = 8 << 20
 _BOM = codecs.BOM_UTF8
@@ -47,20 +56,17 @@ class Lines:
         while chunk := self._fetch():
             yield chunk
 
-    def blocks(self, most: int) -> Iterator[bytes]:
-        """Return the lines, many at a time and each whole.
-
-        Raises:
-            RowTooLong: a line has more than `most` bytes.
-        """
-        return row_blocks(self.chunks(), lambda data: data.rfind(b"\n") + 1, most)
-
     def _fetch(self) -> bytes:
         size = BLOCK_BYTES if self._left is None else min(BLOCK_BYTES, self._left)
         part = bytes(self._source.read(size))
         if self._left is not None:
             self._left -= len(part)
         return part
+
+
+def line_end(data: bytes) -> int:
+    """Return the end of the last whole line; 0 if there is none."""
+    return data.rfind(b"\n") + 1
 
 
 def row_blocks(
