@@ -7,6 +7,7 @@ time, such as when the main thread is in native code that does not look at signa
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import select
@@ -68,6 +69,7 @@ def handle() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # such as by nohup, or `&` of a script
             signal.signal(number, _stop)
     threading.Thread(target=_watch, args=(reader,), name="lance-ns-signals", daemon=True).start()
+    atexit.register(_end)  # what is registered later runs before it
 
 
 @contextlib.contextmanager
@@ -126,6 +128,20 @@ def leave(status: int) -> NoReturn:
         _state.status = status
         _tell(_ENDED)
     sys.exit(status)
+
+
+def _end() -> None:
+    """End a stopped command without finalizing the interpreter.
+
+    Native threads, such as those of a write that was interrupted, still call Python then, which
+    aborts the process with SIGABRT.
+    """
+    if _state.status is None:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # nobody reads it, or it is closed
+            stream.flush()
+    os._exit(_state.status)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -155,6 +155,42 @@ def test_a_command_rolls_back_and_reports_the_signal(
     assert process.returncode == 128 + number
 
 
+# What runs while a process ends: a thread that is waited for, an exit function, and an object that
+# only the finalization of the interpreter deletes.
+ENDING = """
+import atexit, threading, time
+from lance_namespace_impls.directory import DirectoryNamespace
+
+class Kept:
+    def __del__(self):
+        print("finalized", flush=True)
+
+def work():
+    threading.main_thread().join()
+    print("thread")
+
+class Slow(DirectoryNamespace):
+    def list_namespaces(self, request):
+        atexit.register(print, "exit function")
+        threading.Thread(target=work).start()
+        atexit.kept = Kept()
+        print("listing", flush=True)
+        time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_stopped_command_does_not_finalize_the_interpreter(tmp_path: Path, number: int) -> None:
+    (tmp_path / "ending.py").write_text(ENDING)
+    with command(tmp_path, "ls", "--impl", "ending:Slow", "-p", f"path={tmp_path}") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "listing\n"
+        process.send_signal(number)
+        out, error = process.communicate(timeout=SECONDS)
+    assert out == "thread\nexit function\n", error
+    assert process.returncode == 128 + number
+
+
 # A call that does not come back to Python, on the main thread and on another one.
 STUCK = """
 import ctypes, signal, threading, time
