@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from attrs import field, frozen
-from pyarrow import fs
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -168,6 +167,8 @@ class ResolvedAddress:
         Raises:
             InvalidInputError: code 13, pyarrow has no file system for it, or no equal for an option.
         """
+        from pyarrow import fs  # slow to import, and not needed to resolve an address
+
         if self.kind is None:
             return fs.LocalFileSystem()
         make, arguments = self.arguments()
@@ -188,6 +189,8 @@ class ResolvedAddress:
         Raises:
             InvalidInputError: code 13, as for `filesystem`.
         """
+        from pyarrow import fs
+
         if self.kind not in _NAMES:
             scheme = self.location.partition(":")[0]
             raise InvalidInputError(
@@ -230,6 +233,8 @@ class ResolvedAddress:
             "aws_region": "region",
             "proxy_url": "proxy_options",
         }
+        from pyarrow import fs
+
         # The standard strategy has a quota for the whole process, which one outage uses up for good.
         out: dict[str, Any] = {
             "retry_strategy": fs.AwsDefaultS3RetryStrategy(max_attempts=S3_ATTEMPTS)

@@ -24,7 +24,6 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls.cli.app import app
 from lance_namespace_impls.cli.failures import Status
-from lance_namespace_impls.core import stores
 from lance_namespace_impls.distributed.runners import SparkRunner
 from lance_namespace_impls.ingest import downloads
 from lance_namespace_impls.ingest.file_import import preview_files
@@ -343,7 +342,8 @@ def by_property(storage: dict[str, str]) -> dict[str, Any]:
 
 
 def by_option(storage: dict[str, str]) -> dict[str, Any]:
-    return {"options": storage, "properties": {"storage.aws_endpoint": "http://127.0.0.1:1"}}
+    other = {"storage.aws_endpoint": "http://127.0.0.1:1", "storage.allow_http": "true"}
+    return {"options": storage, "properties": other}
 
 
 @pytest.mark.parametrize("path", ["set", "set/data/train-*.parquet"])
@@ -371,23 +371,6 @@ def test_a_refusal_of_s3_is_told_in_a_line(
         bring(quiet_lake, source, properties=storage)
     assert source in caught.value.message
     assert "\n" not in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("root", "options", "takes"),
-    [
-        ("s3://b/x", {"AWS_ENDPOINT": "http://h"}, True),
-        ("s3://b/x", {"google_project_id": "p"}, False),
-        ("s3://b/x", {}, False),
-        ("gs://b/x", {"aws_region": "r"}, False),
-        ("az://c/x", {"account_name": "a"}, True),
-        ("/b/x", {"aws_region": "r"}, False),
-    ],
-)
-def test_options_of_another_kind_of_store_do_not_count(
-    root: str, options: dict[str, str], takes: bool
-) -> None:
-    assert stores.takes(root, options) is takes
 
 
 def test_the_command_line_takes_an_address(quiet_lake: Lake, site: Site) -> None:

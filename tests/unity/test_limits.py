@@ -71,14 +71,11 @@ def test_a_column_whose_name_is_too_long(
 
 
 @pytest.mark.parametrize("location", ["s3://bucket/a//b", "s3://bucket/a/../b"])
-def test_a_location_that_the_server_rewrites(
+def test_a_location_that_the_server_would_rewrite(
     main: UnityNamespace, unity: Unity, location: str
 ) -> None:
     before = unity.held()
-    with (
-        pytest.warns(UserWarning, match="cannot be read"),
-        pytest.raises(InvalidInputError, match=r"would keep it at s3://bucket/\S*b; give"),
-    ):
+    with pytest.raises(InvalidInputError, match=r"empty level|readers differ about"):
         main.declare_table({"id": T, "location": location})
     assert unity.held() == before
 
@@ -90,7 +87,7 @@ def test_a_location_that_is_an_address(main: UnityNamespace, tmp_path: Path, las
     assert main.describe_table({"id": T}).location == declared.location
 
 
-@pytest.mark.parametrize("scheme", ["az", "s3a", "hdfs"])
+@pytest.mark.parametrize("scheme", ["az", "oss"])
 def test_a_kind_of_location_that_the_server_does_not_know(
     main: UnityNamespace, unity: Unity, scheme: str
 ) -> None:

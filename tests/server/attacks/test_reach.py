@@ -355,7 +355,7 @@ def test_a_blob_does_not_bring_a_file_of_the_server(tmp_path: Path) -> None:
 def test_answers_hold_only_options_that_are_known_to_be_harmless(tmp_path: Path) -> None:
     storage = {
         "aws_region": "eu-west-1",
-        "aws_endpoint": f"https://me:{SECRET}@store.example",
+        "metadata_endpoint": f"https://me:{SECRET}@store.example",
         "azure_storage_master_key": SECRET,
         "proxy_url": f"http://me:{SECRET}@proxy.example",
         "an_option_of_tomorrow": SECRET,
