@@ -161,7 +161,7 @@ class Draw:
                 whole = rand.choice(
                     [0, 10**digits - 1, rand.randint(-(10**digits) + 1, 10**digits - 1)]
                 )
-                return Decimal(whole).scaleb(-kind.scale) if whole or kind.scale else Decimal(0)
+                return Decimal(whole).scaleb(-kind.scale, context=WIDE)
             case t.DayTimeIntervalType():
                 return dt.timedelta(
                     days=rand.randint(-(10**6), 10**6), microseconds=rand.randint(0, 10**9)
@@ -211,8 +211,10 @@ class Draw:
                 simple += [f"{name} >= 'b'", f"{name} = ''", f"length({name}) = 1"]
             case t.BooleanType():
                 simple += [name, f"NOT {name}"]
-            case t.ByteType() | t.ShortType() | t.IntegerType() | t.LongType() | t.DecimalType():
+            case t.ByteType() | t.ShortType() | t.IntegerType() | t.LongType():
                 simple += [f"{name} > 0", f"{name} <> 1"]
+            case t.DecimalType():
+                simple += [f"{name} > 0"]  # not every decimal has room for 1
             case t.DateType():
                 simple += [f"{name} < date '1969-12-31'"]
             case t.TimestampNTZType():
