@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 __all__ = ["CreateOperations", "creation_response"]
 
 
+_NO_CHANGES: tuple[Mapping[str, str], Sequence[str]] = ({}, ())
+"""No property is set, and none is removed."""
+
+
 class CreateOperations(CatalogBase, abstract=True):
     """CreateTable: an entry in the catalog and the first rows, or neither."""
 
@@ -53,14 +57,10 @@ class CreateOperations(CatalogBase, abstract=True):
         A context entry ``header.x-lance-table-location`` must be where the table is or goes.
         """
         from ...tables.schema import check_columns
-        from ...tables.write import create
 
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, CreateMode.CREATE)
-        properties = dict(request.properties or {})
-        properties |= {
-            STORAGE_PREFIX + key: value for key, value in (request.storage_options or {}).items()
-        }
+        properties = _requested_properties(request)
         Bounds(self).refuse_properties("CreateTable", identifier, properties)
         if mode is CreateMode.EXIST_OK and (kept := self._kept(identifier, request)) is not None:
             return kept
@@ -68,43 +68,76 @@ class CreateOperations(CatalogBase, abstract=True):
         with about(subject):
             rows = RowStream.of(data)
             check_columns(rows.schema)
-        if not _wanted_location(request):
-            with about(subject):
+            if not _wanted_location(request):
                 made = self._created_at_once(identifier, properties, rows)
-            if made is not None:
-                return creation_response(self, *made)
-        placement = Placement(self)
-        held = False
-        changed: Mapping[str, str] = {}
-        gone: Sequence[str] = ()
+                if made is not None:
+                    return creation_response(self, *made)
         entry, taken = self._added_or_found(identifier, properties, rows.schema)
+        has_data, changes = False, _NO_CHANGES
         if taken is not None:
+            placement = Placement(self)
             with placement.refused_if_gone(entry):
-                held = self.has_data(entry)
-            if held:
-                if mode is CreateMode.CREATE:
-                    placement.require_listed(entry)
-                    raise taken
-                if mode is CreateMode.EXIST_OK:
-                    _refuse_other_location(entry, request)
-                    return creation_response(self, entry, None)
-            if properties or mode is CreateMode.OVERWRITE:
-                if self.capabilities.managed_versioning:
-                    properties, managed = managed_choice(properties, entry.managed)
-                    if managed != entry.managed:
-                        Bounds(self).refuse_managed(
-                            "AlterTable", f"CreateTable {format_identifier(identifier)}", ""
-                        )
-                changed, gone = replacing(entry.properties, properties)
-                self._require_alterable(entry, [*changed, *gone])
+                has_data = self.has_data(entry)
+            if has_data and mode is CreateMode.CREATE:
+                placement.require_listed(entry)
+                raise taken
+            if has_data and mode is CreateMode.EXIST_OK:
+                _refuse_other_location(entry, request)
+                return creation_response(self, entry, None)
+            changes = self._property_changes(entry, mode, properties)
+        version = self._write(entry, request, rows, is_new=taken is None, has_data=has_data)
+        if version is None:
+            return creation_response(self, entry, None)
+        self.data_written(entry)
+        if any(changes):
+            entry = evolve(entry, properties=self.change_table(entry, *changes))
+        return creation_response(self, entry, version)
+
+    def _property_changes(
+        self, entry: TableEntry, mode: CreateMode, properties: Mapping[str, str]
+    ) -> tuple[Mapping[str, str], Sequence[str]]:
+        """Return the properties to set and those to remove when an existing table gets rows."""
+        if not properties and mode is not CreateMode.OVERWRITE:
+            return _NO_CHANGES
+        if self.capabilities.managed_versioning:
+            properties, managed = managed_choice(properties, entry.managed)
+            if managed != entry.managed:
+                Bounds(self).refuse_managed(
+                    "AlterTable", f"CreateTable {format_identifier(entry.id)}", ""
+                )
+        changed, removed = replacing(entry.properties, properties)
+        self._require_alterable(entry, [*changed, *removed])
+        return changed, removed
+
+    def _write(
+        self,
+        entry: TableEntry,
+        request: CreateTableRequest,
+        rows: RowStream,
+        *,
+        is_new: bool,
+        has_data: bool,
+    ) -> int | None:
+        """Write the rows and return their version; None if ExistOk found those of another writer.
+
+        Args:
+            entry: the table.
+            request: the request.
+            rows: the rows.
+            is_new: whether this call added the table, which is withdrawn if the rows cannot be
+                written.
+            has_data: whether the table has rows, which these replace.
+        """
+        from ...tables.write import create
+
+        placement = Placement(self)
+        mode = parse_mode(request.mode, CreateMode.CREATE)
+        subject = subject_of("CreateTable", entry.id)
+        may_wait = mode is CreateMode.EXIST_OK
         with (
             placement.first_rows(entry) as committing,
-            nullcontext()
-            if held
-            else self.initial_write_lock(entry, wait=mode is CreateMode.EXIST_OK),
-            placement.rolled_back_on_failure(entry)
-            if taken is None
-            else placement.refused_if_gone(entry),
+            nullcontext() if has_data else self.initial_write_lock(entry, wait=may_wait),
+            placement.rolled_back_on_failure(entry) if is_new else placement.refused_if_gone(entry),
         ):
             _refuse_other_location(entry, request)
             storage, overwrite = self.storage_of(entry), mode is CreateMode.OVERWRITE
@@ -115,16 +148,12 @@ class CreateOperations(CatalogBase, abstract=True):
                 )
             try:
                 with about(subject), rows.guarded():
-                    version = create(storage, rows, overwrite=overwrite, committing=committing)
+                    return create(storage, rows, overwrite=overwrite, committing=committing)
             except TableAlreadyExistsError:
                 placement.require_listed(entry)
                 if mode is CreateMode.EXIST_OK:
-                    return creation_response(self, entry, None)
+                    return None
                 raise
-        self.data_written(entry)
-        if changed or gone:
-            entry = evolve(entry, properties=self.change_table(entry, changed, gone))
-        return creation_response(self, entry, version)
 
     def _kept(
         self, identifier: Identifier, request: CreateTableRequest
@@ -209,6 +238,13 @@ def creation_response(
         storage_options=dict(storage.options) or None,
         properties=plain_properties(entry.properties),
     )
+
+
+def _requested_properties(request: CreateTableRequest) -> dict[str, str]:
+    """Return the properties of a new table, its storage options among them."""
+    options = request.storage_options or {}
+    stored = {STORAGE_PREFIX + key: value for key, value in options.items()}
+    return {**(request.properties or {}), **stored}
 
 
 def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:
