@@ -17,11 +17,10 @@ from attrs import frozen
 
 from lance_namespace_client.errors import InvalidInputError
 
-from .location import SAME_SCHEMES
+from .location import LOCAL_SCHEMES, SAME_SCHEMES, SCHEME, is_local
 
 __all__ = ["Confinement", "confined", "confinement", "is_local", "is_within"]
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 # Names of one store, of which the first stands for all.
 _SAME = {
     **SAME_SCHEMES,
@@ -30,7 +29,6 @@ _SAME = {
 }
 _LEADS_UP = re.compile(r"(?:^|[/\\])\.\.?(?:$|[/\\])", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_LOCAL = frozenset({"file", "file-object-store"})
 
 
 @frozen(kw_only=True)
@@ -80,12 +78,6 @@ def confined(bounds: Confinement) -> Iterator[None]:
         _CURRENT.reset(before)
 
 
-def is_local(location: str) -> bool:
-    """Return whether a location is on a file system of this machine."""
-    found = _SCHEME.fullmatch(location)
-    return found is None or found[1].lower() in _LOCAL
-
-
 def is_within(location: str, place: str) -> bool:
     """Return whether a location is a place or below it, however either is written.
 
@@ -122,12 +114,12 @@ def _is_plainly_below(location: str, place: str) -> bool:
 
 def _readings(location: str) -> Collection[tuple[str, ...]]:
     """Return the levels of a location, from the store on, in each way that a reader may take it."""
-    found = _SCHEME.fullmatch(location)
+    found = SCHEME.fullmatch(location)
     path = found[2] if found is not None else location
     decoded = _decoded(path)
     if not location or not _is_plain(decoded):
         return ()
-    if found is None or found[1].lower() in _LOCAL:
+    if found is None or found[1].lower() in LOCAL_SCHEMES:
         return _local_readings(path, is_uri=found is not None)
     scheme = found[1].lower()
     levels = decoded.strip("/").split("/") if path.startswith("//") else []

@@ -16,14 +16,18 @@ from lance_namespace_client.errors import InvalidInputError
 from .options import shown
 
 __all__ = [
+    "LOCAL_SCHEMES",
     "SAME_SCHEMES",
+    "SCHEME",
     "absolute",
     "absolute_or_current",
     "as_address",
     "default_location",
     "fresh_location",
+    "is_local",
     "is_uri",
     "plain_path",
+    "require_short_levels",
     "stored_form",
 ]
 
@@ -39,7 +43,8 @@ SAME_SCHEMES = {
     "abfs": "abfss",
 }
 """Schemes that Hadoop and other tools write, and the scheme that Lance knows for the same store."""
-_LOCAL = frozenset({"file", "file-object-store", "file+uring"})
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+LOCAL_SCHEMES = frozenset({"file", "file-object-store", "file+uring"})
 _STORES = frozenset({"s3", "gs", "az", "abfss", *SAME_SCHEMES})
 # Lance opens these too; pyarrow cannot list them, so that no directory namespace is there.
 _FOR_LANCE_ALONE = frozenset(
@@ -88,7 +93,7 @@ def absolute(address: str) -> str:
     scheme, rest = uri["scheme"].lower(), uri["rest"]
     scheme = SAME_SCHEMES.get(scheme, scheme)
     _refuse_tail(rest, shown_address)
-    if scheme in _LOCAL:
+    if scheme in LOCAL_SCHEMES:
         return _local(_local_path(rest, shown_address), shown_address)
     if scheme not in _STORES | _FOR_LANCE_ALONE:
         raise InvalidInputError(
@@ -234,8 +239,10 @@ def as_address(location: str) -> str:
     return _ILLEGAL.sub(lambda found: quote(found[0], safe=""), location)
 
 
-# File systems take 255 bytes; `fresh_location` adds to them.
-LONGEST_LEVEL = 246
+MAX_LEVEL_BYTES = 255
+"""Longest name of a file or directory on file systems."""
+# `fresh_location` adds 9 bytes.
+LONGEST_LEVEL = MAX_LEVEL_BYTES - 9
 
 
 def default_location(root: str, names: Sequence[str]) -> str:
@@ -275,6 +282,30 @@ def _shortened(name: str) -> str:
     while len(start := quote(head, safe="")) > LONGEST_LEVEL - 17:
         head = head[:-1]
     return f"{start}-{digest}"
+
+
+def is_local(location: str) -> bool:
+    """Return whether a location is on a file system of this machine."""
+    found = SCHEME.fullmatch(location)
+    return found is None or found[1].lower() in LOCAL_SCHEMES
+
+
+def require_short_levels(location: str) -> None:
+    """Refuse a location on local storage with a level that no file system takes.
+
+    Raises:
+        InvalidInputError: code 13.
+    """
+    if not is_local(location):
+        return
+    path = unquote(location.partition("://")[2]) if "://" in location else location
+    for level in path.split("/"):
+        size = len(level.encode("utf-8", "surrogatepass"))
+        if size > MAX_LEVEL_BYTES:
+            raise InvalidInputError(
+                f"the location {location[:60]!r}... has a level of {size} bytes, and file systems take "
+                f"{MAX_LEVEL_BYTES}; choose shorter names, or give another location"
+            )
 
 
 def plain_path(location: str) -> str:

@@ -63,6 +63,9 @@ FIRST_PAGE = {"pageToken": ""}
 LOCATION = "location"
 NO_PREFIX = "; if the server has no prefix in its paths, set the property 'prefix' to nothing"
 
+SHORT_PATH = 1000
+"""Characters of a path that every server takes; Apache Polaris answers 414 to one above 4,096."""
+
 NO_LIST = (
     "the API of an Iceberg REST catalog does not list warehouses; name them in the property "
     "'warehouses'"
@@ -374,7 +377,7 @@ class IcebergRestCatalog(CatalogNamespace, abstract=True):
 
     def _refuse_unreachable(self, path: str, name: str) -> None:
         """Refuse a name that the server would store but refuses in the paths of its API (13)."""
-        if _is_plain(name):
+        if _is_plain(name) and len(path) <= SHORT_PATH:
             return
         try:
             self.api.get(path)

@@ -67,6 +67,8 @@ _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
 _BROKEN = re.compile(
     r"file size is too small|does not have sufficient data|Invalid range \d+\.\.\d+ for object"
 )
+# Local storage, S3.
+_LONG = re.compile(r"[Ff]ile name too long|KeyTooLong")
 # pylance ends a message with the place in its Rust source. A path begins where a word does: to try
 # it at every letter took seconds for a text that a caller made up.
 _SOURCE = re.compile(
@@ -138,6 +140,12 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
     if _BROKEN.search(text):
         return InvalidTableStateError(
             f"what is there does not follow the Lance format: {plain_message(error)}", subject=what
+        )
+    if _LONG.search(text):
+        return InvalidInputError(
+            "the location is longer than its storage takes; choose shorter names, or give a "
+            f"location: {plain_message(error)}",
+            subject=what,
         )
     for pattern, kind in _PATTERNS:
         if pattern.search(text):

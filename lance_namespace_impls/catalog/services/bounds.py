@@ -12,7 +12,9 @@ from lance_namespace_client.errors import (
     UnsupportedError,
 )
 
+from ...core.errors import about
 from ...core.identifiers import Identifier, format_identifier, parse_identifier
+from ...core.location import require_short_levels
 from ...core.options import joined_options
 from ..backend import CatalogBase
 from ..entry import MANAGED, own_options
@@ -74,6 +76,9 @@ class Bounds:
         what = f"{operation} {format_identifier(identifier)}"
         if request.location == "":
             raise InvalidInputError(f"{what}: the location is empty; leave it out")
+        if request.location is not None:
+            with about(what):
+                require_short_levels(request.location)
         self.refuse_outside("DeclareTable", identifier, request.location)
         self.refuse_properties("DeclareTable", identifier, request.properties or {})
         return identifier

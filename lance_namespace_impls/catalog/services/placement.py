@@ -20,7 +20,7 @@ from lance_namespace_client.errors import (
 
 from ...core.errors import about
 from ...core.identifiers import Identifier, format_identifier, subject_of
-from ...core.location import fresh_location, plain_path
+from ...core.location import fresh_location, plain_path, require_short_levels
 from ...core.locks import machine_lock
 from ..backend import CatalogBase
 from ..entry import STORAGE_PREFIX, TableEntry
@@ -76,6 +76,9 @@ class Placement:
         deregistered or renamed, or another tool dropped its entry. It stays, and the new table goes
         beside it; so it does while rows are on their way to a table that has gone meanwhile. What an
         interrupted drop of this very table left is no hindrance.
+
+        Raises:
+            InvalidInputError: code 13, the usual location is too long for its storage.
         """
         if self.catalog.capabilities.storage_only:
             return NewPlace()
@@ -85,6 +88,7 @@ class Placement:
             return NewPlace()  # adding the table says what is wrong
         if location is None:
             return NewPlace()
+        require_short_levels(location)
         # Whoever only declares a table may have no way to its storage, and is not to wait for long.
         few_retries = {f"{STORAGE_PREFIX}client_max_retries": "2"} if declaring else {}
         usual = TableEntry(
