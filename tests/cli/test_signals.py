@@ -280,6 +280,40 @@ def marked(mark: str) -> set[int]:
     return found
 
 
+def runs(mark: str, program: str) -> bool:
+    """Return whether a process with a mark has a text in its command line."""
+    for process in marked(mark):
+        with suppress(OSError):
+            if program in Path("/proc", str(process), "cmdline").read_text():
+                return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "program", ["spark-submit", "org.apache.spark.deploy.SparkSubmit", "pyspark.daemon"]
+)
+def test_no_process_of_spark_survives_a_killed_import(tmp_path: Path, program: str) -> None:
+    rows = pa.table({"n": range(2_000_000), "text": ["some text"] * 2_000_000})
+    pyarrow.csv.write_csv(rows, tmp_path / "rows.csv")
+    (tmp_path / "tmp").mkdir()
+    arguments = ["import", "new", "rows.csv", "--spark", "--cores", "2", "--impl", "dir"]
+    mark = f"killed-{program}-{os.getpid()}"
+    environment = {MARK: mark, "TMPDIR": str(tmp_path / "tmp")}
+    whole = [*arguments, "-p", f"path={tmp_path / 'lake'}"]
+    with command(tmp_path, *whole, environment=environment) as process:
+        deadline = time.monotonic() + SECONDS
+        while not runs(mark, program):
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        process.kill()
+        process.wait(SECONDS)
+        deadline = time.monotonic() + 120
+        while left := marked(mark):
+            assert time.monotonic() < deadline, f"{left} still run"
+            time.sleep(0.1)
+
+
 MOMENTS = 14
 """Moments that each command is stopped at."""
 SWEPT = {
@@ -292,7 +326,7 @@ SWEPT = {
     "inventory": ["inventory"],
     "maintain": ["maintain", "--index", "n=BTREE"],
     "sync": ["sync", "--copy-data", "--to-impl", "dir", "-P", "path=copy"],
-    "sql": ["sql", "SELECT count(*) FROM t a JOIN t b ON a.n % 97 = b.n % 97"],
+    "sql": ["sql", "SELECT count(*) FROM t a JOIN t b ON a.n % 9973 = b.n % 9973"],
     "conformance": ["conformance", "--impl", "dir", "--max-seconds", "20"],
 }
 
