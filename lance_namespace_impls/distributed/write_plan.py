@@ -368,7 +368,7 @@ def _commit_beside(
     properties: Mapping[str, str] | None = None,
 ) -> int:
     """Commit a change of a version on top of later ones that it does not conflict with."""
-    import lance
+    lance = load("lance")
 
     dataset = lance.LanceDataset.commit(
         plan.location,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lance_namespace_client.errors import TableSchemaValidationError
 
+from ..core.imports import load
 from .align import aligned
 from .schema import check_types, extension_of, storage_of
 
@@ -127,7 +128,7 @@ def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _first_null(column: pa.Array) -> int:
-    import pyarrow.compute as pc
+    pc = load("pyarrow.compute")
 
     return int(pc.index(column.is_null(), True).as_py())
 
@@ -183,7 +184,8 @@ def _children(kind: pa.DataType, column: Any) -> Iterator[tuple[pa.Field, Any]]:
 def _deep_texts(column: Any) -> Iterator[tuple[int, Any]]:
     """Yield the values that have enough brackets to be nested too deep, with their rows."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    pc = load("pyarrow.compute")
 
     if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
         column = column.cast(pa.large_binary()).cast(pa.large_utf8())
@@ -194,13 +196,13 @@ def _deep_texts(column: Any) -> Iterator[tuple[int, Any]]:
 
 def _long_values(column: Any) -> Iterator[tuple[int, Any]]:
     """Yield the values that are long enough to be nested too deep, with their rows."""
-    import pyarrow.compute as pc
+    pc = load("pyarrow.compute")
 
     yield from _chosen(column, pc.greater(pc.binary_length(column), 4 * MAX_VALUE_NESTING))
 
 
 def _chosen(column: Any, deep: Any) -> Iterator[tuple[int, Any]]:
-    import pyarrow.compute as pc
+    pc = load("pyarrow.compute")
 
     for row in pc.indices_nonzero(pc.fill_null(deep, False)).to_pylist():
         yield row, column[row].as_py()
@@ -258,7 +260,8 @@ def _jsonb_depth(value: bytes) -> int:
 def _collections(column: Any) -> Iterator[tuple[int, Any]]:
     """Yield the values of well-known binary that are geometry collections, with their rows."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+
+    pc = load("pyarrow.compute")
 
     if not pa.types.is_large_binary(column.type):
         column = column.cast(pa.large_binary())

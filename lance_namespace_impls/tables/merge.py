@@ -26,6 +26,7 @@ from lance_namespace_client.errors import (
     TableColumnNotFoundError,
 )
 
+from ..core.imports import load
 from ..core.storage import TableStorage
 from .align import aligned
 from .dataset import follow
@@ -218,7 +219,7 @@ def pauses(timeout: timedelta | None = None) -> Iterator[float | None]:
 
 def _commit(dataset: Any, transaction: Any, *, claims: bool) -> Any:
     """Commit a merge and return the dataset at the new version; delete its files if it fails."""
-    import lance
+    lance = load("lance")
 
     operation = transaction.operation
     if claims:

@@ -307,7 +307,7 @@ class Places:
         return self._held[waiting.owner], self._last_taken.get(waiting.owner, 0)
 
     def _hand_out(self) -> None:
-        """Give free places to those who wait and may have one."""
+        """Grant free places to waiting calls that may have one."""
         while self._free:
             # One whose call was cancelled leaves the queue a moment later.
             able = [
