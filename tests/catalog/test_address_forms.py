@@ -244,14 +244,21 @@ def as_markdown(found: Mapping[tuple[str, ...], str]) -> str:
         lines += ["| --- " * (len(columns) + 2) + "|"]
         for form in forms:
             cells = [found.get((store, form.text, column), "-") for column in columns]
-            messages = sorted({cell for cell in cells if cell not in ("works", "-")}, key=len)
+            by_message: dict[str, list[str]] = {}
+            for column, cell in zip(columns, cells, strict=True):
+                if cell not in ("works", "-"):
+                    plain = re.sub(r"^\w+ \S*t: (?=address)", "", " ".join(cell.split()))
+                    by_message.setdefault(plain[:220].replace("|", "\\|"), []).append(column)
             shown = [
                 "works" if cell == "works" else "-" if cell == "-" else "rejected" for cell in cells
             ]
             text = repr(form.text.replace("{at}", "<at>"))[1:-1].replace("|", "\\|")
             text = text if len(text) < 60 else f"{text[:40]}... ({len(form.text)} characters)"
-            message = messages[0].replace("|", "\\|").replace("\n", " ") if messages else ""
-            lines.append(f"| `{text}` | {' | '.join(shown)} | {message[:300]} |")
+            message = "<br>".join(
+                each if len(by_message) == 1 else f"{', '.join(names)}: {each}"
+                for each, names in by_message.items()
+            )
+            lines.append(f"| `{text}` | {' | '.join(shown)} | {message} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -411,3 +418,96 @@ def test_files_at_every_form_of_address(
                     (form.text[:80], "export", done.exit_code, done.output, done.exception)
                 )
     assert not wrong, "\n".join(map(str, wrong))
+
+
+# --- the root, and options of the store
+
+
+def _rooted(impl: str, folder: Path, root: str, storage: Mapping[str, str]) -> dict[str, str]:
+    if impl == "dir":
+        return {"path": root, **storage}
+    properties = {"uri": str(folder / "c.db"), "root": root, **storage}
+    initialize({"uri": properties["uri"]})
+    return properties
+
+
+@pytest.mark.parametrize("impl", ["dir", "sql"])
+@pytest.mark.parametrize("operation", ["create", "declare"])
+def test_a_create_in_a_missing_bucket_declares_nothing(
+    impl: str, operation: str, tmp_path: Path, s3: GuardedS3
+) -> None:
+    """A catalog that is told to declare a table does not look at its storage, and warns."""
+    properties = _rooted(impl, tmp_path, f"s3://missing-{s3.bucket}/lake", _storage(s3))
+    with connect(impl, properties) as namespace:
+        if operation == "create":
+            with pytest.raises(LanceNamespaceError, match="does not exist: create it") as refused:
+                namespace.create_table({"id": ["t"]}, ROWS)
+        elif impl == "sql":
+            with pytest.warns(UserWarning, match="does not exist: create it"):
+                namespace.declare_table({"id": ["t"]})
+            return
+        else:
+            with pytest.raises(LanceNamespaceError) as refused:
+                namespace.declare_table({"id": ["t"]})
+        assert refused.value.code == 13
+        if impl == "dir":
+            with pytest.raises(LanceNamespaceError, match="does not exist: create it"):
+                list(namespace.iter_tables())
+        else:
+            assert list(namespace.iter_tables()) == []
+
+
+@pytest.mark.parametrize("impl", ["dir", "sql"])
+def test_plain_http_is_refused_at_connect_unless_it_is_allowed(
+    impl: str, tmp_path: Path, s3: GuardedS3
+) -> None:
+    storage = {key: text for key, text in _storage(s3).items() if key != "storage.allow_http"}
+    properties = _rooted(impl, tmp_path, f"s3://{s3.bucket}/lake", storage)
+    s3.asked.clear()
+    with pytest.raises(LanceNamespaceError, match="allow_http=true") as refused:
+        connect(impl, properties)
+    assert refused.value.code == 13
+    assert s3.asked == []
+
+
+def test_plain_http_of_a_single_table_is_refused_and_declares_nothing(
+    tmp_path: Path, s3: GuardedS3
+) -> None:
+    own = {key: text for key, text in _storage(s3).items() if key != "storage.allow_http"}
+    properties = _rooted("sql", tmp_path, f"s3://{s3.bucket}/lake", {})
+    with connect("sql", properties) as namespace:
+        for make in (
+            lambda: namespace.create_table({"id": ["t"], "properties": own}, ROWS),
+            lambda: namespace.declare_table({"id": ["t"], "properties": own}),
+        ):
+            with pytest.raises(LanceNamespaceError, match="allow_http=true") as refused:
+                make()
+            assert refused.value.code == 13
+            assert list(namespace.iter_tables()) == []
+
+
+@pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"])
+@pytest.mark.parametrize("manifest", ["true", "false"])
+def test_a_store_that_only_the_environment_names(
+    name: str, manifest: str, s3: GuardedS3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Listings, markers and drops ask the same server as reads and writes, with the same key."""
+    s3.clear()
+    for key, text in {
+        name: s3.uri,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "environment",
+        "AWS_SECRET_ACCESS_KEY": "s",
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(key, text)
+    with connect("dir", {"path": f"s3://{s3.bucket}/lake", "manifest": manifest}) as namespace:
+        namespace.create_table({"id": ["t"]}, ROWS)
+        assert list(namespace.iter_tables()) == ["t"]
+        described = namespace.describe_table({"id": ["t"], "load_detailed_metadata": True})
+        assert described.version == 1
+        assert described.storage_options is None  # the environment's stay in this process
+        assert namespace.open_table(["t"]).count_rows() == 3
+        namespace.drop_table({"id": ["t"]})
+        assert list(namespace.iter_tables()) == []
+    assert {each.access_key for each in s3.asked} == {"environment"}
