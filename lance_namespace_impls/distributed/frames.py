@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from lance_namespace_client.errors import TableSchemaValidationError
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -31,12 +33,17 @@ def frame_from_arrow(spark: SparkSession, rows: pa.Table) -> DataFrame:
     from .casts import tell_losses
     from .columns import cast_batch, spark_arrow_schema, to_spark_schema
 
+    for name in rows.column_names:
+        if rows.column_names.count(name) > 1:
+            raise TableSchemaValidationError(
+                f"the Arrow table: two columns are named {name!r}; rename one of them"
+            )
     schema = to_spark_schema(rows.schema)
     target = spark_arrow_schema(schema)
     tell_losses(rows.schema, target, "the Arrow table")
     if target.names:  # without columns the batches are the only count of the rows
         batches = [cast_batch(batch, target, cut_fractions=True) for batch in rows.to_batches()]
-        rows = _without_empty_chunks(pa.Table.from_batches(batches, target))
+        rows = _as_spark_reads(pa.Table.from_batches(batches, target))
     return spark.createDataFrame(rows, schema)
 
 
@@ -53,18 +60,29 @@ def keeping_all_rows(spark: SparkSession) -> None:
 
     @wraps(by_spark)
     def create(data: Any, *args: Any, **more: Any) -> DataFrame:
-        rows = _without_empty_chunks(data) if isinstance(data, pa.Table) else data
+        rows = _as_spark_reads(data) if isinstance(data, pa.Table) else data
         frame: DataFrame = by_spark(rows, *args, **more)
         return frame
 
     spark.createDataFrame = create  # type: ignore[method-assign]
 
 
-def _without_empty_chunks(table: pa.Table) -> pa.Table:
+def _as_spark_reads(table: pa.Table) -> pa.Table:
+    """Return a table without empty chunks, and without slices of nested columns.
+
+    Spark rebuilds nested columns from their parts, which pyarrow cannot do for a slice with nulls.
+    """
     import pyarrow as pa
 
     if not table.num_columns:
         return table
-    batches = [batch for batch in table.to_batches() if batch.num_rows]
+    batches = [
+        pa.RecordBatch.from_arrays(
+            [pa.concat_arrays([c]) if pa.types.is_nested(c.type) else c for c in batch.columns],
+            schema=table.schema,
+        )
+        for batch in table.to_batches()
+        if batch.num_rows
+    ]
     # Spark cannot read a nested column without any chunk, as `from_batches` makes of no batches.
     return pa.Table.from_batches(batches, table.schema) if batches else table.schema.empty_table()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -207,6 +208,29 @@ def test_a_frame_keeps_the_types_that_read_table_has(lake: Lake, spark: Any) -> 
         assert sorted(map(str, frame.collect())) == sorted(
             str(row) for row in read.collect() if rest == 2 or row.wall is None
         )
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.list_(pa.timestamp("us", "UTC")), [dt.datetime(2024, 1, 1, tzinfo=dt.UTC)]),
+        (pa.map_(pa.string(), pa.timestamp("us")), [("a", dt.datetime(2024, 1, 1))]),
+        (pa.struct({"l": pa.list_(pa.struct({"n": pa.int64()}))}), {"l": [{"n": 1}]}),
+    ],
+    ids=str,
+)
+def test_a_slice_of_a_nested_column_with_nulls_is_a_frame(
+    spark: Any, kind: pa.DataType, value: Any
+) -> None:
+    table = pa.table({"c": pa.array([value, None, value, None], kind)}).slice(1, 2)
+    assert frame_from_arrow(spark, table).toArrow().to_pylist() == table.to_pylist()
+    assert local_session().createDataFrame(table).count() == 2
+
+
+def test_a_frame_of_two_columns_with_one_name_is_refused(spark: Any) -> None:
+    table = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(TableSchemaValidationError, match="two columns are named 'a'"):
+        frame_from_arrow(spark, table)
 
 
 def test_timestamps_do_not_depend_on_the_session_s_zone(lake: Lake, spark: Any) -> None:
