@@ -1,9 +1,11 @@
 """Deleting a table's data, so that what was interrupted can be resumed.
 
-A table that is out of its catalog is found by nobody. So before it leaves, a marker is put beside its
-data: the table's name and the version that its data then had. Whoever drops or creates a table of
-that name again finds the marker and deletes the rest. The manifests go first, since a dataset with
-half of its files must not open, and the marker goes last.
+A table that is out of its catalog is found by nobody. So a marker next to the data names the table and
+the version of its data. It has two states. Before the entry is removed, the marker shows that the
+folder can be written to, and authorizes nothing: another tool may remove the entry to keep the data.
+Once the drop has removed the entry, the marker says so. Only then does whoever drops or creates a table
+of that name again delete the rest. The manifests go first, since a dataset with half of its files must
+not open, and the marker goes last.
 
 Only what Lance wrote is deleted, file by file: what the manifests name, and what has a name that
 Lance gives. An Iceberg catalog keeps files of its own beside the data, and the location may be
@@ -68,6 +70,38 @@ class FolderState:
     """When that version was, in microseconds since 1970."""
 
 
+@attrs.frozen(kw_only=True)
+class _DropMarker:
+    """Content of the marker of a drop."""
+
+    id: Identifier
+    state: FolderState
+    named: frozenset[str]
+    """What `TableFolder._named` returned before manifests were deleted."""
+    removed: bool
+    """Whether the drop has removed the table's entry; before that it authorizes nothing."""
+
+    def dump(self) -> bytes:
+        """Return the content as JSON."""
+        content = {"id": list(self.id), **attrs.asdict(self.state)}
+        content |= {"named": sorted(self.named), "removed": self.removed}
+        return json.dumps(content).encode()
+
+    @classmethod
+    def parse(cls, content: bytes) -> _DropMarker | None:
+        """Read a marker; None if it is not one of ours. One that has no `removed` is not removed."""
+        try:
+            found = json.loads(content)
+            return cls(
+                id=tuple(found["id"]),
+                state=FolderState(version=int(found["version"]), written=int(found["written"])),
+                named=frozenset(filter(could_be_data, found.get("named", ()))),
+                removed=found.get("removed") is True,
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return None
+
+
 _NOTHING = FolderState(version=0, written=0)
 # The manifests go first; what says which branches there are outlives the branches.
 _TURN = {VERSIONS: 0, "_refs": 2}
@@ -128,8 +162,17 @@ class TableFolder:
 
     @property
     def is_occupied(self) -> bool:
-        """Whether a table is there, or a place is kept for one; files that none names do not count."""
-        return VERSIONS in self._entries[0] or self.has_marker
+        """Whether a table is there, or a place is kept for one; files that none names do not count.
+
+        The marker of a drop that never removed the entry keeps no place.
+        """
+        if VERSIONS in self._entries[0]:
+            return True
+        markers = set(filter(is_marker, self._entries[1]))
+        if markers != {DROP_MARKER}:
+            return bool(markers)
+        marker = self._drop_marker
+        return marker is None or marker.removed
 
     def first_foreign(self) -> str | None:
         """Return the path of something there that Lance did not write; None where all is Lance's."""
@@ -141,15 +184,39 @@ class TableFolder:
         return min(at_root, default=None) or next(foreign, None)
 
     def write_drop_marker(self, identifier: Identifier) -> bool:
-        """Note that the table is being dropped; False where there is nothing to delete."""
+        """Note that the table is being dropped; False if there is nothing to delete.
+
+        Nothing is deleted on its account until `mark_removed`.
+        """
         state = self.state()
         if state is None:
             if not self._has_remains():
                 return False
             state = _NOTHING
-        content = {"id": list(identifier), **attrs.asdict(state), "named": sorted(self._named)}
-        self._write(DROP_MARKER, json.dumps(content).encode())
+        marker = _DropMarker(
+            id=identifier, state=state, named=frozenset(self._named), removed=False
+        )
+        self._write(DROP_MARKER, marker.dump())
+        self._drop_marker = marker
         return True
+
+    def mark_removed(self) -> None:
+        """Note that the drop has removed the table's entry: the deletion may be resumed.
+
+        Raises:
+            InternalError: code 18, storage cannot be written to any more; the data stays.
+        """
+        marker = self._drop_marker
+        assert marker is not None, "write_drop_marker comes first"
+        self._drop_marker = attrs.evolve(marker, removed=True)
+        try:
+            self._write(DROP_MARKER, self._drop_marker.dump())
+        except Exception as error:
+            raise InternalError(
+                f"the table is out of the catalog, but its data at {self._storage.location} stays, "
+                "since the file that marks the drop cannot be written; register the table there and "
+                f"drop it again: {first_line(error)}"
+            ) from error
 
     def reserve(self) -> None:
         """Write an empty file there, which makes it a folder on an object store, and not an empty one."""
@@ -159,15 +226,20 @@ class TableFolder:
         """Remove the marker; return whether there was one."""
         return self._files.contains(DROP_MARKER) and delete_file(self._files, DROP_MARKER)
 
+    def withdraw_drop_marker(self) -> None:
+        """Remove the marker of a drop that did not remove the entry; that of one that did stays."""
+        content = read_small(self._files, DROP_MARKER)
+        marker = None if content is None else _DropMarker.parse(content)
+        if marker is not None and not marker.removed:
+            delete_file(self._files, DROP_MARKER)
+
     def has_drop_marker(self, identifier: Identifier) -> bool:
-        """Return whether a drop of that table was interrupted here and nothing was written since."""
-        if DROP_MARKER not in self._entries[1]:
-            return False
-        marker = self._read_drop_marker()
-        if marker is None or marker[0] != identifier:
+        """Return whether a drop removed that table's entry, was interrupted, and the data is unchanged."""
+        marker = self._drop_marker
+        if marker is None or marker.id != identifier or not marker.removed:
             return False
         now = self.state() or _NOTHING
-        return now.version <= marker[1].version and now.written <= marker[1].written
+        return now.version <= marker.state.version and now.written <= marker.state.written
 
     def delete(self) -> bool:
         """Delete the data, the manifests first and the marker last; what others put there stays.
@@ -249,8 +321,8 @@ class TableFolder:
         }
         if not wanted:
             return set()
-        marker = self._read_drop_marker() if DROP_MARKER in self._entries[1] else None
-        named = set(marker[2]) if marker is not None else set()
+        marker = self._drop_marker
+        named = set(marker.named) if marker is not None else set()
         dataset = _unless_damaged(partial(open_dataset, self._storage))
         for version in reversed(dataset.versions() if dataset is not None else []):
             if not wanted - named:
@@ -317,18 +389,13 @@ class TableFolder:
             local.write_bytes(content)
             self._files.upload_file(local, name)
 
-    def _read_drop_marker(self) -> tuple[Identifier, FolderState, frozenset[str]] | None:
-        """Read the marker; None where it is not one of ours, or has gone meanwhile."""
+    @cached_property
+    def _drop_marker(self) -> _DropMarker | None:
+        """The marker; None if there is none, or it is not one of ours, or has gone meanwhile."""
+        if DROP_MARKER not in self._entries[1]:
+            return None
         content = read_small(self._files, DROP_MARKER)
-        if content is None:
-            return None
-        try:
-            found = json.loads(content)
-            state = FolderState(version=int(found["version"]), written=int(found["written"]))
-            named = frozenset(filter(could_be_data, found.get("named", ())))
-            return tuple(found["id"]), state, named
-        except (ValueError, TypeError, KeyError, AttributeError):
-            return None
+        return None if content is None else _DropMarker.parse(content)
 
 
 def delete_folder(storage: TableStorage, name: str) -> None:

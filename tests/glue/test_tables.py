@@ -21,6 +21,7 @@ from lance_namespace_client.errors import (
 )
 from lance_namespace_impls.glue import GlueNamespace
 
+from ..behaviour import cut_off
 from ..servers.glue import GlueServer
 
 # There is no such bucket.
@@ -503,3 +504,21 @@ def test_a_registered_table_is_replaced_in_one_step(
     assert "Description" not in table
     assert table["Parameters"] == {"table_type": "lance"}
     assert glue.count("DeleteTable") == 0
+
+
+# --- drops that are killed
+
+
+@pytest.mark.parametrize("cut", cut_off.CUTS)
+def test_data_stays_if_glue_deletes_a_table_whose_drop_was_killed(
+    namespace: GlueNamespace, database: str, client: Any, cut: str
+) -> None:
+    cut_off.check_data_is_kept(
+        namespace, ["db", "t"], cut, lambda: client.delete_table(DatabaseName="db", Name="t")
+    )
+
+
+def test_a_killed_deletion_is_resumed(namespace: GlueNamespace, database: str, client: Any) -> None:
+    cut_off.check_drop_is_resumed(
+        namespace, ["db", "t"], lambda: client.delete_table(DatabaseName="db", Name="t")
+    )

@@ -34,6 +34,7 @@ from lance_namespace_client.errors import (
 from lance_namespace_impls import connect
 from lance_namespace_impls.hive import records
 from lance_namespace_impls.hive.client import Metastore as Client
+from tests.behaviour import cut_off
 from tests.servers.hive import shared
 
 from .conftest import Form
@@ -427,3 +428,24 @@ def test_the_default_database_cannot_be_dropped(form: Form) -> None:
             form.namespace.drop_namespace(request)
     with pytest.raises(InvalidInputError, match="cannot be dropped"):
         form.namespace.create_namespace({"id": default, "mode": "OVERWRITE"})
+
+
+@pytest.mark.parametrize("cut", cut_off.CUTS)
+def test_data_stays_if_hive_drops_a_table_whose_drop_was_killed(form: Form, cut: str) -> None:
+    database = form.database()
+    cut_off.check_data_is_kept(
+        form.namespace,
+        [*database, "t"],
+        cut,
+        # As DROP TABLE of an external table: the metastore leaves its data.
+        lambda: form.metastore.connect().drop_table(form.named(database[-1]), "t", True),
+    )
+
+
+def test_a_killed_deletion_is_resumed(form: Form) -> None:
+    database = form.database()
+    cut_off.check_drop_is_resumed(
+        form.namespace,
+        [*database, "t"],
+        lambda: form.metastore.connect().drop_table(form.named(database[-1]), "t", True),
+    )

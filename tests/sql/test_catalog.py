@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from sqlalchemy import insert, update
+from sqlalchemy import delete, insert, update
 
 from lance_namespace_client.errors import (
     InvalidInputError,
@@ -27,6 +27,7 @@ from lance_namespace_impls.sql import SqlNamespace, initialize, versions
 from lance_namespace_impls.sql.database import Database
 from lance_namespace_impls.sql.schema import objects, transactions
 
+from ..behaviour import cut_off
 from ..catalog.staging import stage
 
 ROWS = pa.table({"a": [1]})
@@ -382,3 +383,24 @@ def test_the_release_of_a_database_is_asked_for_once(
         for _ in range(3):
             catalog.list_tables({"id": []})
     assert len(asked) == 1
+
+
+# --- drops that are killed
+
+
+def remove_row(catalog: SqlNamespace) -> None:
+    """Delete the row of a table through plain SQL."""
+    statement = delete(objects).where(objects.c.name == "t")
+    with catalog._database.engine.begin() as connection:
+        assert connection.execute(statement).rowcount == 1
+
+
+@pytest.mark.parametrize("cut", cut_off.CUTS)
+def test_data_stays_if_sql_deletes_a_table_whose_drop_was_killed(
+    catalog: SqlNamespace, cut: str
+) -> None:
+    cut_off.check_data_is_kept(catalog, ["t"], cut, lambda: remove_row(catalog))
+
+
+def test_a_killed_deletion_is_resumed(catalog: SqlNamespace) -> None:
+    cut_off.check_drop_is_resumed(catalog, ["t"], lambda: remove_row(catalog))

@@ -82,8 +82,10 @@ def test_a_drop_that_another_process_ended_meanwhile_is_no_success(
     namespace = Mixed(MemoryConfig(root=str(tmp_path)))
     namespace.create_table(T, ROWS)
     entry = namespace.load_table(("t",))
-    TableFolder(namespace.storage_of(entry)).write_drop_marker(("t",))
+    folder = TableFolder(namespace.storage_of(entry))
+    folder.write_drop_marker(("t",))
     namespace.remove_table(entry)
+    folder.mark_removed()
     looked = Folders.interrupted_drop
 
     def and_then_it_ends(self: Folders, identifier: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lance_namespace_client import models
 from lance_namespace_client.errors import (
     InvalidInputError,
+    NamespaceNotFoundError,
     TableAlreadyExistsError,
     TableNotFoundError,
     UnsupportedError,
@@ -15,6 +16,7 @@ from lance_namespace_client.errors import (
 
 from ...core.errors import about
 from ...core.identifiers import Identifier, format_identifier, parse_identifier, subject_of
+from ...core.location import plain_path
 from ...core.modes import RegisterMode, parse_mode
 from ..backend import CatalogBase
 from ..changes import changes
@@ -147,9 +149,28 @@ class TableOperations(CatalogBase, abstract=True):
                 # A namespace has the name, or the table went meanwhile.
                 if is_last:
                     raise taken from None
+        if self._could_be_default(entry):
+            # The data is wanted again: if another tool removes the entry, it has to stay.
+            Folders(self).remove_drop_marker(entry)
         return models.RegisterTableResponse(
             location=entry.location, properties=plain_properties(entry.properties)
         )
+
+    def _could_be_default(self, entry: TableEntry) -> bool:
+        """Return whether a table is where the tables of its namespace are by default.
+
+        Only there the marker of a drop is looked for.
+        """
+        if self.capabilities.storage_only:
+            return False
+        try:
+            usual = self.default_location(entry.id)
+        except (NamespaceNotFoundError, InvalidInputError):
+            return False
+        if usual is None:
+            return False
+        folders = {plain_path(path).rpartition("/")[0] for path in (usual, entry.location)}
+        return len(folders) == 1
 
     def _resolved(self, operation: str, identifier: Identifier, location: str) -> str:
         with about(subject_of(operation, identifier)):
@@ -246,8 +267,9 @@ class TableOperations(CatalogBase, abstract=True):
     def drop_table(self, request: DropTableRequest) -> DropTableResponse:
         """Take a table out of the catalog, then delete its data.
 
-        A drop that was interrupted between the two is resumed, as long as the table was at its
-        default location and nobody has used the data since. Of several at once one succeeds.
+        A drop that was interrupted after it had removed the entry is resumed, as long as the table
+        was at its default location and its data has not been used since. Of several concurrent
+        calls one succeeds.
         """
         identifier = parse_identifier(request.id)
         # A drop under way looks like one that was interrupted.
@@ -262,18 +284,25 @@ class TableOperations(CatalogBase, abstract=True):
     def remove_table_and_data(self, entry: TableEntry) -> None:
         """Take a table out of the catalog, then delete its data.
 
-        A marker beside the data outlives a process that is killed in between; the next DropTable or
-        CreateTable of the name finds it. Where it cannot be written, nothing is changed.
+        A marker next to the data outlives a process that is killed; the next DropTable or CreateTable
+        of the name finds it. If it cannot be written, nothing is changed. It authorizes no deletion
+        until the entry is removed: another tool that removes an entry keeps the data.
         """
         folder = Folders(self).folder_of(entry)
         has_marker = folder.write_drop_marker(entry.id)
         try:
             self.remove_table(entry)
-        except Exception:
-            if has_marker and Folders(self).is_still_listed(entry):
-                Folders(self).remove_drop_marker(entry)
+        except Exception as error:
+            if has_marker:
+                folders = Folders(self)
+                # If another tool removed the entry, the data may be wanted.
+                if isinstance(error, TableNotFoundError) or folders.is_still_listed(entry):
+                    folders.remove_drop_marker(entry, only_unauthorized=True)
+                else:  # only the catalog's answer was lost
+                    folder.mark_removed()
             raise
         if has_marker:
+            folder.mark_removed()
             folder.delete()
 
     def _drop(self, identifier: Identifier) -> TableEntry:

@@ -48,15 +48,23 @@ class Folders:
             return False
         return plain_path(found.location) == plain_path(entry.location)
 
-    def remove_drop_marker(self, entry: TableEntry) -> None:
-        """Remove the marker of a drop that never came to the catalog: the data is to be kept.
+    def remove_drop_marker(self, entry: TableEntry, *, only_unauthorized: bool = False) -> None:
+        """Remove the marker of a drop: the data is to be kept.
 
-        A table can leave the catalog while its storage is out of reach; that is then warned about.
+        A table can leave the catalog while its storage cannot be reached; that is a warning.
+
+        Args:
+            entry: the table.
+            only_unauthorized: whether the marker of a drop that removed an entry stays.
         """
         if self.catalog.capabilities.storage_only:
             return
+        folder = self.folder_of(entry)
         try:
-            self.folder_of(entry).remove_drop_marker()
+            if only_unauthorized:
+                folder.withdraw_drop_marker()
+            else:
+                folder.remove_drop_marker()
         except (OSError, RuntimeError, ValueError) as error:
             warnings.warn(
                 f"{entry.location} cannot be read: if a drop of {format_identifier(entry.id)} "
@@ -66,7 +74,7 @@ class Folders:
             )
 
     def interrupted_drop(self, identifier: Identifier) -> TableEntry | None:
-        """Find the data of a table that is out of the catalog, and whose drop was interrupted.
+        """Find the data of a table that a drop took out of the catalog before it was interrupted.
 
         Raises:
             TableNotFoundError: code 4, storage cannot tell.

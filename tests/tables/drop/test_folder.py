@@ -109,7 +109,8 @@ def test_whether_all_has_names_of_lance(
 def marked(storage: TableStorage, **more: Any) -> bool:
     """Return whether a marker with some changes counts for the dataset that is there."""
     state = TableFolder(storage).state() or FolderState(version=0, written=0)
-    content = {"id": list(ID), "version": state.version, "written": state.written, **more}
+    content = {"id": list(ID), "version": state.version, "written": state.written}
+    content |= {"removed": True, **more}
     path = Path(storage.location.rpartition("://")[2], DROP_MARKER)
     path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
     return TableFolder(storage).has_drop_marker(ID)
@@ -130,7 +131,9 @@ def test_a_marker_counts_while_nothing_was_written_since(storage: TableStorage, 
     assert not marked(storage, written=state.written - 1)
     assert not marked(storage, id=["ns", "u"])
     assert not marked(storage, id=["ns"])
-    for key in ("id", "version", "written"):
+    assert not marked(storage, removed=False)
+    assert not marked(storage, removed="true")
+    for key in ("id", "version", "written", "removed"):
         assert not marked(storage, **{key: None})
     assert not marked(storage, version="two")
     assert not marked(storage, named=5)
@@ -144,16 +147,42 @@ def test_a_marker_is_written_where_there_is_something_to_delete(
     assert not TableFolder(storage).remove_drop_marker()
     put(path, f"data/{UNFINISHED}")
     assert TableFolder(storage).write_drop_marker(ID)
-    said = {"id": ["ns", "t"], "version": 0, "written": 0, "named": []}
-    assert json.loads((path / DROP_MARKER).read_text()) == said
+    content = {"id": ["ns", "t"], "version": 0, "written": 0, "named": [], "removed": False}
+    assert json.loads((path / DROP_MARKER).read_text()) == content
     (path / f"data/{UNFINISHED}").unlink()
+    assert not TableFolder(storage).has_drop_marker(ID)
+    folder = TableFolder(storage)
+    assert folder.write_drop_marker(ID)  # the table is dropped again
+    folder.mark_removed()
+    assert json.loads((path / DROP_MARKER).read_text()) == {**content, "removed": True}
     assert TableFolder(storage).has_drop_marker(ID)
-    assert TableFolder(storage).write_drop_marker(ID)  # the drop is resumed
     assert TableFolder(storage).remove_drop_marker()
     assert files_below(path) == {"data/notes.txt", "_indices/notes.txt"}
     lance.write_dataset(ROWS, str(path))
     assert TableFolder(storage).write_drop_marker(ID)
     assert json.loads((path / DROP_MARKER).read_text())["version"] == 1
+
+
+def test_a_marker_keeps_a_place_once_the_entry_is_removed(
+    storage: TableStorage, path: Path
+) -> None:
+    put(path, f"data/{UNFINISHED}")
+    folder = TableFolder(storage)
+    assert folder.write_drop_marker(ID)
+    assert not TableFolder(storage).is_occupied
+    put(path, ".lance-reserved")
+    assert TableFolder(storage).is_occupied
+    (path / ".lance-reserved").unlink()
+    folder.mark_removed()
+    assert TableFolder(storage).is_occupied
+    TableFolder(storage).withdraw_drop_marker()
+    assert TableFolder(storage).has_drop_marker(ID), "that of another drop stays"
+    assert TableFolder(storage).write_drop_marker(ID)
+    lance.write_dataset(ROWS, str(path))
+    assert TableFolder(storage).is_occupied
+    TableFolder(storage).withdraw_drop_marker()
+    assert DROP_MARKER not in files_below(path)
+    TableFolder(storage).withdraw_drop_marker()  # there is none
 
 
 def test_a_place_that_is_reserved_has_a_file(storage: TableStorage, path: Path) -> None:

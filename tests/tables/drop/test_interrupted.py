@@ -11,8 +11,10 @@ import lance
 import pyarrow as pa
 import pytest
 
+from lance_namespace_client.errors import InternalError
 from lance_namespace_impls.catalog.entry import TableEntry
 from lance_namespace_impls.tables.drop import DROP_MARKER, TableFolder
+from tests.behaviour import cut_off
 from tests.behaviour.memory import MemoryNamespace, Mixed, catalog
 
 from .conftest import ROWS, UNFINISHED, Lake, T, code_of, files_below, killed, put_file
@@ -55,17 +57,18 @@ def _taken_out_by_other_tools(ns: MemoryNamespace) -> None:
 def _made_anew_by_other_tools(ns: MemoryNamespace) -> None:
     location = str(ns.describe_table(T).location)
     options = dict(ns.config.storage)
-    marker = TableFolder(ns.storage_of(ns.load_table(("ns", "t"))))._read_drop_marker()
+    marker = TableFolder(ns.storage_of(ns.load_table(("ns", "t"))))._drop_marker
     assert marker is not None
     lance.LanceDataset.drop(location, options)
     lance.write_dataset(ROWS, location, storage_options=options)
-    content = json.dumps({"id": ["ns", "t"], "version": 9, "written": marker[1].written})
+    written = marker.state.written
+    content = json.dumps({"id": ["ns", "t"], "version": 9, "written": written, "removed": True})
     put_file(Lake("", options, set), location, DROP_MARKER, content)
     del catalog(ns.config.root).tables["ns", "t"]
 
 
 def _written_with_a_clock_behind(ns: MemoryNamespace) -> None:
-    content = json.dumps({"id": ["ns", "t"], "version": 1, "written": 2**60})
+    content = json.dumps({"id": ["ns", "t"], "version": 1, "written": 2**60, "removed": True})
     put_file(
         Lake("", dict(ns.config.storage), set),
         str(ns.describe_table(T).location),
@@ -75,6 +78,7 @@ def _written_with_a_clock_behind(ns: MemoryNamespace) -> None:
     _taken_out_by_other_tools(ns)
 
 
+@pytest.mark.parametrize("was_removed", [False, True])
 @pytest.mark.parametrize(
     "keep",
     [
@@ -91,9 +95,13 @@ def test_data_that_is_kept_afterwards_is_never_taken(
     ns: MemoryNamespace,
     monkeypatch: pytest.MonkeyPatch,
     keep: Callable[[MemoryNamespace], None],
+    was_removed: bool,
 ) -> None:
-    killed(monkeypatch, ns, Mixed, "remove_table")
     location = str(ns.describe_table(T).location)
+    entry = ns.load_table(("ns", "t"))
+    killed(monkeypatch, ns, *((TableFolder, "delete") if was_removed else (Mixed, "remove_table")))
+    if was_removed:  # and added again by other tools
+        catalog(ns.config.root).tables["ns", "t"] = entry
     keep(ns)
     before = lake.names()
     assert code_of(ns.drop_table, T) == 4
@@ -104,7 +112,8 @@ def test_data_that_is_kept_afterwards_is_never_taken(
 
 def test_a_mark_of_another_table_or_of_nobody_is_none(lake: Lake, ns: MemoryNamespace) -> None:
     location = str(ns.deregister_table(T).location)
-    for content in ('{"id": ["ns", "u"], "version": 9, "written": 9999999999999999}', "[]", "?"):
+    other = {"id": ["ns", "u"], "version": 9, "written": 9999999999999999, "removed": True}
+    for content in (json.dumps(other), "[]", "?"):
         put_file(lake, location, DROP_MARKER, content)
         assert code_of(ns.drop_table, T) == 4
         assert ns.create_table(T, ROWS).location != location
@@ -132,6 +141,73 @@ def test_a_catalog_that_fails(
         assert code_of(stubborn.drop_table, T) == 17
     # The marker stays where the table is out after all, and the next run needs it.
     assert (f"ns/t/{DROP_MARKER}" in lake.names()) is after
+    ns.drop_table(T)
+    assert lake.names() == set()
+
+
+@pytest.mark.parametrize("cut", cut_off.CUTS)
+@pytest.mark.parametrize("data", ["whole", "remains"])
+def test_data_stays_until_the_drop_has_removed_the_entry(
+    lake: Lake, ns: MemoryNamespace, cut: str, data: str
+) -> None:
+    location = str(ns.describe_table(T).location)
+    if data == "remains":
+        lance.LanceDataset.drop(location, lake.storage)
+        put_file(lake, f"{location}/data", UNFINISHED, "half of a file")
+    before = {name for name in lake.names() if DROP_MARKER not in name}
+    cut_off.cut_off(ns, ["ns", "t"], cut)
+    if cut != "mark_removed":
+        del catalog(ns.config.root).tables["ns", "t"]
+    for _ in range(2):
+        assert code_of(ns.drop_table, T) == 4
+        assert before <= lake.names()
+    created = ns.create_table(T, ROWS)
+    # Files that no manifest names keep no place, and a marker of that state keeps none either.
+    assert (created.location != location) is (data == "whole")
+    assert before <= lake.names()
+    assert ns.count_table_rows(T).count == ROWS.num_rows
+
+
+def test_an_entry_that_another_tool_removes_during_a_drop_authorizes_nothing(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = lake.names()
+    remove_table = Mixed.remove_table
+
+    def late(self: Mixed, entry: TableEntry) -> None:
+        del catalog(ns.config.root).tables["ns", "t"]
+        remove_table(self, entry)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Mixed, "remove_table", late)
+        assert code_of(ns.drop_table, T) == 4
+    assert lake.names() == before, "the marker is withdrawn"
+    assert code_of(ns.drop_table, T) == 4
+    assert lake.names() == before
+
+
+def test_a_marker_that_cannot_be_written_again_keeps_the_data(
+    lake: Lake, ns: MemoryNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = str(ns.describe_table(T).location)
+    before = lake.names()
+    write = TableFolder._write
+    written: list[str] = []
+
+    def fail_late(self: TableFolder, name: str, content: bytes) -> None:
+        written.append(name)
+        if len(written) == 2:
+            raise OSError("the disk is full")
+        write(self, name, content)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(TableFolder, "_write", fail_late)
+        with pytest.raises(InternalError, match=r"stays.*register the table.*disk is full"):
+            ns.drop_table(T)
+    assert written == [DROP_MARKER, DROP_MARKER]
+    assert before <= lake.names()
+    assert code_of(ns.drop_table, T) == 4
+    ns.register_table({**T, "location": location})
     ns.drop_table(T)
     assert lake.names() == set()
 
