@@ -37,7 +37,9 @@ class MergeInsertIntoTableRequest(Model):
     on: list[str] | None = None
     """Names of the key columns by which source rows and table rows are matched,
     together; needed for every merge. One name may stand without the array. A
-    column that is not in the table is TableColumnNotFound (12).
+    key that is null, or has a null in it, never matches; a key that occurs
+    twice in the source is InvalidInput (13). A column that is not in the table
+    is TableColumnNotFound (12).
     """
 
     when_matched_update_all: bool = False
