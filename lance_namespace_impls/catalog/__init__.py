@@ -1,1 +1,1 @@
-"""What makes a namespace of a catalog's primitives; `lance_namespace_impls.extend` is its face."""
+"""Builds namespaces from a catalog's primitives; `lance_namespace_impls.extend` is the public API."""

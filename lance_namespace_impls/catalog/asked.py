@@ -1,4 +1,4 @@
-"""What an operation has asked its catalog, so that it asks only once."""
+"""A cache of catalog responses for the duration of one operation."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["ANSWERS", "answered", "asked_once"]
 Answer = TypeVar("Answer")
 
 ANSWERS: ContextVar[dict[Hashable, Any] | None] = ContextVar("ANSWERS", default=None)
-"""Answers of the catalog in the operation under way; None outside of operations."""
+"""Responses of the catalog in the current operation; None outside of operations."""
 
 
 def asked_once(key: Hashable, ask: Callable[[], Answer]) -> Answer:
-    """Return what `ask` returns, which is called once an operation; a failure is not remembered.
+    """Return the result of `ask`, called once per operation; a failure is not cached.
 
     Args:
-        key: what is asked, and of which namespace.
-        ask: asks the catalog.
+        key: the object and the namespace that the response is about.
+        ask: calls the catalog.
     """
     answers = ANSWERS.get()
     if answers is None:
@@ -31,7 +31,7 @@ def asked_once(key: Hashable, ask: Callable[[], Answer]) -> Answer:
 
 
 def answered(key: Hashable, answer: object) -> None:
-    """Note an answer that came with another one, for the operation under way."""
+    """Cache a response that arrived with another one, for the current operation."""
     answers = ANSWERS.get()
     if answers is not None:
         answers[key] = answer

@@ -1,15 +1,15 @@
-"""The primitives of a catalog, each with its contract, and what the operations share.
+"""The primitives of a catalog, with their contracts, and the methods that operations share.
 
-A backend subclasses `CatalogNamespace` and implements primitives in its catalog's own terms. The
-operations of the protocol are mixins over them, one module a concern: the interface that is
-generated from rest.yaml has them as methods of the namespace, and a mixin puts them there without
-forwarding each one by hand.
+A backend subclasses `CatalogNamespace` and implements the primitives for its catalog. The
+protocol's operations are mixins over the primitives, one module per concern. The interface
+generated from rest.yaml declares the operations as methods of the namespace; mixins provide them
+without a forwarding method for each.
 
-What a class leaves out is found when the class is created, not when a user calls it: an abstract
-primitive must be implemented, and an optional one either implemented or its operation declared
-unsupported in `Capabilities`. Such an operation is refused before it begins; what the base says for
-an optional primitive answers another operation that needs it on the way, as CreateNamespace needs
-`remove_namespace` to overwrite.
+Omissions are detected when the class is created, not when a user calls it: an abstract primitive
+must be implemented, and an optional one must either be implemented or its operation declared
+unsupported in `Capabilities`. An unsupported operation is rejected before it starts. The base
+version of an optional primitive serves other operations that need it as a step: CreateNamespace
+needs `remove_namespace` to overwrite.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CatalogBase"]
 
-# Properties by which backends tell one catalog from another.
+# Properties that distinguish one catalog from another.
 _WHICH_CATALOG = ("uri", "endpoint", "region", "catalog_id", "catalog", "prefix", "path")
 
 Found = TypeVar("Found")
@@ -65,12 +65,12 @@ Found = TypeVar("Found")
 class CatalogBase(metaclass=ABCMeta):
     """The primitives of one catalog.
 
-    They get identifiers of a depth that `capabilities` allows, and raise protocol errors or, for
-    anything unforeseen, their catalog's own exceptions, which `translate` turns into protocol
-    errors.
+    Primitives receive identifiers of a depth that `capabilities` allows. They raise protocol errors
+    or, for unforeseen failures, their catalog's own exceptions, which `translate` converts to
+    protocol errors.
 
     Args of a subclass statement:
-        abstract: whether the class is a base of backends and leaves primitives to them.
+        abstract: whether the class is a base for backends and leaves primitives to them.
     """
 
     def __init_subclass__(cls, *, abstract: bool = False, **more: Any) -> None:
@@ -88,20 +88,20 @@ class CatalogBase(metaclass=ABCMeta):
     capabilities: Capabilities
     page_sizes: ClassVar[tuple[int, ...]] = (100, 1000)
 
-    if TYPE_CHECKING:  # of `Namespace`, which every backend is too
+    if TYPE_CHECKING:  # defined by `Namespace`, which every backend also is
 
         def namespace_id(self) -> str: ...  # noqa: D102
 
     @property
     def max_concurrency(self) -> int:
-        """Most tables that a listing looks up at the same time; each is a round trip."""
+        """Maximum number of tables that a listing looks up concurrently; each is a round trip."""
         return 16
 
     # --- namespaces
 
     @abstractmethod
     def child_namespaces(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the child namespaces' names in order, from after `after`.
+        """Return the names of the child namespaces in order, starting after `after`.
 
         Args:
             parent: the namespace; the root is ``()``.
@@ -133,18 +133,18 @@ class CatalogBase(metaclass=ABCMeta):
 
     @optional("DropNamespace")
     def remove_namespace(self, identifier: Identifier, cascade: bool) -> Mapping[str, str]:
-        """Remove a namespace from the catalog and return the properties that it had.
+        """Remove a namespace from the catalog and return its former properties.
 
         No data is deleted.
 
         Args:
             identifier: the namespace.
-            cascade: whether everything in it is removed from the catalog with it; only where the
-                capabilities declare ``cascade``.
+            cascade: whether to remove all of its contents from the catalog as well; true only if
+                the capabilities declare ``cascade``.
 
         Raises:
             NamespaceNotFoundError: code 1.
-            NamespaceNotEmptyError: code 3, it holds any object and `cascade` is false.
+            NamespaceNotEmptyError: code 3, it contains an object and `cascade` is false.
         """
         raise self.capabilities.refusal("DropNamespace")
 
@@ -157,7 +157,7 @@ class CatalogBase(metaclass=ABCMeta):
         Args:
             identifier: the namespace.
             changed: properties to set.
-            removed: keys to remove; one that is not there is no error.
+            removed: keys to remove; missing keys are ignored.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -169,10 +169,11 @@ class CatalogBase(metaclass=ABCMeta):
 
     @abstractmethod
     def table_names(self, parent: Identifier, after: str | None) -> Iterator[str]:
-        """Return the names of the Lance tables in order, from after `after`.
+        """Return the names of the Lance tables in order, starting after `after`.
 
-        A catalog that can only list all of them at once returns them by `sorted_after`, or as
-        `SortedTables`: the pages of one walk are then taken off one listing, for a minute.
+        A catalog that can only list all names in one call returns them through `sorted_after`, or
+        as `SortedTables`: all pages of one walk are then served from a single listing, for up to a
+        minute.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -181,9 +182,9 @@ class CatalogBase(metaclass=ABCMeta):
     def first_table_names(
         self, parent: Identifier, after: str | None, wanted: int | None
     ) -> Iterator[str]:
-        """Return the same names, of which no more than `wanted` will be taken (None: all).
+        """Return the same names; the caller reads at most `wanted` of them (None: all).
 
-        For a catalog that can stop early, and for one that looks at tables ahead of being asked.
+        For catalogs that can stop early, and for those that look up tables ahead of the reader.
         """
         return self.table_names(parent, after)
 
@@ -192,22 +193,23 @@ class CatalogBase(metaclass=ABCMeta):
         """Return a Lance table's entry.
 
         Raises:
-            NamespaceNotFoundError: code 1, where the catalog tells it from a missing table.
+            NamespaceNotFoundError: code 1, if the catalog distinguishes it from a missing table.
             TableNotFoundError: code 4.
             InvalidInputError: code 13, it is a table, but not a Lance table.
         """
 
     def require_table(self, identifier: Identifier) -> None:
-        """Raise as `load_table` does, for a catalog that knows of a table with less work."""
+        """Raise the same errors as `load_table`; override it if the catalog has a cheaper check."""
         self.load_table(identifier)
 
     def load_tables(
         self, parent: Identifier, names: Iterator[str]
     ) -> Iterator[tuple[str, Callable[[], TableEntry]]]:
-        """Return each table's name with what loads it as `load_table` does.
+        """Return each table's name with a function that loads it like `load_table`.
 
-        A catalog that can load several tables with one call does so here; one whose listing has
-        the entries already returns `ListedTables` or `SortedTables` from `table_names`.
+        A catalog that can load several tables with one call overrides this method. One whose
+        listing already includes the entries returns `ListedTables` or `SortedTables` from
+        `table_names` instead.
         """
         if isinstance(names, ListedTables):
             for name, loader in names.loaders:
@@ -218,13 +220,13 @@ class CatalogBase(metaclass=ABCMeta):
 
     @abstractmethod
     def default_location(self, identifier: Identifier) -> str | None:
-        """Return the location of a table for which none is asked.
+        """Return the location of a table that is created without a location.
 
-        None: it is unknown in advance, since the server chooses it.
+        None: the location is unknown in advance because the server chooses it.
 
         Raises:
             NamespaceNotFoundError: code 1.
-            InvalidInputError: code 13, there is none, and the table needs one to be given.
+            InvalidInputError: code 13, there is no default; the caller must pass a location.
         """
 
     @abstractmethod
@@ -249,7 +251,7 @@ class CatalogBase(metaclass=ABCMeta):
         """Return the entry that `add_table` would add.
 
         Raises:
-            InvalidInputError: code 13, the catalog cannot have it.
+            InvalidInputError: code 13, the catalog cannot store it.
         """
         return TableEntry(id=identifier, location=location, properties=properties)
 
@@ -260,7 +262,7 @@ class CatalogBase(metaclass=ABCMeta):
         properties: Mapping[str, str],
         schema: pa.Schema,
     ) -> TableEntry:
-        """Add a table to the catalog whose first rows, of that schema, are about to be written."""
+        """Add a table to the catalog whose first rows, with that schema, are about to be written."""
         return self.add_table(identifier, location, properties)
 
     def create_table_at_once(
@@ -269,17 +271,17 @@ class CatalogBase(metaclass=ABCMeta):
         properties: Mapping[str, str],
         write: Callable[[TableEntry], int],
     ) -> tuple[TableEntry, int] | None:
-        """Create a table with its first rows, of which nobody sees one without the other.
+        """Create a table together with its first rows; clients see either both or neither.
 
         Args:
             identifier: the table.
             properties: its properties.
-            write: writes the rows where it is told, where nothing is and nobody else writes, and
-                returns the version. It may read rows that cannot be read again.
+            write: writes the rows to the entry's location, which is empty and has no other writers,
+                and returns the version. It may consume rows that cannot be read again.
 
         Returns:
-            the table and its version; None, before anything is written, where the name may be taken
-            or the table has to be added before it has rows.
+            the table and its version; None, before anything is written, if the name may already be
+            in use or the table must be added before it has rows.
 
         Raises:
             TableAlreadyExistsError: code 5.
@@ -289,7 +291,7 @@ class CatalogBase(metaclass=ABCMeta):
     def adopt_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Add a table to the catalog whose data is there already."""
+        """Add a table to the catalog whose data already exists."""
         return self.add_table(identifier, location, properties)
 
     @abstractmethod
@@ -297,20 +299,20 @@ class CatalogBase(metaclass=ABCMeta):
         """Remove a table from the catalog; its data stays.
 
         Raises:
-            TableNotFoundError: code 4, it has gone meanwhile.
+            TableNotFoundError: code 4, it was removed concurrently.
         """
 
     def withdraw_table(self, entry: TableEntry) -> None:
-        """Remove a table that was added for rows which could not be written.
+        """Remove a table that was added for rows that could not be written.
 
         Raises:
-            TableNotFoundError: code 4, it has gone meanwhile.
+            TableNotFoundError: code 4, it was removed concurrently.
         """
         self.remove_table(entry)
 
     @optional("RenameTable")
     def move_table(self, entry: TableEntry, new: Identifier) -> None:
-        """Rename a table, or move it to another namespace; its data stays where it is.
+        """Rename a table or move it to another namespace; its data is not moved.
 
         Raises:
             NamespaceNotFoundError: code 1, the new parent is missing.
@@ -333,12 +335,12 @@ class CatalogBase(metaclass=ABCMeta):
     # --- versions of managed tables
 
     version_store: VersionStore | None = None
-    """Where the catalog keeps the versions of the tables that it manages; None where it manages
-    none. `load_table` and `add_table` say of each table whether it is one (`TableEntry.managed`)."""
+    """Store for the versions of the tables that the catalog manages; None if it manages none.
+    `load_table` and `add_table` mark managed tables with `TableEntry.managed`."""
 
     @final
     def versions_of(self, entry: TableEntry) -> VersionStore:
-        """Return the store with a table's versions.
+        """Return the store of a table's versions.
 
         Raises:
             InvalidTableStateError: code 19, the table's versions are managed by storage.
@@ -351,14 +353,14 @@ class CatalogBase(metaclass=ABCMeta):
             )
         return self.version_store
 
-    # --- what a catalog may know better
+    # --- information that a catalog may have
 
     def known_schema(self, entry: TableEntry) -> JsonArrowSchema | None:
-        """Return the schema that the catalog itself keeps of a table; None where it keeps none."""
+        """Return the table schema that the catalog stores; None if it stores none."""
         return None
 
     def has_data(self, entry: TableEntry) -> bool:
-        """Return whether there is a dataset for the table: in storage, or in the store of versions."""
+        """Return whether the table has a dataset, in storage or in the version store."""
         if entry.managed:
             return self.versions_of(entry).latest(entry, None) is not None
         from ..tables.dataset import exists
@@ -366,49 +368,50 @@ class CatalogBase(metaclass=ABCMeta):
         return exists(self.storage_of(entry))
 
     def vended_options(self, entry: TableEntry) -> Mapping[str, str]:
-        """Return the options of a table's object store that the catalog gives out for it.
+        """Return the object store options that the catalog vends for a table.
 
-        Credentials among them take the place of the namespace's; with ``expires_at_millis`` among
-        them, readers and writers describe the table again before they expire.
+        Vended credentials replace the namespace's. If the options include ``expires_at_millis``,
+        readers and writers describe the table again before the credentials expire.
         """
         return {}
 
     @final
     @contextmanager
     def sole_change(self, *identifiers: Identifier) -> Iterator[None]:
-        """Keep others on this machine from adding or removing the same objects.
+        """Keep other processes on this machine from adding or removing the same objects.
 
-        Of several that remove or rename one object at once, many catalogs let more than one succeed.
-        Of a table that is added, nobody else's may come and go while its place is chosen.
+        Many catalogs let more than one of several concurrent removals or renames of an object
+        succeed. While a table is added and its place is chosen, no table of the same name may come
+        and go.
         """
-        # Not all catalogs tell upper from lower case in names.
+        # Some catalogs compare names case-insensitively.
         keys = {tuple(name.lower() for name in identifier) for identifier in identifiers}
         with ExitStack() as stack:
-            for key in sorted(keys):  # in one order, so that no two wait for each other
+            for key in sorted(keys):  # in a fixed order, to avoid deadlocks
                 stack.enter_context(machine_lock((self.lock_id, key)))
             yield
 
     def initial_write_lock(self, entry: TableEntry, *, wait: bool) -> AbstractContextManager[None]:
-        """Return what keeps others from writing a table's first rows at the same time.
+        """Return a lock that keeps others from writing a table's first rows concurrently.
 
         Args:
             entry: the table.
-            wait: whether to wait until nobody else holds it.
+            wait: whether to wait until the lock is free.
 
         Raises:
-            ConcurrentModificationError: code 14, someone else holds it, or the table has gone.
+            ConcurrentModificationError: code 14, another writer holds it, or the table was removed.
         """
         return nullcontext()
 
     def data_written(self, entry: TableEntry) -> None:  # noqa: B027
-        """Do what the catalog needs when a table's first data has been written."""
+        """React to a table's first data; called after it has been written."""
 
     def recognize_failure(self, error: Exception, what: str) -> LanceNamespaceError | None:
-        """Return the protocol error for a failure of the catalog's own; None for any other.
+        """Return the protocol error for a failure of this catalog; None for other exceptions.
 
         Args:
             error: the failure.
-            what: the operation and its object, to open the message with.
+            what: the operation and its object, with which the message starts.
         """
         return None
 
@@ -417,7 +420,7 @@ class CatalogBase(metaclass=ABCMeta):
     _session: Any = None
 
     def storage_of(self, entry: TableEntry) -> TableStorage:
-        """Return location and storage options: the namespace's, with the table's own on top."""
+        """Return location and storage options: the namespace's, overridden by the table's own."""
         self._refuse_foreign_disk(entry)
         options = with_vended(self.config.storage, self.vended_options(entry))
         if own := own_options(entry.properties):
@@ -431,40 +434,40 @@ class CatalogBase(metaclass=ABCMeta):
         )
 
     def bounds(self) -> Confinement | None:
-        """Return the bounds of the caller; None where it may go anywhere."""
+        """Return the caller's location bounds; None if it is unrestricted."""
         bounds, places = confinement(), self.config.allow_locations
         if bounds is not None:
             return evolve(bounds, allowed_locations=(*bounds.allowed_locations, *places))
         return Confinement(allowed_locations=places) if self.config.confine_locations else None
 
     def own_places(self, identifier: Identifier) -> Iterator[str]:
-        """Return the places of the namespace itself where that object may be."""
+        """Yield the namespace's own places in which that object may be stored."""
         if self.config.root is not None:
             yield self.config.root
         if self.capabilities.holds_tables(len(identifier) - 1):
             try:
                 usual = self.default_location(identifier)
             except InvalidInputError:
-                return  # it has none, and every table needs a location to be given
+                return  # there is no default: every table requires a location
             if usual is not None:
                 yield usual.rpartition("/")[0]
 
     def absolute_location(self, location: str) -> str:
-        """Return a location that a caller asks for as a path or URI that stands by itself."""
+        """Return a requested location as an absolute path or URI."""
         return location
 
     def resolved_location(self, location: str) -> str:
-        """Return a location that a caller asks for in the form in which the catalog gets it.
+        """Return a requested location in the form in which the catalog stores it.
 
         Raises:
-            InvalidInputError: code 13; Lance and pyarrow would not open one place.
+            InvalidInputError: code 13; Lance and pyarrow would open different places.
         """
         return absolute(self.absolute_location(location))
 
     def _refuse_foreign_disk(self, entry: TableEntry) -> None:
-        """Refuse a table that the catalog has on this machine's disk, outside its places (code 15).
+        """Reject a table on this machine's disk outside the namespace's places (code 15).
 
-        Object stores have their own access control; on disk there would be only the process's.
+        Object stores have their own access control; on disk, only the process's permissions apply.
         """
         bounds = self.bounds()
         if bounds is None or not is_local(entry.location):
@@ -479,9 +482,9 @@ class CatalogBase(metaclass=ABCMeta):
             ) from error
 
     def _lance_session(self) -> Any:
-        """Return the session whose bounded caches keep opened tables.
+        """Return the session whose bounded caches are shared by opened tables.
 
-        A dataset that is opened through it reads the newest manifest and finds the rest there.
+        A dataset opened with it reads only the newest manifest; the rest comes from the caches.
         """
         if self._session is None:
             lance = load("lance")
@@ -499,13 +502,13 @@ class CatalogBase(metaclass=ABCMeta):
         return KeptListings()
 
     def listings_changed(self) -> None:
-        """Take no more pages off what was listed before a change made here."""
+        """Discard kept listings, because a change made here invalidates their pages."""
         self._kept_listings.clear()
 
     def kept_dataset(self, identifier: Identifier, opened: Callable[[], Any]) -> Any:
-        """Return a table's dataset at its latest version, which nobody is to change.
+        """Return a table's dataset at its latest version; callers must not modify it.
 
-        A backend that can tell whether a table has changed since overrides this.
+        A backend that can detect changes to a table may override this to reuse a dataset.
 
         Args:
             identifier: the table.
@@ -514,9 +517,9 @@ class CatalogBase(metaclass=ABCMeta):
         return opened()
 
     def check_identifier(self, operation: str, request: Any) -> None:
-        """Raise where a request's identifier cannot be one of this catalog's.
+        """Raise if a request's identifier is invalid in this catalog.
 
-        A backend whose names follow rules of their own checks them here, after this method.
+        A backend with additional naming rules checks them here, after calling this method.
 
         Raises:
             InvalidInputError: code 13.
@@ -527,11 +530,11 @@ class CatalogBase(metaclass=ABCMeta):
     def translate(self, error: Exception, what: str) -> LanceNamespaceError:
         """Return the protocol error for a failure of the catalog or of storage, without secrets.
 
-        Not to be overridden: a backend recognizes its own failures in `recognize_failure`.
+        Do not override it: a backend recognizes its own failures in `recognize_failure`.
 
         Args:
             error: the failure.
-            what: the operation and its object, to open the message with.
+            what: the operation and its object, with which the message starts.
         """
         from ..tables.errors import from_lance
 
@@ -548,7 +551,7 @@ class CatalogBase(metaclass=ABCMeta):
 
     @final
     def is_failure(self, error: Exception) -> bool:
-        """Return whether an exception is a failure of the catalog or of storage, and no slip in code."""
+        """Return whether an exception is a failure of the catalog or of storage, not a bug."""
         from ..tables.errors import from_lance
 
         return (
@@ -558,7 +561,7 @@ class CatalogBase(metaclass=ABCMeta):
         )
 
     def find_table(self, identifier: Identifier) -> TableEntry:
-        """Return a table's entry; a missing parent means that the table is missing too.
+        """Return a table's entry; if its parent is missing, the table counts as missing.
 
         Raises:
             TableNotFoundError: code 4.
@@ -568,23 +571,23 @@ class CatalogBase(metaclass=ABCMeta):
             return self.load_table(identifier)
 
     def require_found(self, identifier: Identifier) -> None:
-        """Raise as `find_table` does where it returns nothing."""
+        """Raise the errors of `find_table`, without returning an entry."""
         with missing_with_parent(identifier):
             self.require_table(identifier)
 
     def asked_once(self, ask: Callable[[Identifier], Found], identifier: Identifier) -> Found:
-        """Return what the catalog answers about an object, asked once an operation.
+        """Return the catalog's response about an object, requested once per operation.
 
-        For the parent of a new table, which `default_location` and `add_table` both need.
+        Used for the parent of a new table, which `default_location` and `add_table` both need.
         """
         return asked_once((id(self), identifier), partial(ask, identifier))
 
     def answered(self, identifier: Identifier, answer: object) -> None:
-        """Note what the catalog said of an object unasked: `asked_once` returns it in this operation."""
+        """Record a response that arrived unrequested, for `asked_once` to return in this operation."""
         answered((id(self), identifier), answer)
 
     def _listing(self, *of: Any) -> list[Any]:
-        """Return what is listed, and in which catalog, for the page tokens of the listing."""
+        """Return the key that ties page tokens to one listing in this catalog."""
         return [self._which_catalog, *of]
 
     @cached_property
@@ -594,6 +597,6 @@ class CatalogBase(metaclass=ABCMeta):
 
     @cached_property
     def lock_id(self) -> str:
-        """What the locks of this catalog share, however else its connections differ."""
+        """Identity of this catalog in lock names, the same for all of its connections."""
         which = [value for value in self._which_catalog.values() if value is not None]
         return f"{self.config.impl}{which}" if which else self.namespace_id()

@@ -1,4 +1,4 @@
-"""What a backend can do, declared by the backend and never guessed."""
+"""The capabilities of a backend, which it declares explicitly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STORAGE_MANAGED = (
 _NO_JOBS = "it runs no background jobs and stores no functions for computed data"
 _NO_TRANSACTIONS = "it keeps no transactions beyond a table's own versions"
 MANAGED_OPERATIONS = ("CreateTableVersion", "BatchCreateTableVersions", "BatchCommitTables")
-"""Operations of catalogs that keep the versions of tables."""
+"""Operations of catalogs that manage the versions of tables."""
 _TRANSACTIONS = ("DescribeTransaction", "AlterTransaction")
 NO_COUNTERPART: Mapping[str, str] = {
     **dict.fromkeys(MANAGED_OPERATIONS, _STORAGE_MANAGED),
@@ -25,37 +25,40 @@ NO_COUNTERPART: Mapping[str, str] = {
     "RefreshMaterializedView": _NO_JOBS,
     **dict.fromkeys(_TRANSACTIONS, _NO_TRANSACTIONS),
 }
-"""Operations that neither the Lance format nor a catalog of storage-managed tables has, and why."""
+"""Operations that neither the Lance format nor a catalog of storage-managed tables has, with the
+reason."""
 
 
 @frozen(kw_only=True)
 class Capabilities:
-    """What a backend can do; the base class, the server and the contract tests go by it."""
+    """The capabilities of a backend; the base class, the server and the contract tests rely on
+    them."""
 
     namespace_depth: int | None
-    """Levels in the identifier of the deepest namespace; 0: the root alone, None: no end."""
+    """Levels in the identifier of the deepest namespace; 0: only the root, None: unlimited."""
 
     table_depth: int = 0
     """Levels in the identifier of the shallowest namespace that holds tables."""
 
     lowercase_names: bool = False
-    """Whether the catalog stores names in lower case; a name that would not come back as it was
-    given is refused."""
+    """Whether the catalog stores names in lower case; names that would come back changed are
+    rejected."""
 
     configured_depth: int = 0
-    """Levels in the identifier of the deepest namespace that is there by configuration, such as
-    the one catalog of a connection; up to there none is made, changed or dropped (code 13)."""
+    """Levels in the identifier of the deepest namespace that exists by configuration, such as the
+    single catalog of a connection. Namespaces up to this depth cannot be created, changed or
+    dropped (code 13)."""
 
     closed: bool = False
-    """Whether making something below a namespace that is not among the configured ones is
-    invalid (code 13) rather than a missing parent (code 1)."""
+    """Whether creating an object below a namespace that is not configured is invalid (code 13)
+    rather than a missing parent (code 1)."""
 
     storage_only: bool = False
-    """Whether storage is all there is: a table is where its name says, and a table that was
-    deregistered still occupies its name."""
+    """Whether the catalog is the storage itself: a table's location follows from its name, and a
+    deregistered table still occupies its name."""
 
     cascade: bool = False
-    """Whether DropNamespace takes the behavior Cascade."""
+    """Whether DropNamespace accepts the behavior Cascade."""
 
     idempotent_drop: bool = False
     """Whether DropNamespace of a missing namespace succeeds even in mode Fail."""
@@ -64,33 +67,33 @@ class Capabilities:
     """Whether RenameTable can move a table to another namespace."""
 
     rename_within: int = 0
-    """How many of the first names must stay when RenameTable moves a table."""
+    """Number of leading names that RenameTable must preserve when it moves a table."""
 
     shown_delimiter: str = "$"
-    """What joins the levels of an identifier in messages, where the catalog's users see another."""
+    """Separator of the levels of an identifier in messages, as the catalog's users know it."""
 
     permanent: Collection[tuple[str, ...]] = ()
     """Namespaces that the catalog needs: dropping or overwriting one is invalid (code 13)."""
 
     location_properties: Collection[str] = ()
-    """Properties of namespaces or tables that name a place where the catalog keeps something."""
+    """Properties of namespaces or tables that name a location at which the catalog stores data."""
 
     managed_versioning: bool = False
-    """Whether the catalog can own a table's latest version, so that a commit behind its back does not
-    show; else storage does. Such a class has a `version_store`."""
+    """Whether the catalog can own a table's latest version, so that a commit that bypasses it has
+    no effect; otherwise storage owns it. Such a class has a `version_store`."""
 
     unsupported: Mapping[str, str] = field(factory=dict)
-    """Operations that the catalog has no way to do, each with the reason that code 0 gives."""
+    """Operations that the catalog cannot perform, each with the reason reported with code 0."""
 
     def reason(self, operation: str) -> str | None:
-        """Return why an operation is not supported; None where it is.
+        """Return why an operation is not supported; None if it is.
 
-        ListOperations, the refusals with code 0 and the documentation all go by it.
+        ListOperations, the errors with code 0 and the documentation all use it.
         """
         return self.unsupported.get(operation) or self._built_in(operation)
 
     def refusal(self, operation: str) -> UnsupportedError:
-        """Return the error, code 0, of an operation that is not supported."""
+        """Return the error (code 0) for an unsupported operation."""
         return UnsupportedError(f"{operation} is not supported: {self.reason(operation)}")
 
     def _built_in(self, operation: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The base class of backends: the operations of the protocol over the primitives of one catalog."""
+"""The base class of backends: the protocol's operations over the primitives of one catalog."""
 
 from __future__ import annotations
 
@@ -33,4 +33,4 @@ class CatalogNamespace(
     Namespace,
     abstract=True,
 ):
-    """The base class of a backend; `CatalogBase` has the primitives that it implements."""
+    """The base class of a backend; `CatalogBase` declares the primitives to implement."""

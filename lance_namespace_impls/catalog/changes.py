@@ -1,4 +1,4 @@
-"""Changes of properties that requests ask for."""
+"""Changes of properties in requests."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def changes(
 
 
 def replacing(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return what is to be set and unset to have new properties in the place of old ones."""
+    """Return the properties to set and the keys to unset to replace old properties by new ones."""
     changed = {k: v for k, v in new.items() if k != TABLE_TYPE and old.get(k) != v}
     return changed, [k for k in old if k != TABLE_TYPE and k not in new]

@@ -1,4 +1,4 @@
-"""Whether a backend's class has all that its capabilities say, looked at when it is created."""
+"""Checks, when a backend's class is created, that it implements its declared capabilities."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class HasCapabilities(Protocol):
 
 
 def optional(operation: str) -> Callable[[Method], Method]:
-    """Mark a primitive that a catalog may lack if it declares `operation` unsupported."""
+    """Mark a primitive that a catalog may omit if it declares `operation` unsupported."""
 
     def mark(method: Method) -> Method:
         method.__optional_for__ = operation  # type: ignore[attr-defined]
@@ -37,9 +37,9 @@ def optional(operation: str) -> Callable[[Method], Method]:
 
 
 def without_defaults(cls: type[HasCapabilities]) -> Capabilities:
-    """Return a class's capabilities, less the operations that it has only the generated default of.
+    """Return a class's capabilities without operations that only have the generated default.
 
-    Those of the protocol are all there; a specification of one's own may have more.
+    The protocol's own operations are all implemented; a custom specification may add others.
     """
     declared = {
         name: why
@@ -57,7 +57,7 @@ def without_defaults(cls: type[HasCapabilities]) -> Capabilities:
 
 
 def require_complete(cls: type[HasCapabilities]) -> None:
-    """Raise TypeError where a backend lacks a primitive that it does not declare to lack."""
+    """Raise TypeError if a backend omits a primitive without declaring its operation unsupported."""
     capabilities = getattr(cls, "capabilities", None)
     if capabilities is None:
         raise TypeError(
@@ -66,7 +66,7 @@ def require_complete(cls: type[HasCapabilities]) -> None:
         )
     for operation in capabilities.unsupported:
         if operation not in OPERATIONS:
-            from difflib import get_close_matches  # slow to import, and seldom needed
+            from difflib import get_close_matches  # slow to import and rarely needed
 
             close = get_close_matches(operation, OPERATIONS, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""

@@ -1,4 +1,4 @@
-"""A Lance table as its catalog knows it."""
+"""A Lance table's entry in its catalog."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ __all__ = [
 STORAGE_PREFIX = "storage."
 TABLE_TYPE = "table_type"
 MANAGED = "managed_versioning"
-"""Property that a table is created with, to have its versions kept by the catalog, or not."""
+"""Property that chooses, at creation, whether the catalog manages a table's versions."""
 LANCE = "lance"
 
 
 @frozen(kw_only=True)
 class TableEntry:
-    """A Lance table as its catalog knows it."""
+    """A Lance table's entry in its catalog."""
 
     id: Identifier
     location: str
     """Root of the dataset: a path or URI, without a trailing slash."""
     properties: Mapping[str, str]
-    """The table's parameters in the catalog, ``storage.*`` among them."""
+    """The table's parameters in the catalog, including ``storage.*``."""
     managed: bool = False
-    """Whether the catalog keeps the table's versions, in its `VersionStore`."""
+    """Whether the catalog manages the table's versions, in its `VersionStore`."""
 
 
 Loader: TypeAlias = Callable[[], TableEntry]
@@ -57,12 +57,12 @@ Found = TypeVar("Found")
 
 
 class ListedTables(Iterator[str], Generic[Found]):
-    """The names of tables whose entries their listing gave too, so that none is loaded again.
+    """Table names whose listing also returned their entries, which are not loaded again.
 
     Args:
-        tables: each table's name with what the listing gave of it.
-        loader: takes both, and returns what returns the entry; None where it has to be loaded. It is
-            asked only for tables that are looked at.
+        tables: each table's name with its data from the listing.
+        loader: returns, for a name and its data, a function that returns the entry; None if the
+            table must be loaded. Called only for tables that are looked up.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ListedTables(Iterator[str], Generic[Found]):
 
     @property
     def loaders(self) -> Iterator[tuple[str, Loader | None]]:
-        """Each table's name with what returns its entry; None where it has to be loaded."""
+        """Each table's name with a function that returns its entry; None if it must be loaded."""
         return ((name, self._loader(name, found)) for name, found in self._tables)
 
     def __iter__(self) -> Iterator[str]:
@@ -84,15 +84,15 @@ class ListedTables(Iterator[str], Generic[Found]):
 
 
 class SortedTables(ListedTables[Found], SortedNames):
-    """What was listed at once and may be tables; which are is found out as they are asked for.
+    """A complete listing of objects, filtered for tables lazily.
 
     Args:
         names: all names, in order.
-        tables: takes names in order, and how many tables will be wanted of them (None: all), and
-            returns the tables among them, each with what the listing gave of it.
+        tables: accepts names in order and the number of tables that will be read (None: all), and
+            returns the tables among them, each with its data from the listing.
         loader: see `ListedTables`.
         after: name to start after; None starts at the first.
-        wanted: most tables that will be taken; None for all.
+        wanted: maximum number of tables that will be read; None for all.
     """
 
     def __init__(
@@ -108,12 +108,12 @@ class SortedTables(ListedTables[Found], SortedNames):
         self._tables_among = tables
 
     def again(self, after: str | None, wanted: int | None) -> SortedTables[Found]:
-        """Return the same listing from after another name; see `SortedNames`."""
+        """Return the same listing, starting after another name; see `SortedNames`."""
         return SortedTables(self.names, self._tables_among, self._loader, after, wanted)
 
 
 def is_lance(properties: Mapping[str, str] | None) -> bool:
-    """Return whether a catalog's table parameters mark a Lance table: ``table_type=lance``, any case."""
+    """Return whether table parameters mark a Lance table: ``table_type=lance``, in any case."""
     return (properties or {}).get(TABLE_TYPE, "").lower() == LANCE
 
 
@@ -123,11 +123,11 @@ def with_lance_type(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def managed_choice(properties: Mapping[str, str], default: bool) -> tuple[dict[str, str], bool]:
-    """Return the properties of a new table without the choice who keeps its versions, and that choice.
+    """Return a new table's properties without the version management choice, and that choice.
 
     Args:
-        properties: the properties that it is created with.
-        default: whether the catalog keeps the versions where they do not say.
+        properties: the properties in the creation request.
+        default: whether the catalog manages the versions if the properties do not specify it.
 
     Raises:
         InvalidInputError: code 13, the choice is neither true nor false.
@@ -152,6 +152,6 @@ def storage_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def own_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the storage options among a table's properties."""
+    """Return a table's storage options, without the prefix of their properties."""
     start = len(STORAGE_PREFIX)
     return {key[start:]: value for key, value in storage_options(properties).items()}

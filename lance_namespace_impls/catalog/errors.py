@@ -41,13 +41,13 @@ def not_a_lance_table(
     *,
     kind: tuple[str, str | None, str] | None = None,
 ) -> InvalidInputError:
-    """Build the error for a table of another kind (code 13).
+    """Build the error for a table that is not a Lance table (code 13).
 
     Args:
         identifier: the table.
         properties: its properties.
-        kind: what its catalog calls a table's kind, the kind that this one has, and the one that
-            Lance tables have; where its properties are those of a Lance table, that is why.
+        kind: the catalog's name for a table's kind, this table's kind, and the kind of Lance
+            tables; reported if the properties are those of a Lance table.
     """
     why = f"it has no {TABLE_TYPE}={LANCE}"
     if kind is not None and is_lance(properties):
@@ -57,37 +57,37 @@ def not_a_lance_table(
 
 
 def namespace_not_found(identifier: Identifier) -> NamespaceNotFoundError:
-    """Build the error for a namespace that is not there (code 1)."""
+    """Build the error for a missing namespace (code 1)."""
     return NamespaceNotFoundError(f"namespace {format_identifier(identifier)} does not exist")
 
 
 def namespace_exists(identifier: Identifier) -> NamespaceAlreadyExistsError:
-    """Build the error for a namespace that is there already (code 2)."""
+    """Build the error for a namespace that already exists (code 2)."""
     return NamespaceAlreadyExistsError(
         f"namespace {format_identifier(identifier)} already exists; mode ExistOk keeps it"
     )
 
 
 def namespace_not_empty(identifier: Identifier, holds: str) -> NamespaceNotEmptyError:
-    """Build the error for a namespace that still holds something (code 3)."""
+    """Build the error for a namespace that is not empty (code 3)."""
     return NamespaceNotEmptyError(
         f"namespace {format_identifier(identifier)} is not empty: it holds {holds}"
     )
 
 
 def table_not_found(identifier: Identifier) -> TableNotFoundError:
-    """Build the error for a table that is not there (code 4)."""
+    """Build the error for a missing table (code 4)."""
     return TableNotFoundError(f"table {format_identifier(identifier)} does not exist")
 
 
 def table_exists(identifier: Identifier) -> TableAlreadyExistsError:
-    """Build the error for a table that is there already (code 5)."""
+    """Build the error for a table that already exists (code 5)."""
     return TableAlreadyExistsError(f"table {format_identifier(identifier)} already exists")
 
 
 @contextmanager
 def missing_with_parent(identifier: Identifier) -> Iterator[None]:
-    """Raise that a table is missing where its parent is (code 4)."""
+    """Report a missing parent as a missing table (code 4)."""
     try:
         yield
     except NamespaceNotFoundError as error:

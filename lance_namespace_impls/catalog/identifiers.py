@@ -1,4 +1,4 @@
-"""Refusing identifiers that a catalog cannot have, before anything is asked of it."""
+"""Rejects identifiers that a catalog cannot have, before any request to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_ON_CONFIGURED = frozenset({"CreateNamespace", "DropNamespace", "AlterNamesp
 
 
 def check_identifier(allowed: Capabilities, operation: str, request: Any) -> None:
-    """Raise where a request's identifier has a depth, or a case, that the catalog does not have.
+    """Raise if the depth or case of a request's identifier is invalid in the catalog.
 
     Args:
         allowed: the catalog's capabilities.
@@ -55,10 +55,10 @@ def check_identifier(allowed: Capabilities, operation: str, request: Any) -> Non
 
 
 def parent_after(allowed: Capabilities, request: Any) -> Identifier:
-    """Return the namespace that a table is in after RenameTable.
+    """Return the namespace that contains a table after RenameTable.
 
-    The Java clients send an empty list where none is given: it is the root only where that can hold
-    tables.
+    The Java clients send an empty list if no namespace is specified: it means the root only if the
+    root can hold tables.
     """
     given = request.new_namespace_id
     if given is None or (not given and not allowed.holds_tables(0)):
@@ -67,7 +67,7 @@ def parent_after(allowed: Capabilities, request: Any) -> Identifier:
 
 
 def _table_levels(allowed: Capabilities) -> str:
-    """Return how many levels a table's identifier has, in words."""
+    """Describe how many levels a table's identifier has."""
     least, deepest = allowed.table_depth + 1, allowed.namespace_depth
     if deepest is None:
         return f"a table's identifier has {least} or more levels"
@@ -77,7 +77,7 @@ def _table_levels(allowed: Capabilities) -> str:
 
 
 def _namespace_levels(allowed: Capabilities) -> str:
-    """Return how many levels a namespace's identifier has, in words."""
+    """Describe how many levels a namespace's identifier has."""
     if allowed.namespace_depth == 0:
         return "it has no namespaces but the root"
     return f"a namespace's identifier has at most {_levels(allowed.namespace_depth or 0)}"

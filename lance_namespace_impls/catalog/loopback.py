@@ -1,7 +1,7 @@
-"""Finds what serves a namespace on loopback to one caller, for engines that speak the protocol only.
+"""Finds a loopback server for a namespace, for engines that only speak the protocol.
 
-An installed package offers it with an entry point of the group ``lance_namespace_impls.loopback``; the
-extra ``[server]`` brings this distribution's own.
+An installed package provides it as an entry point of the group ``lance_namespace_impls.loopback``;
+the extra ``[server]`` installs the one of this distribution.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _INSTALL = "pip install 'lance-namespace-kit[server]'"
 
 @frozen
 class LoopbackServer:
-    """Where a namespace is served, and the token that its one caller sends as ``Bearer``."""
+    """Address of a served namespace, and the ``Bearer`` token of its only caller."""
 
     address: str
     token: str = field(repr=False)
 
 
 class ServeOnLoopback(Protocol):
-    """Serve a namespace on a free port of this machine, to whoever has a token made for it."""
+    """Serve a namespace on a free port of this machine to holders of a token made for it."""
 
     def __call__(self, namespace: Namespace, caller: str) -> AbstractContextManager[LoopbackServer]:
-        """Serve the namespace until the context ends; it is not closed then.
+        """Serve the namespace until the context ends; the namespace is not closed.
 
         Args:
-            namespace: what is served, its storage options included.
+            namespace: the namespace to serve, including its storage options.
             caller: name of the one caller, for the server's log.
 
         Raises:
@@ -46,11 +46,11 @@ class ServeOnLoopback(Protocol):
 
 
 def find_loopback_server() -> ServeOnLoopback:
-    """Return what serves a namespace; of several installed, the first by name.
+    """Return the server; if several are installed, the first by name.
 
     Raises:
-        InvalidInputError: code 13, nothing that does is installed, or what it needs is missing; the
-            message says what to install.
+        InvalidInputError: code 13, no server is installed or a dependency is missing; the message
+            names the package to install.
     """
     points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: point.name)
     if not points:

@@ -1,4 +1,4 @@
-"""What every namespace of this package offers beside the operations."""
+"""Methods that every namespace of this package has in addition to the operations."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["Configured", "Namespace", "page_request"]
 
 SHOWN = 20
-"""Names of a kind that a notebook shows."""
+"""Maximum number of names of each kind that a notebook displays."""
 
 
 class Configured:
-    """What is built of typed properties; it pickles as its class and properties.
+    """An object built from typed properties; it pickles as its class and properties.
 
     Args:
         config: the typed properties.
@@ -41,7 +41,7 @@ class Configured:
     def from_properties(
         cls, properties: Mapping[str, Any], other_impls: Sequence[str] = ()
     ) -> Self:
-        """Connect with properties as text, bare or with the impl as prefix.
+        """Connect with properties as text, with or without the impl as prefix.
 
         Raises:
             InvalidInputError: code 13, a property is unknown, missing or of the wrong type.
@@ -50,11 +50,11 @@ class Configured:
 
     @property
     def properties(self) -> dict[str, str]:
-        """The properties that connect to this namespace again, secrets included."""
+        """The properties that connect to this namespace again, including secrets."""
         return self.config.to_properties()
 
     def namespace_id(self) -> str:
-        """Return what tells this namespace from others: its impl and its properties, without secrets."""
+        """Return an identification of this namespace: its impl and properties, without secrets."""
         shown = self.config.shown()
         return f"{self.config.impl}({', '.join(f'{k}={shown[k]}' for k in sorted(shown))})"
 
@@ -68,7 +68,7 @@ class Configured:
 class Namespace(Configured, LanceNamespace):
     """A namespace with typed properties: a context manager that pickles and iterates.
 
-    It pickles as its class and properties, and connects anew where it lands.
+    It pickles as its class and properties, and reconnects when unpickled.
 
     Args:
         config: the typed properties.
@@ -76,19 +76,20 @@ class Namespace(Configured, LanceNamespace):
 
     @property
     def local_path(self) -> str | None:
-        """The path that all of the catalog is at; None where it is not plain files of this machine."""
+        """The path of the whole catalog; None if it does not consist of plain files on this
+        machine."""
         return None
 
     in_process: ClassVar[bool] = False
-    """Whether what it holds is in this process alone."""
+    """Whether the contents exist in this process only."""
     page_sizes: ClassVar[tuple[int, ...]] = ()
-    """Names on the first pages of a walk, of which the last counts for all others; none where whoever
-    answers chooses."""
+    """Names per page on the first pages of a walk; the last value applies to all further pages.
+    Empty if the server chooses."""
     capabilities: Capabilities
-    """What the backend can do, or this connection of it."""
+    """The capabilities of the backend, or of this connection to it."""
 
     def _unsupported(self, operation: str) -> UnsupportedError:
-        # Only what CatalogNamespace builds on has to declare them.
+        # Only subclasses of CatalogNamespace have to declare them.
         declared: Capabilities | None = getattr(self, "capabilities", None)
         reason = declared.reason(operation) if declared else None
         if reason is None:
@@ -96,30 +97,30 @@ class Namespace(Configured, LanceNamespace):
         return UnsupportedError(f"{operation} is not supported by {type(self).__name__}: {reason}")
 
     def stamp(self, operation: str, request: Any) -> Stamp | None:
-        """Return what the answer to a read depends on, as it is now.
+        """Return a stamp of the state on which the response to a read depends.
 
-        As long as it is current, the same request gets the same answer.
+        While the stamp is current, the same request has the same response.
 
         Args:
             operation: the operation's name.
             request: its model.
 
         Returns:
-            None where that cannot be told without asking again.
+            None if changes cannot be detected without a new request.
         """
         return None
 
     def close(self) -> None:
-        """Close the connections; the namespace is not used after it."""
+        """Close the connections; the namespace cannot be used afterwards."""
 
     def iter_namespaces(
         self, id: Sequence[str] | None = None, *, page_size: int | None = None
     ) -> Iterator[str]:
-        """Walk the names of the child namespaces, page by page as they are asked for.
+        """Iterate over the names of the child namespaces; pages are requested as needed.
 
         Args:
-            id: the parent; the root unless given.
-            page_size: names a page; the namespace chooses unless given.
+            id: the parent; defaults to the root.
+            page_size: names per page; the namespace chooses by default.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -138,12 +139,12 @@ class Namespace(Configured, LanceNamespace):
         include_declared: bool = True,
         page_size: int | None = None,
     ) -> Iterator[str]:
-        """Walk the names of the tables in a namespace, page by page as they are asked for.
+        """Iterate over the names of the tables in a namespace; pages are requested as needed.
 
         Args:
-            id: the namespace; the root unless given.
-            include_declared: whether tables without data count.
-            page_size: names a page; the namespace chooses unless given.
+            id: the namespace; defaults to the root.
+            include_declared: whether to include tables without data.
+            page_size: names per page; the namespace chooses by default.
 
         Raises:
             NamespaceNotFoundError: code 1.
@@ -161,11 +162,11 @@ class Namespace(Configured, LanceNamespace):
         page: Callable[[int | None, str | None], tuple[Sequence[str], str | None]],
         page_size: int | None,
     ) -> Iterator[str]:
-        """Walk a listing page by page; a short page comes first, so that a walk starts soon.
+        """Iterate over a listing page by page; a short first page makes results start early.
 
         Args:
-            page: returns a page of so many names, after that token, and the next token.
-            page_size: names a page; the namespace chooses unless given.
+            page: returns, for a limit and a page token, a page of names and the next token.
+            page_size: names per page; the namespace chooses by default.
         """
         sizes = chain(self.page_sizes if page_size is None else (), repeat(page_size))
         token: str | None = None
@@ -178,17 +179,17 @@ class Namespace(Configured, LanceNamespace):
                 return
 
     def table(self, id: str | Sequence[str], *, branch: str | None = None) -> Table:
-        """Return a table as an object; nothing is asked before one of its methods.
+        """Return a table as an object; no request is sent until a method is called.
 
         Args:
-            id: the names joined by dots, or a list of them where a name has a dot of its own.
-            branch: branch that is read and written; the main one unless given.
+            id: the names joined by dots, or a list of them if a name contains a dot.
+            branch: branch to read and write; defaults to the main one.
 
         Raises:
             InvalidInputError: code 13, it is the root, or a name is empty.
 
         Examples:
-            >>> namespace.table("db.events").head().to_pandas()  # doctest: +SKIP
+            >>> namespace.table("db.events").head().to_pandas() # doctest: +SKIP
         """
         from ..objects.table import Table
 
@@ -198,12 +199,12 @@ class Namespace(Configured, LanceNamespace):
     def open_table(self, id: Sequence[str], *, version: int | str | None = None) -> Any:
         """Open a table as a ``lance.LanceDataset``.
 
-        The dataset asks this namespace for new storage options before the old ones expire, where
-        they carry ``expires_at_millis``.
+        If the storage options include ``expires_at_millis``, the dataset requests new ones from
+        this namespace before they expire.
 
         Args:
             id: the table.
-            version: number or tag of the version; the latest unless given.
+            version: number or tag of the version; defaults to the latest.
 
         Raises:
             TableNotFoundError: code 4.
@@ -221,7 +222,7 @@ class Namespace(Configured, LanceNamespace):
         self.close()
 
     def _repr_html_(self) -> str:
-        """Return what the root holds as HTML, for notebooks; at most `SHOWN` names of a kind."""
+        """Return the contents of the root as HTML for notebooks; at most `SHOWN` names per kind."""
         from ..objects.html import as_html
 
         rows = [["namespace", name] for name in islice(self.iter_namespaces(), SHOWN)]

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Implementation(Protocol):
-    """What the boundary needs of a namespace."""
+    """The part of a namespace that the boundary uses."""
 
     @property
     def capabilities(self) -> Capabilities: ...
@@ -49,11 +49,11 @@ Rest = ParamSpec("Rest")
 Request_contra = TypeVar("Request_contra", bound=Model, contravariant=True)
 Response_co = TypeVar("Response_co", covariant=True)
 
-# What an operation without the code says instead: a tag or branch that is not there is a missing
-# version, a missing version a missing table, a column or schema that does not fit wrong input.
+# Substitutes for codes that an operation does not define: a missing tag or branch becomes a missing
+# version, a missing version a missing table, a mismatched column or schema invalid input.
 _WIDER = {8: 11, 22: 11, 11: 4, 12: 20, 20: 13}
 
-# What a panic in pylance's Rust code raises; it is no Exception, and has no module to import.
+# Raised for a panic in pylance's Rust code; it is not an Exception and cannot be imported.
 PANIC = "PanicException"
 
 _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
@@ -62,11 +62,11 @@ _BY_METHOD = {row.method_name: row for row in OPERATIONS.values()}
 def operation(
     method: Callable[Concatenate[Self_, Request, Rest], Response],
 ) -> Callable[Concatenate[Self_, Request | RequestLike, Rest], Response]:
-    """Return a method as the implementation of the operation of its name.
+    """Return a method as the implementation of the operation of the same name.
 
-    The request arrives as its model whatever it was given as; its identifier is checked; an
-    operation that the backend declares unsupported answers code 0; and every failure leaves as
-    a `LanceNamespaceError` of a code that the operation has.
+    The request is converted to its model and its identifier is checked. An operation that the
+    backend declares unsupported raises code 0. Every failure is raised as a `LanceNamespaceError`
+    with a code that the operation defines.
     """
     row = _BY_METHOD[method.__name__]
     changes_listings = row.action is Action.MANAGE
@@ -101,13 +101,15 @@ def operation(
 def deferred(
     self: Implementation, name: str, request: Model, run: Callable[[], Response]
 ) -> Callable[[], Response]:
-    """Return what ends an operation, in another thread maybe, with the errors that it has.
+    """Return a callable that finishes the operation, possibly on another thread.
+
+    It translates errors like the operation itself.
 
     Args:
         self: the namespace.
         name: the operation.
-        request: what was asked for.
-        run: does what is left to do.
+        request: its request.
+        run: performs the remaining work.
     """
     row = OPERATIONS[name]
 
@@ -127,13 +129,13 @@ def deferred(
 
 
 class BoundListing(Protocol[Request_contra, Response_co]):
-    """A listing as its caller sees it: no request is the root's first page."""
+    """A listing as called: without a request, it returns the root's first page."""
 
     def __call__(self, request: Request_contra | RequestLike | None = None) -> Response_co: ...
 
 
 class Listing(Protocol[Request_contra, Response_co]):
-    """A listing as it stands in its class."""
+    """A listing as defined in its class."""
 
     def __get__(
         self, instance: Any, owner: type | None = None
@@ -143,14 +145,14 @@ class Listing(Protocol[Request_contra, Response_co]):
 def listing(
     method: Callable[[Self_, Request], Response],
 ) -> Listing[Request, Response]:
-    """Return a method as the listing of its name: an `operation` that needs no request."""
+    """Return a method as the listing of the same name: an `operation` whose request is optional."""
     return cast("Listing[Request, Response]", operation(method))
 
 
 def _failure(
     self: Implementation, row: Operation[Any, Any], request: Any, error: BaseException
 ) -> BaseException:
-    """Return the protocol error for what came out of an operation; what ends the program is itself."""
+    """Return the protocol error for an operation's failure; exceptions that end the program pass."""
     if isinstance(error, LanceNamespaceError):
         return _listed(error, row)
     if isinstance(error, Exception):
@@ -165,7 +167,7 @@ def _subject(row: Operation[Any, Any], request: Any) -> str:
 
 
 def _listed(error: LanceNamespaceError, row: Operation[Any, Any]) -> LanceNamespaceError:
-    """Return an error with a code that its operation may answer with."""
+    """Return an error with a code that its operation defines."""
     code = int(error.code)
     while code not in row.codes and code not in COMMON_CODES and code in _WIDER:
         code = _WIDER[code]

@@ -1,9 +1,9 @@
-"""Where a catalog keeps the versions of the tables that it manages.
+"""The store in which a catalog keeps the versions of the tables that it manages.
 
-Of an implementation-managed table the catalog holds the latest version. A writer stages a manifest
-beside the final ones and asks the catalog to make it a version; the catalog takes it or another
-writer's, never both, and only then gives the file its final name. What is in storage and not in the
-store is no version of the table.
+The catalog owns the latest version of an implementation-managed table. A writer stages a manifest
+next to the final ones and requests that the catalog make it a version. The catalog accepts one of
+several competing writers, and only then renames the file to its final name. A manifest in storage
+without an entry in the store is not a version of the table.
 
 Source: the general specification, "Implementation Managed Table".
 """
@@ -43,47 +43,47 @@ __all__ = [
 
 @frozen(kw_only=True)
 class KeptVersion:
-    """One version of a table or of one of its branches, as the store keeps it."""
+    """One version of a table or of one of its branches, as stored."""
 
     version: int
     manifest_path: str
-    """Where the manifest is, as the object store of the table names it: a key or an absolute path
-    without its first slash. It is staged until `VersionStore.published` is called."""
+    """Path of the manifest in the table's object store: a key, or an absolute path without the
+    leading slash. It is the staged file until `VersionStore.published` is called."""
     manifest_size: int | None = None
     e_tag: str | None = None
     timestamp_millis: int
-    """When the catalog took it, in milliseconds since 1970."""
+    """Time at which the catalog accepted it, in milliseconds since 1970."""
     metadata: Mapping[str, str] = field(factory=dict)
     origin: str | None = None
-    """File name under which the writer staged the manifest: tells a writer's repeated request from
-    another writer's. Kept when the manifest has its final name."""
+    """File name under which the writer staged the manifest. It distinguishes a writer's repeated
+    request from another writer's, and is kept when the manifest gets its final name."""
 
 
 @frozen(kw_only=True)
 class AddVersion:
-    """A new version, the latest if the latest is still the one that its writer built on."""
+    """A new version, valid only if the latest version is still the one that its writer built on."""
 
     table: TableEntry
     branch: str | None
     """None is the main branch."""
     version: KeptVersion
     onto: int | None
-    """The version that must be the latest; None where there must be none yet."""
+    """The version that must be the latest; None if there must be none yet."""
 
 
 @frozen(kw_only=True)
 class RemoveVersions:
-    """Forget versions; one that is not there is no error."""
+    """Remove versions from the store; missing ones are ignored."""
 
     table: TableEntry
     branch: str | None
     versions: Collection[int] | None
-    """None forgets all of the branch."""
+    """None removes all versions of the branch."""
 
 
 @frozen(kw_only=True)
 class AddTable:
-    """Add a table without versions, as `CatalogBase.add_table` does."""
+    """Add a table without versions, like `CatalogBase.add_table`."""
 
     id: Identifier
     location: str
@@ -102,7 +102,7 @@ Change: TypeAlias = AddVersion | RemoveVersions | AddTable | RemoveTable
 
 @frozen(kw_only=True)
 class TransactionRecord:
-    """What is known of a transaction."""
+    """A transaction as the store records it."""
 
     id: str
     status: str
@@ -112,44 +112,45 @@ class TransactionRecord:
 class VersionStore(ABC):
     """The versions of a catalog's managed tables.
 
-    A store finds a table by identifier and location: a later table of the same name is another.
-    Of a table that has gone it finds no version, or says that it is missing (code 4).
-    Its failures are those of the backend, which `recognize_failure` knows.
+    A store identifies a table by identifier and location: a later table of the same name is
+    another. For a removed table it returns no version, or raises a missing table (code 4).
+
+    Its failures are the backend's own, which `recognize_failure` handles.
     """
 
     @abstractmethod
     def latest(self, table: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version; None where there is none."""
+        """Return the latest version; None if there is none."""
 
     @abstractmethod
     def version(self, table: TableEntry, branch: str | None, number: int) -> KeptVersion | None:
-        """Return one version; None where there is no such."""
+        """Return one version; None if it does not exist."""
 
     @abstractmethod
     def versions(
         self, table: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Return the versions in order, from after `after`, read as they are asked for."""
+        """Yield the versions in order, starting after `after`, read as needed."""
 
     @abstractmethod
     def commit(self, changes: Sequence[Change]) -> str:
-        """Commit all changes at once, or none, and return the transaction's identifier.
+        """Commit all changes atomically and return the transaction's identifier.
 
         Raises:
-            ConcurrentModificationError: code 14, a version is not onto the latest; the message is
-                that of `version_taken`. Or the table of an `AddVersion` has gone, or is another one.
-            NamespaceNotFoundError: code 1, of an `AddTable`.
-            TableAlreadyExistsError: code 5, of an `AddTable`.
-            TableNotFoundError: code 4, of a `RemoveTable` or `RemoveVersions`; of an `AddVersion` in
-                place of code 14.
+            ConcurrentModificationError: code 14, a version does not build on the latest, with the
+                message of `version_taken`; or the table of an `AddVersion` was removed or replaced.
+            NamespaceNotFoundError: code 1, for an `AddTable`.
+            TableAlreadyExistsError: code 5, for an `AddTable`.
+            TableNotFoundError: code 4, for a `RemoveTable` or `RemoveVersions`; for an `AddVersion`
+                instead of code 14.
         """
 
     @abstractmethod
     def published(self, table: TableEntry, branch: str | None, version: KeptVersion) -> None:
-        """Note the final path of a version's manifest; nothing happens where the version has gone."""
+        """Store the final path of a version's manifest; ignored if the version was removed."""
 
     def exclusively(self, table: TableEntry) -> AbstractContextManager[None]:
-        """Return what keeps others from committing to a table; nothing where the store cannot."""
+        """Return a lock against commits to a table; a no-op if the store has none."""
         return nullcontext()
 
     def transaction(self, identifier: str) -> TransactionRecord:
@@ -163,11 +164,11 @@ class VersionStore(ABC):
     def change_transaction(
         self, identifier: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]
     ) -> TransactionRecord:
-        """Change a transaction's properties at once and return it as it then is.
+        """Change a transaction's properties atomically and return the resulting record.
 
         Args:
             identifier: the transaction.
-            change: gives the new properties for the old ones, or raises; then nothing changes.
+            change: returns the new properties for the old ones; if it raises, nothing changes.
 
         Raises:
             TransactionNotFoundError: code 10.
@@ -178,7 +179,7 @@ class VersionStore(ABC):
 def version_taken(
     table: TableEntry, branch: str | None, wanted: int, latest: KeptVersion | None
 ) -> ConcurrentModificationError:
-    """Build the error for a version that is not onto the latest (code 14), naming the winner."""
+    """Build the error for a version that does not build on the latest (code 14), naming the winner."""
     what = f"table {format_identifier(table.id)}" + (f", branch {branch}" if branch else "")
     if latest is None:
         found = "it has no version"
@@ -202,5 +203,5 @@ def version_not_found(
 
 
 def transaction_not_found(identifier: str) -> TransactionNotFoundError:
-    """Build the error for a transaction that is not known (code 10)."""
+    """Build the error for an unknown transaction (code 10)."""
     return TransactionNotFoundError(f"transaction {identifier} does not exist")

@@ -1,1 +1,1 @@
-"""The operations of the protocol, each group a class over the primitives of a catalog."""
+"""The protocol's operations, each group a class over the primitives of a catalog."""

@@ -1,4 +1,4 @@
-"""Clones of tables, which LanceDB clients request; the protocol has no operation for them."""
+"""Clones of tables. LanceDB clients request them; the protocol has no such operation."""
 
 from __future__ import annotations
 
@@ -42,20 +42,22 @@ class CloneOperations(CatalogBase, abstract=True):
         may_read: Callable[[Identifier], bool] = lambda identifier: True,
         may_name: bool = True,
     ) -> CreateTableResponse:
-        """Create a table with the rows that another has.
+        """Create a table with the rows of another table.
 
         Args:
-            request: has the new table's `id`.
-            source: location of the other: of a table of this catalog, or below one that is allowed.
-            version: number or tag of its version; the latest unless given.
-            is_shallow: whether the new table reads the files of the other where they are.
-            near: namespace in which the other is looked for first, whatever its name.
+            request: provides the new table's `id`.
+            source: location of the other table: a table of this catalog, or a path below an allowed
+                location.
+            version: number or tag of its version; defaults to the latest.
+            is_shallow: whether the new table references the other table's files instead of copying
+                them.
+            near: namespace to search first for the other table, regardless of its name.
             may_read: returns whether the caller may read a table of this catalog.
-            may_name: whether the caller may name allowed locations that are no table's.
+            may_name: whether the caller may name allowed locations that belong to no table.
 
         Raises:
-            TableAlreadyExistsError: code 5, there is a table of the new name.
-            PermissionDeniedError: code 15, the source is nothing that the caller may read.
+            TableAlreadyExistsError: code 5, a table with the new name exists.
+            PermissionDeniedError: code 15, the caller may not read the source.
         """
         identifier = parse_identifier(request.id)
         subject = subject_of("CloneTable", identifier)
@@ -120,9 +122,9 @@ class CloneOperations(CatalogBase, abstract=True):
         )
 
     def _tables_at(self, location: str, near: Identifier) -> Iterator[TableEntry]:
-        """Return the tables whose data is at a location.
+        """Yield the tables whose data is at a location.
 
-        Elsewhere than `near` only those are looked at whose names are part of the location.
+        Outside `near`, only tables whose name is part of the location are examined.
         """
         last = _last_level(location)
         found = TableWalker(self).all_below(near)
@@ -140,7 +142,7 @@ class CloneOperations(CatalogBase, abstract=True):
             try:
                 entry = self.find_table(identifier)
             except TableNotFoundError:
-                continue  # it went between listing and loading
+                continue  # dropped between listing and loading
             if _is_same(entry.location, location):
                 yield entry
 

@@ -1,4 +1,4 @@
-"""Operations on the columns of a table, and on the metadata of its schema."""
+"""Operations on the columns of a table and on the metadata of its schema."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ColumnOperations(CatalogBase, abstract=True):
     def alter_table_add_columns(
         self, request: AlterTableAddColumnsRequest
     ) -> AlterTableAddColumnsResponse:
-        """Add columns that SQL expressions fill."""
+        """Add columns computed by SQL expressions."""
         from ...tables.columns import add
 
         with Opener(self).changed("AlterTableAddColumns", request.id, request.branch) as dataset:
@@ -45,7 +45,7 @@ class ColumnOperations(CatalogBase, abstract=True):
     def alter_table_alter_columns(
         self, request: AlterTableAlterColumnsRequest
     ) -> AlterTableAlterColumnsResponse:
-        """Rename columns, change their type or whether they may be null."""
+        """Rename columns, or change their type or nullability."""
         from ...tables.columns import alter
 
         with Opener(self).opened_version("AlterTableAlterColumns", request.id, request.branch) as (
@@ -84,7 +84,7 @@ class ColumnOperations(CatalogBase, abstract=True):
     def update_table_schema_metadata(
         self, request: UpdateTableSchemaMetadataRequest
     ) -> UpdateTableSchemaMetadataResponse:
-        """Add to the metadata of a table's schema and give all of it."""
+        """Merge entries into the metadata of a table's schema and return all of it."""
         from ...tables.columns import schema_metadata
 
         with Opener(self).changed(

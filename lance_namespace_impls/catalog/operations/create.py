@@ -1,4 +1,4 @@
-"""CreateTable: an entry in the catalog and the first rows, or neither."""
+"""CreateTable: adds a catalog entry and the first rows, or neither."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ _NO_CHANGES: tuple[Mapping[str, str], Sequence[str]] = ({}, ())
 
 
 class CreateOperations(CatalogBase, abstract=True):
-    """CreateTable: an entry in the catalog and the first rows, or neither."""
+    """CreateTable: adds a catalog entry and the first rows, or neither."""
 
     @operation
     def create_table(self, request: CreateTableRequest, data: ArrowData) -> CreateTableResponse:
-        """Create a table with rows in it.
+        """Create a table with rows.
 
-        A table that is declared and has no data yet is filled. Mode Overwrite replaces rows,
-        schema and properties in one commit, so that readers never find the table missing; older
-        versions of the dataset stay until they are cleaned up.
+        A declared table without data is filled. Mode Overwrite replaces rows, schema and properties
+        in one commit, so that readers never find the table missing; older versions of the dataset
+        stay until they are cleaned up.
 
-        A context entry ``header.x-lance-table-location`` must be where the table is or goes.
+        A context entry ``header.x-lance-table-location`` must match the table's location.
         """
         from ...tables.schema import check_columns
 
@@ -158,7 +158,7 @@ class CreateOperations(CatalogBase, abstract=True):
     def _kept(
         self, identifier: Identifier, request: CreateTableRequest
     ) -> CreateTableResponse | None:
-        """Return what ExistOk answers of a table with data, which leaves the stream unread."""
+        """Return the ExistOk response for a table that has data; the stream stays unread."""
         try:
             entry = self.load_table(identifier)
         except (TableNotFoundError, NamespaceNotFoundError, InvalidInputError):
@@ -171,7 +171,7 @@ class CreateOperations(CatalogBase, abstract=True):
     def _created_at_once(
         self, identifier: Identifier, properties: Mapping[str, str], rows: RowStream
     ) -> tuple[TableEntry, int] | None:
-        """Create a table at once; None where that is not possible, or someone else was faster."""
+        """Create entry and rows in one step; None if unsupported or another writer was faster."""
         from ...tables.write import create, create_alone
 
         def write(entry: TableEntry) -> int:
@@ -184,10 +184,10 @@ class CreateOperations(CatalogBase, abstract=True):
             with rows.guarded():
                 return self.create_table_at_once(identifier, properties, write)
         except TableAlreadyExistsError:
-            return None  # which may be declared only
+            return None  # the existing table may be only declared
 
     def _require_alterable(self, entry: TableEntry, keys: Sequence[str]) -> None:
-        """Refuse other properties for a table in a catalog that cannot change one (code 0)."""
+        """Reject changed properties in a catalog that cannot alter a table (code 0)."""
         if keys and self.capabilities.reason("AlterTable") is not None:
             raise UnsupportedError(
                 f"this catalog cannot change properties of the table ({', '.join(sorted(keys))}); give "
@@ -201,10 +201,10 @@ class CreateOperations(CatalogBase, abstract=True):
         properties: Mapping[str, str],
         schema: pa.Schema,
     ) -> tuple[TableEntry, TableAlreadyExistsError | None]:
-        """Add a table, or return the one that has its name already and the error that says so.
+        """Add a table, or return the existing one with the error for the duplicate name.
 
-        A name that is taken, and then not found, may have been given up in between: it is tried
-        again.
+        If the name is in use but no table is found, the table may have been dropped in between; the
+        addition is retried.
         """
         for is_last in (False, False, True):
             try:
@@ -214,7 +214,7 @@ class CreateOperations(CatalogBase, abstract=True):
             try:
                 return self.load_table(identifier), taken
             except TableNotFoundError:
-                if is_last:  # what has the name is no table
+                if is_last:  # the name belongs to an object that is not a table
                     raise taken from None
             except InvalidInputError as error:
                 raise TableAlreadyExistsError(
@@ -248,7 +248,7 @@ def _requested_properties(request: CreateTableRequest) -> dict[str, str]:
 
 
 def _refuse_other_location(entry: TableEntry, request: CreateTableRequest) -> None:
-    """Refuse rows for another place than the table's (code 13)."""
+    """Reject a requested location that differs from the table's (code 13)."""
     wanted = _wanted_location(request)
     if wanted and plain_path(wanted) != plain_path(entry.location):
         raise InvalidInputError(

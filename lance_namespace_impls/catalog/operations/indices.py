@@ -52,7 +52,7 @@ class IndexOperations(CatalogBase, abstract=True):
 
     @operation
     def list_table_indices(self, request: ListTableIndicesRequest) -> ListTableIndicesResponse:
-        """Describe the indices, in the order of their names, page by page."""
+        """Describe the indices, ordered by name, in pages."""
         from ...tables.indices import list_indices
 
         with Opener(self).opened(

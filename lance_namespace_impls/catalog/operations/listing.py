@@ -1,4 +1,4 @@
-"""Lists the tables of a namespace, or of the whole catalog, page by page."""
+"""Listings of the tables of a namespace or of the whole catalog, in pages."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = ["ListingOperations"]
 
 
 class ListingOperations(CatalogBase, abstract=True):
-    """Lists the tables of a namespace, or of the whole catalog, page by page."""
+    """Listings of the tables of a namespace or of the whole catalog, in pages."""
 
     @listing
     def list_tables(self, request: ListTablesRequest) -> ListTablesResponse:
-        """List the Lance tables of a namespace, in order, page by page."""
+        """List the Lance tables of a namespace, in order and in pages."""
         parent = parse_identifier(request.id)
         page, token = kept_page_of(
             lambda after, made: TableWalker(self).listed_tables(
@@ -47,7 +47,7 @@ class ListingOperations(CatalogBase, abstract=True):
     def list_all_tables(self, request: ListTablesRequest) -> ListTablesResponse:
         """List the Lance tables of the whole catalog as string identifiers.
 
-        A context entry ``delimiter`` says what joins the levels, ``$`` unless given.
+        The context entry ``delimiter`` separates the levels; it defaults to ``$``.
         """
         delimiter = (request.context or {}).get("delimiter", DEFAULT_DELIMITER)
         page, token = kept_page_of(
@@ -66,5 +66,5 @@ class ListingOperations(CatalogBase, abstract=True):
 
 
 def _wanted(request: ListTablesRequest) -> int | None:
-    """Return how many entries of a listing are taken: the one after a page says whether there is more."""
+    """Return how many entries to read: one more than the page, to know whether another follows."""
     return None if request.limit is None else request.limit + 1

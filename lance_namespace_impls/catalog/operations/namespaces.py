@@ -58,7 +58,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
 
     @listing
     def list_namespaces(self, request: ListNamespacesRequest) -> ListNamespacesResponse:
-        """List the direct child namespaces, in order, page by page."""
+        """List the direct child namespaces, in order and in pages."""
         parent = parse_identifier(request.id)
         page, token = kept_page_of(
             lambda after, made: made.names(
@@ -74,7 +74,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
 
     @operation
     def describe_namespace(self, request: DescribeNamespaceRequest) -> DescribeNamespaceResponse:
-        """Read a namespace's properties."""
+        """Return a namespace's properties."""
         identifier = parse_identifier(request.id)
         return models.DescribeNamespaceResponse(
             properties=dict(self.namespace_properties(identifier))
@@ -82,7 +82,7 @@ class NamespaceOperations(CatalogBase, abstract=True):
 
     @operation
     def namespace_exists(self, request: NamespaceExistsRequest) -> NamespaceExistsResponse:
-        """Succeed where the namespace exists; code 1 where it does not."""
+        """Succeed if the namespace exists; otherwise raise code 1."""
         self.namespace_properties(parse_identifier(request.id))
         return models.NamespaceExistsResponse()
 
@@ -109,14 +109,14 @@ class NamespaceOperations(CatalogBase, abstract=True):
                         stored = self.add_namespace(identifier, properties)
                     break
                 except NamespaceNotFoundError:
-                    # A table has the name, or the namespace was dropped meanwhile.
+                    # A table has the name, or the namespace was dropped concurrently.
                     if is_last:
                         raise taken from None
         return models.CreateNamespaceResponse(properties=dict(stored))
 
     @operation
     def drop_namespace(self, request: DropNamespaceRequest) -> DropNamespaceResponse:
-        """Take a namespace out of the catalog; no data is deleted."""
+        """Remove a namespace from the catalog; no data is deleted."""
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, DropMode.FAIL)
         behavior = parse_mode(request.behavior, DropBehavior.RESTRICT, "behavior")

@@ -50,7 +50,7 @@ class ReferenceOperations(CatalogBase, abstract=True):
         request: ListTableTagsRequest | ListTableBranchesRequest,
         found: Mapping[str, Ref],
     ) -> tuple[dict[str, Ref], str | None]:
-        """Return a page of tags or branches, in the order of their names, and the next page's token."""
+        """Return a page of tags or branches, ordered by name, and the token of the next page."""
         page, token = page_of(
             lambda after: sorted_after(set(found), after),
             of=self._listing(operation, request.id),
@@ -62,7 +62,7 @@ class ReferenceOperations(CatalogBase, abstract=True):
 
     @operation
     def list_table_tags(self, request: ListTableTagsRequest) -> ListTableTagsResponse:
-        """List the tags, in the order of their names, page by page."""
+        """List the tags, ordered by name, in pages."""
         from ...tables.refs import tags
 
         with Opener(self).opened("ListTableTags", request.id) as dataset:
@@ -73,7 +73,7 @@ class ReferenceOperations(CatalogBase, abstract=True):
     def get_table_tag_version(
         self, request: GetTableTagVersionRequest
     ) -> GetTableTagVersionResponse:
-        """Return the version that a tag names."""
+        """Return the version that a tag references."""
         from ...tables.dataset import open_dataset
         from ...tables.refs import tag
 
@@ -83,13 +83,13 @@ class ReferenceOperations(CatalogBase, abstract=True):
             try:
                 found = tag(storage, request.tag)
             except TableTagNotFoundError:
-                open_dataset(storage)  # which says so where there is no dataset
+                open_dataset(storage)  # raises an error if there is no dataset
                 raise
         return models.GetTableTagVersionResponse(version=found.version, branch=found.branch)
 
     @operation
     def create_table_tag(self, request: CreateTableTagRequest) -> CreateTableTagResponse:
-        """Name a version."""
+        """Create a tag for a version."""
         from ...tables.refs import create_tag
 
         with Opener(self).opened("CreateTableTag", request.id) as dataset:
@@ -116,7 +116,7 @@ class ReferenceOperations(CatalogBase, abstract=True):
 
     @operation
     def list_table_branches(self, request: ListTableBranchesRequest) -> ListTableBranchesResponse:
-        """List the branches but the main one, in the order of their names, page by page."""
+        """List the branches except the main one, ordered by name, in pages."""
         from ...tables.refs import branches
 
         with Opener(self).opened("ListTableBranches", request.id) as dataset:
@@ -125,7 +125,7 @@ class ReferenceOperations(CatalogBase, abstract=True):
 
     @operation
     def create_table_branch(self, request: CreateTableBranchRequest) -> CreateTableBranchResponse:
-        """Start a branch."""
+        """Create a branch."""
         from ...tables.refs import create_branch
 
         with Opener(self).opened("CreateTableBranch", request.id) as dataset:

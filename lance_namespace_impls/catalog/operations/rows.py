@@ -55,7 +55,7 @@ class RowOperations(CatalogBase, abstract=True):
     def insert_into_table(
         self, request: InsertIntoTableRequest, data: ArrowData
     ) -> InsertIntoTableResponse:
-        """Add rows to a table, or replace them; a declared table is made with them."""
+        """Append rows to a table or replace its rows; a declared table is created with them."""
         from ...tables.write import insert
 
         mode = parse_mode(request.mode, InsertMode.APPEND)
@@ -77,7 +77,7 @@ class RowOperations(CatalogBase, abstract=True):
     def merge_insert_into_table(
         self, request: MergeInsertIntoTableRequest, data: ArrowData
     ) -> MergeInsertIntoTableResponse:
-        """Merge rows into a table by key; a declared table is made with them."""
+        """Merge rows into a table by key; a declared table is created with them."""
         from ...tables.merge import merge_rows, pauses
         from ...tables.rows import check_merge, merge_insert, merge_timeout
 
@@ -118,7 +118,7 @@ class RowOperations(CatalogBase, abstract=True):
 
     @operation
     def update_table(self, request: UpdateTableRequest) -> UpdateTableResponse:
-        """Set columns of the rows that fit a predicate."""
+        """Set columns of the rows that match a predicate."""
         from ...tables.rows import update
 
         with Opener(self).changed("UpdateTable", request.id, request.branch) as dataset:
@@ -126,7 +126,7 @@ class RowOperations(CatalogBase, abstract=True):
 
     @operation
     def delete_from_table(self, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
-        """Delete the rows that fit a predicate."""
+        """Delete the rows that match a predicate."""
         from ...tables.rows import delete
 
         with Opener(self).changed("DeleteFromTable", request.id, request.branch) as dataset:
@@ -134,7 +134,7 @@ class RowOperations(CatalogBase, abstract=True):
 
     @operation
     def query_table(self, request: QueryTableRequest) -> pa.RecordBatchReader:
-        """Search or scan a table; the rows come a batch at a time as they are read."""
+        """Search or scan a table; batches of rows are returned as they are read."""
         from ...tables.query import scan
 
         with Opener(self).read("QueryTable", request) as dataset:
@@ -142,19 +142,19 @@ class RowOperations(CatalogBase, abstract=True):
             return scan(dataset, request, lambda error: self.translate(error, what))
 
     def prepared_query(self, request: QueryTableRequest) -> Callable[[], pa.Table] | None:
-        """Return what runs a query of few rows, where nothing has to be read to get that far.
+        """Return a callable that runs a query for few rows, if preparing it requires no reads.
 
-        None for any other query: `query_table` does all of one. A backend that has datasets open
-        overrides this.
+        None for any other query, which `query_table` handles completely. A backend that keeps
+        datasets open overrides this.
 
         Raises:
-            InvalidInputError: code 13, the parts of the request do not fit together.
+            InvalidInputError: code 13, the parts of the request contradict each other.
         """
         return None
 
     @operation
     def count_table_rows(self, request: CountTableRowsRequest) -> CountTableRowsResponse:
-        """Count the rows of a table that fit a predicate."""
+        """Count the rows of a table that match a predicate."""
         from ...tables.rows import count
 
         with Opener(self).read("CountTableRows", request) as dataset:
@@ -164,7 +164,7 @@ class RowOperations(CatalogBase, abstract=True):
     def explain_table_query_plan(
         self, request: ExplainTableQueryPlanRequest
     ) -> ExplainTableQueryPlanResponse:
-        """Show how a query would run."""
+        """Explain how a query would run."""
         from ...tables.query import explain
 
         query = request.query
@@ -180,7 +180,7 @@ class RowOperations(CatalogBase, abstract=True):
     def analyze_table_query_plan(
         self, request: AnalyzeTableQueryPlanRequest
     ) -> AnalyzeTableQueryPlanResponse:
-        """Run a query and show how it ran."""
+        """Run a query and report how it ran."""
         from ...tables.query import analyze
 
         with Opener(self).opened(

@@ -56,7 +56,7 @@ class TableOperations(CatalogBase, abstract=True):
 
     @operation
     def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
-        """Return where a table is and, where asked for, what is in it."""
+        """Return a table's location and, if requested, details of its contents."""
         identifier = parse_identifier(request.id)
         chosen = [n for n in ("version", "tag", "branch") if getattr(request, n) is not None]
         if len(chosen) > 1:
@@ -90,7 +90,7 @@ class TableOperations(CatalogBase, abstract=True):
 
     @operation
     def table_exists(self, request: TableExistsRequest) -> TableExistsResponse:
-        """Succeed where the table exists; code 4 where it does not."""
+        """Succeed if the table exists; otherwise raise code 4."""
         identifier = parse_identifier(request.id)
         if request.version is None:
             self.require_found(identifier)
@@ -122,7 +122,7 @@ class TableOperations(CatalogBase, abstract=True):
 
     @operation
     def register_table(self, request: RegisterTableRequest) -> RegisterTableResponse:
-        """Add a table whose data is there already to the catalog."""
+        """Add a table whose data already exists to the catalog."""
         identifier = parse_identifier(request.id)
         mode = parse_mode(request.mode, RegisterMode.CREATE)
         if not request.location:
@@ -146,7 +146,7 @@ class TableOperations(CatalogBase, abstract=True):
                     entry = self.replace_table(identifier, location, properties)
                 break
             except TableNotFoundError:
-                # A namespace has the name, or the table went meanwhile.
+                # A namespace has the name, or the table was dropped concurrently.
                 if is_last:
                     raise taken from None
         if self._could_be_default(entry):
@@ -190,7 +190,7 @@ class TableOperations(CatalogBase, abstract=True):
     def replace_table(
         self, identifier: Identifier, location: str, properties: Mapping[str, str]
     ) -> TableEntry:
-        """Replace a table's entry by another; the old one comes back where the new one fails."""
+        """Replace a table's entry; if adding the new entry fails, the old one is restored."""
         old = self.load_table(identifier)
         self.remove_table(old)
         try:
@@ -201,7 +201,7 @@ class TableOperations(CatalogBase, abstract=True):
 
     @operation
     def deregister_table(self, request: DeregisterTableRequest) -> DeregisterTableResponse:
-        """Take a table out of the catalog; its data stays."""
+        """Remove a table from the catalog; its data stays."""
         identifier = parse_identifier(request.id)
         with self.sole_change(identifier):
             entry = self.find_table(identifier)
@@ -215,7 +215,7 @@ class TableOperations(CatalogBase, abstract=True):
 
     @operation
     def rename_table(self, request: RenameTableRequest) -> RenameTableResponse:
-        """Rename a table, and move it to another namespace where the catalog can."""
+        """Rename a table, and move it to another namespace if the catalog supports it."""
         identifier = parse_identifier(request.id)
         subject = subject_of("RenameTable", identifier)
         parent = parent_after(self.capabilities, request)
@@ -265,14 +265,14 @@ class TableOperations(CatalogBase, abstract=True):
 
     @operation
     def drop_table(self, request: DropTableRequest) -> DropTableResponse:
-        """Take a table out of the catalog, then delete its data.
+        """Remove a table from the catalog, then delete its data.
 
         A drop that was interrupted after it had removed the entry is resumed, as long as the table
         was at its default location and its data has not been used since. Of several concurrent
         calls one succeeds.
         """
         identifier = parse_identifier(request.id)
-        # A drop under way looks like one that was interrupted.
+        # A drop in progress is indistinguishable from an interrupted one.
         with self.sole_change(identifier):
             entry = self._drop(identifier)
         return models.DropTableResponse(
@@ -282,7 +282,7 @@ class TableOperations(CatalogBase, abstract=True):
         )
 
     def remove_table_and_data(self, entry: TableEntry) -> None:
-        """Take a table out of the catalog, then delete its data.
+        """Remove a table from the catalog, then delete its data.
 
         A marker next to the data outlives a process that is killed; the next DropTable or CreateTable
         of the name finds it. If it cannot be written, nothing is changed. It authorizes no deletion

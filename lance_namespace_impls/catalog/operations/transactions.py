@@ -61,8 +61,8 @@ class TransactionOperations(CatalogBase, abstract=True):
 
     @operation
     def batch_commit_tables(self, request: BatchCommitTablesRequest) -> BatchCommitTablesResponse:
-        """Declare tables, make and delete versions and deregister tables: all of it or nothing."""
-        # What is at a new table's place must not change before its entry names it.
+        """Declare tables, create and delete versions and deregister tables, atomically."""
+        # The contents of a new table's location must not change before its entry names it.
         declared = [step.declare_table for step in request.operations if step.declare_table]
         added = [parse_identifier(each.id) for each in declared]
         with self.sole_change(*added), ManagedVersions(self).committing() as plan:
@@ -77,7 +77,7 @@ class TransactionOperations(CatalogBase, abstract=True):
     def describe_transaction(
         self, request: DescribeTransactionRequest
     ) -> DescribeTransactionResponse:
-        """Return where a transaction stands."""
+        """Return the status of a transaction."""
         found = self._store().transaction(_transaction_id(request.id))
         return models.DescribeTransactionResponse(
             status=found.status, properties=dict(found.properties)
@@ -85,7 +85,7 @@ class TransactionOperations(CatalogBase, abstract=True):
 
     @operation
     def alter_transaction(self, request: AlterTransactionRequest) -> AlterTransactionResponse:
-        """Change a transaction's properties; one that has ended keeps its status."""
+        """Change a transaction's properties; the status of a finished one cannot change."""
         identifier = _transaction_id(request.id)
         if not request.actions:
             raise InvalidInputError(f"AlterTransaction {identifier}: there is no action")
@@ -117,7 +117,7 @@ class TransactionOperations(CatalogBase, abstract=True):
 
 
 class _Step:
-    """One change of a BatchCommitTables, checked and put into the plan."""
+    """One change of a BatchCommitTables, validated and added to the plan."""
 
     def __init__(
         self, namespace: CatalogBase, step: CommitTableOperation, number: int, plan: CommitPlan
@@ -186,7 +186,7 @@ class _Step:
         return _entry_in(self._namespace, self._plan, parse_identifier(request.id))
 
     def result(self) -> CommitTableResult:
-        """Do what is left to do in storage, and return the answer."""
+        """Complete the change in storage and return the response."""
         entry = self.entry
         answer: Any
         if self._name == "declare_table":
@@ -223,10 +223,10 @@ _Change = Callable[[Mapping[str, str]], Mapping[str, str]]
 
 
 def _checked(action: AlterTransactionAction, identifier: str) -> _Change:
-    """Return what an action does to the properties.
+    """Return a function that applies an action to the properties.
 
     Raises:
-        InvalidInputError: code 13, it is not one action, or has a mode or status that there is not.
+        InvalidInputError: code 13, it is not exactly one action, or its mode or status is unknown.
     """
     what = f"AlterTransaction {identifier}"
     given = [shown for name, shown in _ACTIONS.items() if getattr(action, name) is not None]
@@ -279,7 +279,7 @@ def _unset(properties: Mapping[str, str], key: str, mode: str, what: str) -> Map
 
 
 def _entry_in(catalog: CatalogBase, plan: CommitPlan, identifier: Identifier) -> TableEntry:
-    """Return a table as it is after the changes of a plan so far."""
+    """Return a table as the changes planned so far leave it."""
     if identifier in plan.added:
         return plan.added[identifier]
     if identifier in plan.removed:

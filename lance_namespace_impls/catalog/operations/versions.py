@@ -40,11 +40,11 @@ __all__ = ["VersionOperations"]
 
 
 class VersionOperations(CatalogBase, abstract=True):
-    """Operations on the versions of a table, kept by storage or by the catalog."""
+    """Operations on the versions of a table, stored in storage or in the catalog."""
 
     @operation
     def list_table_versions(self, request: ListTableVersionsRequest) -> ListTableVersionsResponse:
-        """List the versions that are kept, page by page; oldest first unless `descending`."""
+        """List the existing versions in pages; oldest first unless `descending`."""
         entry = self.find_table(parse_identifier(request.id))
         backwards = bool(request.descending)
         page, token = page_of(
@@ -82,7 +82,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def describe_table_version(
         self, request: DescribeTableVersionRequest
     ) -> DescribeTableVersionResponse:
-        """Describe one version, the latest unless it is named."""
+        """Describe one version; defaults to the latest."""
         entry = self.find_table(parse_identifier(request.id))
         if entry.managed:
             branch = branch_name(request.branch)
@@ -105,7 +105,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def batch_delete_table_versions(
         self, request: BatchDeleteTableVersionsRequest
     ) -> BatchDeleteTableVersionsResponse:
-        """Delete versions and the files that only they need."""
+        """Delete versions and the files that only they use."""
         from ...tables.versions import delete, doomed
 
         entry = self.find_table(parse_identifier(request.id))
@@ -122,7 +122,7 @@ class VersionOperations(CatalogBase, abstract=True):
 
     @operation
     def restore_table(self, request: RestoreTableRequest) -> RestoreTableResponse:
-        """Restore an older version as the latest, as a new version."""
+        """Restore an older version by committing it as a new one."""
         from ...tables.versions import restore
 
         with Opener(self).changed("RestoreTable", request.id, request.branch) as dataset:
@@ -147,7 +147,7 @@ class VersionOperations(CatalogBase, abstract=True):
     def batch_create_table_versions(
         self, request: BatchCreateTableVersionsRequest
     ) -> BatchCreateTableVersionsResponse:
-        """Publish manifests that the caller has staged as versions of several tables, all or none."""
+        """Publish staged manifests as versions of several tables, all or none."""
         keys = [(parse_identifier(e.id), branch_name(e.branch)) for e in request.entries]
         for identifier, branch in keys:
             if keys.count((identifier, branch)) > 1:
@@ -172,7 +172,7 @@ class VersionOperations(CatalogBase, abstract=True):
 
 
 def _version_key(token: str) -> tuple[int]:
-    """Read a page token that is the number of a version."""
+    """Parse a page token that is a version number."""
     if not re.fullmatch("[0-9]{1,19}", token):
         raise InvalidInputError(
             f"page token {token[:40]!r} is neither one of ours nor a version; start again without one"

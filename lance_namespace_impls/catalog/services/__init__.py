@@ -1,1 +1,1 @@
-"""Parts of a catalog that operations share: where tables go, how they are opened and committed."""
+"""Services that operations share: placing, opening, walking and committing tables."""

@@ -1,4 +1,4 @@
-"""Checks of what a caller may ask a catalog for: locations, options, managed versions."""
+"""Checks of the locations, options and managed versions that a caller requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Bounds:
     catalog: CatalogBase
 
     def refuse_outside(self, operation: str, identifier: Identifier, location: str | None) -> None:
-        """Refuse a location that the caller may not choose (code 13)."""
+        """Reject a location that the caller may not choose (code 13)."""
         bounds = self.catalog.bounds()
         if bounds is not None and location is not None:
             what = f"{operation} {format_identifier(identifier)}"
@@ -44,7 +44,7 @@ class Bounds:
     def refuse_properties(
         self, operation: str, identifier: Identifier, properties: Mapping[str, str]
     ) -> None:
-        """Refuse properties that lead where the caller may not go, or credentials elsewhere (13)."""
+        """Reject properties that lead outside the caller's bounds or redirect credentials (13)."""
         if not properties:
             return
         for key in self.catalog.capabilities.location_properties:
@@ -55,7 +55,7 @@ class Bounds:
             self.refuse_managed(operation, what, properties.get(MANAGED))
 
     def refuse_managed(self, operation: str, what: str, choice: str | None) -> None:
-        """Refuse to change who keeps a table's versions (13), and to keep them without a store (0)."""
+        """Reject a change of version management (13), or managed versions without a store (0)."""
         if not self.catalog.capabilities.managed_versioning:
             if (choice or "").lower() == "true" and operation != "AlterTable":
                 reason = self.catalog.capabilities.reason("CreateTableVersion")
@@ -67,7 +67,7 @@ class Bounds:
             )
 
     def check_declaration(self, request: DeclareTableRequest, operation: str) -> Identifier:
-        """Return the table that is to be declared, if the caller may.
+        """Return the identifier of the table to declare, if the caller may declare it.
 
         Raises:
             InvalidInputError: code 13.

@@ -1,4 +1,4 @@
-"""The folder of a table: what is in it, and drops that were interrupted there."""
+"""The folder of a table: its contents, and drops that were interrupted there."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Folders:
         """Return the folder at a table's location."""
         from ...tables.drop import TableFolder
 
-        # What is in the folder is looked at, not what the catalog says of it.
+        # Inspect the files themselves, not the versions that the catalog records.
         return TableFolder(evolve(self.catalog.storage_of(entry), managed=False))
 
     def is_still_listed(self, entry: TableEntry) -> bool:
-        """Return whether the catalog has a table, and not none or another one of its name."""
+        """Return whether the catalog still lists this very table, not another of the same name."""
         try:
             found = self.catalog.find_table(entry.id)
         except TableNotFoundError:
@@ -77,7 +77,7 @@ class Folders:
         """Find the data of a table that a drop took out of the catalog before it was interrupted.
 
         Raises:
-            TableNotFoundError: code 4, storage cannot tell.
+            TableNotFoundError: code 4, storage cannot be read.
         """
         if self.catalog.capabilities.storage_only:
             return None
@@ -98,7 +98,7 @@ class Folders:
         return entry if has_marker and not self.is_used_by_other(entry) else None
 
     def is_used_by_other(self, entry: TableEntry) -> bool:
-        """Return whether another table of the namespace has the location: someone rescued the data."""
+        """Return whether another table of the namespace has the location, because data was rescued."""
         parent = entry.id[:-1]
 
         def has_location(found: tuple[str, Callable[[], TableEntry]]) -> bool:
@@ -106,7 +106,7 @@ class Folders:
             try:
                 return name != entry.id[-1] and look_up().location == entry.location
             except TableNotFoundError:
-                return False  # it went between listing and loading
+                return False  # dropped between listing and loading
 
         tables = self.catalog.load_tables(parent, self.catalog.table_names(parent, None))
         return any(

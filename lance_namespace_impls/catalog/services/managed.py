@@ -1,4 +1,4 @@
-"""Versions of tables that the catalog keeps, and their manifests in storage."""
+"""Versions of tables that the catalog manages, and their manifests in storage."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ __all__ = ["CommitPlan", "ManagedVersions", "Staged", "branch_name", "shown_vers
 MAIN = "main"
 SCHEMES = ("V1", "V2")
 _BRANCH = re.compile(r"[\w.-]+(/[\w.-]+)*")
-# More entries than that are compared with one listing of storage instead of one by one.
+# Larger numbers of entries are compared with one listing of storage instead of one by one.
 _ONE_BY_ONE = 8
 
 
 @frozen(kw_only=True)
 class Staged:
-    """A version that a writer asks for, checked."""
+    """A validated version that a writer requested."""
 
     table: TableEntry
     branch: str | None
@@ -52,10 +52,10 @@ class Staged:
 
 @define
 class CommitPlan:
-    """The changes of one commit, in order, and what the tables will be after those so far."""
+    """The changes of one commit, in order, and the resulting state of the tables."""
 
     transaction: str | None = None
-    """The transaction, once it is committed; None where there was nothing to do."""
+    """The transaction once committed; None if the plan was empty."""
     changes: list[Change] = field(factory=list)
     added: dict[Identifier, TableEntry] = field(factory=dict)
     removed: set[Identifier] = field(factory=set)
@@ -70,10 +70,10 @@ class ManagedVersions:
     catalog: CatalogBase
 
     def latest_version_of(self, entry: TableEntry, branch: str | None) -> KeptVersion | None:
-        """Return the latest version, with its manifest in place; None where there is none.
+        """Return the latest version, with its manifest under its final name; None if there is none.
 
-        What was committed past the catalog since is set aside: pylance commits on top of what it
-        finds in storage.
+        Manifests committed since without the catalog are set aside: pylance would commit on top of
+        any manifest in storage.
         """
         latest = self.catalog.versions_of(entry).latest(entry, branch)
         folder = self._manifests(entry, branch)
@@ -91,10 +91,11 @@ class ManagedVersions:
         return latest
 
     def kept_version(self, entry: TableEntry, branch: str | None, number: int) -> KeptVersion:
-        """Return a version, with its manifest in place.
+        """Return a version, with its manifest under its final name.
 
         Raises:
-            TableVersionNotFoundError: code 11, it is not kept, or was cleaned up in storage.
+            TableVersionNotFoundError: code 11, it is not in the store, or was cleaned up in
+                storage.
         """
         from ...tables.manifests import final_name
 
@@ -109,7 +110,7 @@ class ManagedVersions:
     def kept_versions(
         self, entry: TableEntry, branch: str | None, after: int | None, descending: bool
     ) -> Iterator[KeptVersion]:
-        """Return the versions in order that are kept, and were not cleaned up in storage."""
+        """Yield, in order, the versions in the store that were not cleaned up in storage."""
         from ...tables.manifests import final_name
 
         latest = self.latest_version_of(entry, branch)
@@ -129,18 +130,19 @@ class ManagedVersions:
                 yield self._in_place(entry, branch, kept)
 
     def stage(self, entry: TableEntry, request: Any, what: str, plan: CommitPlan) -> Staged:
-        """Check a version that a writer asks for, and add it to a plan.
+        """Validate a version that a writer requests and add it to a plan.
 
         Args:
             entry: the table.
             request: a CreateTableVersionRequest, or an entry of a batch.
-            what: the operation and its object, to open a message with.
-            plan: what is to be committed with it.
+            what: the operation and its object, with which messages start.
+            plan: the plan of the commit.
 
         Raises:
-            InvalidInputError: code 13, it is no manifest of that version, or is not there.
-            ConcurrentModificationError: code 14, it is not onto the latest version; what was staged
-                is deleted.
+            InvalidInputError: code 13, the file is not a manifest of that version or does not
+                exist.
+            ConcurrentModificationError: code 14, it does not build on the latest version; the
+                staged manifest is deleted.
         """
         from ...tables.manifests import final_name, staged_name
 
@@ -168,13 +170,14 @@ class ManagedVersions:
         if branch is not None and latest is not None and key not in plan.latest:
             last = self._in_place(entry, branch, latest)
             if not folder.has(final_name(last.manifest_path)):
-                # The branch was deleted in storage, and this is one of the same name.
+                # The branch was deleted in storage and created again with the same name.
                 plan.changes.append(RemoveVersions(table=entry, branch=branch, versions=None))
                 onto = None
         wanted = branch is not None if onto is None else request.version == onto + 1
         if not (wanted or (onto is None and request.version == 1)):
             kept = store.version(entry, branch, request.version)
-            if kept is not None and kept.origin == name:  # by a request whose answer was lost
+            # The same request again: its first response was lost.
+            if kept is not None and kept.origin == name:
                 return evolve(staged, version=kept)
             self._drop_staged(staged)
             if request.version > (onto or 0) + 1:
@@ -194,11 +197,11 @@ class ManagedVersions:
 
     @contextmanager
     def committing(self) -> Iterator[CommitPlan]:
-        """Commit all of a plan that the body makes, or nothing.
+        """Commit the plan that the body fills, completely or not at all.
 
         Raises:
-            ConcurrentModificationError: code 14, another writer was faster; what was staged for a
-                version that there is by now is deleted, the rest can be committed again.
+            ConcurrentModificationError: code 14, another writer was faster; manifests staged for
+                versions that now exist are deleted, the others can be committed again.
         """
         plan = CommitPlan()
         try:
@@ -213,11 +216,11 @@ class ManagedVersions:
             raise
 
     def publish(self, staged: Staged) -> KeptVersion:
-        """Rename the manifest of a version that was committed to its final name."""
+        """Rename the manifest of a committed version to its final name."""
         return self._in_place(staged.table, staged.branch, staged.version, eager=False)
 
     def adopt_versions(self, entry: TableEntry) -> None:
-        """Keep the versions that the dataset of a table has which was just registered."""
+        """Record the versions of the dataset of a newly registered table."""
         if not entry.managed:
             return
         from ...tables.dataset import open_dataset
@@ -254,14 +257,14 @@ class ManagedVersions:
     def _in_place(
         self, entry: TableEntry, branch: str | None, kept: KeptVersion, *, eager: bool = True
     ) -> KeptVersion:
-        """Return a version whose manifest has its final name; one that was interrupted gets it.
+        """Return a version whose manifest has its final name, completing an interrupted rename.
 
         Args:
             entry: the table.
             branch: the branch.
             kept: the version.
-            eager: whether a failure of storage is one of the caller; else the version stays staged
-                for the next reader, and that is warned about.
+            eager: whether a storage failure is raised; otherwise a warning is issued and the
+                manifest stays staged until the next read.
         """
         from ...tables.manifests import final_name
 
@@ -294,12 +297,13 @@ class ManagedVersions:
             self._manifests(staged.table, staged.branch).delete(staged.name)
 
     def _set_aside(self, entry: TableEntry, branch: str | None) -> None:
-        """Set aside the manifests in storage that are no version of the table."""
+        """Set aside the manifests in storage that belong to no version of the table."""
         from ...tables.manifests import version_of
 
         store, folder = self.catalog.versions_of(entry), self._manifests(entry, branch)
         with store.exclusively(entry):
-            names = folder.names()  # before the store, which has a version before storage has it
+            # Read before the store, which records a version before storage has it.
+            names = folder.names()
             latest = store.latest(entry, branch)
             last = 0 if latest is None else latest.version
             for name in names:
@@ -313,11 +317,11 @@ class ManagedVersions:
 
 
 def branch_name(branch: str | None) -> str | None:
-    """Return a branch as a store knows it; None is the main one.
+    """Return a branch name as the store uses it; None is the main branch.
 
     Raises:
-        InvalidInputError: code 13, Lance takes no branch of that name: its files would come to lie
-            in another folder, maybe of another table.
+        InvalidInputError: code 13, Lance does not accept the name: the branch's files would be
+            stored in another folder, possibly of another table.
     """
     if branch is None or branch in ("", MAIN):
         return None
@@ -330,7 +334,7 @@ def branch_name(branch: str | None) -> str | None:
 
 
 def shown_version(kept: KeptVersion) -> TableVersion:
-    """Return a version as the protocol has it."""
+    """Return a version as the protocol's model."""
     metadata: Mapping[str, str] = kept.metadata
     return TableVersion(
         version=kept.version,

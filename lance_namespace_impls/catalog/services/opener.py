@@ -1,4 +1,4 @@
-"""Datasets of tables, opened to be read or changed."""
+"""Opens the datasets of tables for reading or changing."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Opener:
     def read(
         self, operation: str, request: QueryTableRequest | CountTableRowsRequest
     ) -> Iterator[Any]:
-        """Open a table's dataset as `_opened` does, to be read only."""
+        """Open a table's dataset like `opened`, for reading only."""
         if request.version is not None or request.branch is not None:
             choice = {"version": request.version, "branch": request.branch}
             with self.opened(operation, request.id, **choice) as dataset:
@@ -68,7 +68,7 @@ class Opener:
 
     @contextmanager
     def opened(self, operation: str, names: Sequence[str] | None, **choice: Any) -> Iterator[Any]:
-        """Open a table's dataset; what fails with it is about the operation and the table."""
+        """Open a table's dataset; errors name the operation and the table."""
         from ...tables.dataset import open_dataset
 
         identifier = parse_identifier(names)
@@ -81,15 +81,15 @@ class Opener:
     def _refused_if_dropped(
         self, identifier: Identifier, entry: TableEntry | None = None
     ) -> Iterator[None]:
-        """Report that a table was dropped or renamed, not which of its files pylance missed then.
+        """Report a concurrent drop or rename of a table instead of pylance's missing-file error.
 
         Args:
             identifier: the table.
-            entry: its entry from before; None if it was not looked up.
+            entry: its earlier entry; None if it was not looked up.
 
         Raises:
             TableNotFoundError: code 4, the catalog no longer has the table.
-            ConcurrentModificationError: code 14, it has another one of that name.
+            ConcurrentModificationError: code 14, the catalog has another table of that name.
         """
         from ...tables.lineage import replaced
 
@@ -99,7 +99,7 @@ class Opener:
             failure: Exception = error
         except LanceNamespaceError:
             raise
-        except Exception as error:  # noqa: BLE001 it is raised below, or is the cause of what is
+        except Exception as error:  # noqa: BLE001 raised again below, directly or as a cause
             failure = error
             if entry is not None:
                 self._delete_remains(entry)
@@ -110,7 +110,7 @@ class Opener:
         except (NamespaceNotFoundError, TableNotFoundError):
             raise table_not_found(identifier) from failure
         except Exception as error:
-            # The failure of the operation is what the caller must see.
+            # The caller must see the failure of the operation.
             if not self.catalog.is_failure(error):
                 raise
             raise failure from None
@@ -119,16 +119,16 @@ class Opener:
         raise failure
 
     def _delete_remains(self, entry: TableEntry) -> None:
-        """Delete what pylance wrote where a dataset was opened and is dropped since.
+        """Delete files that pylance wrote after an open dataset was dropped.
 
-        It makes a folder again that was deleted beneath it, and in a directory that is a table.
+        pylance recreates a deleted folder, and in a directory catalog a folder is a table.
         """
         if not self.catalog.capabilities.storage_only:
             return
         try:
             Folders(self.catalog).folder_of(entry).delete_remains()
         except Exception as error:
-            # The failure of the operation is what the caller must see.
+            # The caller must see the failure of the operation.
             if not self.catalog.is_failure(error):
                 raise
 
@@ -136,12 +136,12 @@ class Opener:
     def changed(
         self, operation: str, names: Sequence[str] | None, branch: str | None = None
     ) -> Iterator[Any]:
-        """Open a table's dataset as `_opened` does, to be changed in one commit.
+        """Open a table's dataset like `opened`, for a change in one commit.
 
         Raises:
-            TableNotFoundError: code 4, the table was dropped meanwhile.
-            ConcurrentModificationError: code 14, it was dropped and made again. A change that came to
-                the new one is taken back.
+            TableNotFoundError: code 4, the table was dropped concurrently.
+            ConcurrentModificationError: code 14, it was dropped and created again. A change that
+                reached the new table is reverted.
         """
         with self.opened_version(operation, names, branch) as (dataset, _):
             yield dataset
@@ -150,9 +150,9 @@ class Opener:
     def opened_version(
         self, operation: str, names: Sequence[str] | None, branch: str | None = None
     ) -> Iterator[tuple[Any, OpenedVersion]]:
-        """Open a dataset as `_changed` does, for a change of several commits.
+        """Open a dataset like `changed`, for a change of several commits.
 
-        Whoever makes them notes each but the last with the version that is returned.
+        The caller notes each commit but the last in the returned version.
         """
         from ...tables.lineage import There, open_version
 
@@ -172,24 +172,24 @@ class Opener:
                         raise
                 raise self._replaced(entry, opened) from error
             opened.note(dataset)
-            # Where nothing is there, the table was dropped or renamed after it was changed.
+            # If nothing is there, the table was dropped or renamed after the change.
             if self._look(opened) is There.OTHER:
                 raise self._replaced(entry, opened)
 
     def _look(self, opened: OpenedVersion) -> There:
-        """Return what is at the place of a dataset; where that cannot be told, it is taken for the same."""
+        """Return what is at a dataset's location; if it cannot be read, assume the same dataset."""
         from ...tables.lineage import There
 
         try:
             return opened.look()
         except Exception as error:
-            # What became of the change is what the caller must see, and not this.
+            # The caller must see the result of the change, not this failure.
             if not self.catalog.is_failure(error):
                 raise
             return There.SAME
 
     def _replaced(self, entry: TableEntry, opened: OpenedVersion) -> LanceNamespaceError:
-        """Take back what came to the place of a table that has gone, and return why."""
+        """Revert a change that reached the replacement of a removed table, and return the error."""
         from ...tables.lineage import replaced
 
         name = format_identifier(entry.id)
@@ -214,7 +214,7 @@ class Opener:
     def _take_back_change(self, entry: TableEntry, opened: OpenedVersion) -> None:
         numbers = opened.misplaced()
         if entry.managed and numbers:
-            # First where readers ask: they find no manifest that the catalog does not name.
+            # Catalog first: readers must not find a version whose manifest is missing.
             found = self.catalog.find_table(entry.id)
             self.catalog.versions_of(found).commit(
                 [RemoveVersions(table=found, branch=opened.branch, versions=numbers)]
@@ -223,14 +223,14 @@ class Opener:
         if self.catalog.capabilities.storage_only or not Folders(self.catalog).is_still_listed(
             entry
         ):
-            # pylance makes a folder again that was deleted beneath it, and in a directory that is a table.
+            # pylance recreates a deleted folder, and in a directory catalog a folder is a table.
             Folders(self.catalog).folder_of(entry).delete_remains()
 
     @contextmanager
     def changed_or_declared(
         self, operation: str, request: InsertIntoTableRequest | MergeInsertIntoTableRequest
     ) -> Iterator[tuple[Any, OpenedVersion] | None]:
-        """Open a table to be changed; None where it is declared, and its main branch has no data yet."""
+        """Open a table for changing; None if it is declared and its main branch has no data."""
         with ExitStack() as stack:
             try:
                 found = stack.enter_context(

@@ -1,4 +1,4 @@
-"""The location of a new table, which never holds the rows of another table."""
+"""The location of a new table, which never contains the rows of another table."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ def _gone_meanwhile(entry: TableEntry) -> ConcurrentModificationError:
 
 @frozen(kw_only=True)
 class NewPlace:
-    """Where a new table goes."""
+    """The location of a new table."""
 
     location: str | None = None
-    """None is its usual location."""
+    """None is its default location."""
     has_remains: bool = False
-    """Whether an interrupted drop of the table left something there."""
+    """Whether an interrupted drop of the table left data there."""
 
 
 @frozen
 class Placement:
-    """Chooses locations of new tables, and writes first rows there."""
+    """Chooses locations of new tables and guards the writing of their first rows."""
 
     catalog: CatalogBase
 
     def place_of(
         self, identifier: Identifier, properties: Mapping[str, str], *, declaring: bool
     ) -> NewPlace:
-        """Return where a table goes that no location is asked for.
+        """Return the place of a new table for which no location was requested.
 
         Whatever is at its usual location is not this table's, which is not in the catalog: it was
         deregistered or renamed, or another tool dropped its entry. It stays, and the new table goes
@@ -85,7 +85,7 @@ class Placement:
         try:
             location = self.catalog.default_location(identifier)
         except (NamespaceNotFoundError, InvalidInputError):
-            return NewPlace()  # adding the table says what is wrong
+            return NewPlace()  # adding the table reports the problem
         if location is None:
             return NewPlace()
         require_short_levels(location)
@@ -105,7 +105,7 @@ class Placement:
             ):
                 return NewPlace(has_remains=True)
         except (OSError, RuntimeError, ValueError) as error:
-            if declaring:  # writing rows says what is wrong
+            if declaring:  # writing rows reports the problem
                 warnings.warn(
                     f"{location} cannot be read: rows that are there already will be those of "
                     f"{format_identifier(identifier)}: {self.catalog.translate(error, 'storage').message}",
@@ -117,17 +117,17 @@ class Placement:
     def add_at_place(
         self, identifier: Identifier, properties: Mapping[str, str], schema: pa.Schema | None
     ) -> TableEntry:
-        """Add a table to the catalog that no location is asked for, at a place without rows.
+        """Add a table without a requested location to the catalog, at a place without rows.
 
         Args:
             identifier: the table.
             properties: its properties.
-            schema: that of the rows which are about to be written; None where it is declared only.
+            schema: schema of the rows to be written next; None if the table is only declared.
 
         Raises:
             TableAlreadyExistsError: code 5.
         """
-        # What is at the place must not change before the entry names it.
+        # The contents of the place must not change before the entry names it.
         with self._sole_change_of(identifier):
             place = self.place_of(identifier, properties, declaring=schema is None)
             if schema is None:
@@ -143,23 +143,24 @@ class Placement:
         return entry
 
     def _clear_place(self, entry: TableEntry) -> None:
-        """Delete what an interrupted drop left at a new table's location, unless it was used since."""
+        """Delete the remains of an interrupted drop at a new table's location, unless used since."""
         folder = Folders(self.catalog).folder_of(entry)
         if folder.has_drop_marker(entry.id) and not Folders(self.catalog).is_used_by_other(entry):
             folder.delete()
 
     @contextmanager
     def first_rows(self, entry: TableEntry) -> Iterator[AbstractContextManager[None]]:
-        """Keep a table's place for its first rows, and return what surrounds their commit.
+        """Reserve a table's place for its first rows and yield a context manager for their commit.
 
-        Until they are there no new table gets the place. The commit is refused where the table has
-        gone by then (code 14), and nobody on this machine drops or renames it meanwhile.
+        Until the rows are written, no new table is placed there. The commit is rejected if the
+        table has been removed (code 14); during the commit, no process on this machine can drop or
+        rename it.
         """
         if self.catalog.capabilities.storage_only:
             yield nullcontext()
             return
         with ExitStack() as held:
-            with suppress(TimeoutError):  # another's first rows are on their way there already
+            with suppress(TimeoutError):  # another writer's first rows are on their way there
                 held.enter_context(_place_lock(entry.location))
             yield self._as_listed(entry)
 
@@ -171,7 +172,7 @@ class Placement:
 
     @contextmanager
     def refused_if_gone(self, entry: TableEntry) -> Iterator[None]:
-        """Raise code 14 in place of a failure where the table has gone meanwhile."""
+        """Replace a failure by code 14 if the table was removed concurrently."""
         try:
             yield
         except InvalidInputError:
@@ -182,19 +183,19 @@ class Placement:
             raise
 
     def _has_gone(self, entry: TableEntry) -> bool:
-        """Return whether a table has gone; not where the catalog cannot tell."""
+        """Return whether a table was removed; False if the catalog cannot be read."""
         try:
             return not Folders(self.catalog).is_still_listed(entry)
         except NamespaceNotFoundError:
             return True
         except Exception as error:
-            # Why the rows could not be written is what the caller must see, and not this.
+            # The caller must see why the rows could not be written.
             if not self.catalog.is_failure(error):
                 raise
             return False
 
     def require_listed(self, entry: TableEntry) -> None:
-        """Raise where a table that gets its first rows has gone, or another has its name (code 14)."""
+        """Raise if a table that receives its first rows was removed or replaced (code 14)."""
         if not self.catalog.capabilities.storage_only and not Folders(self.catalog).is_still_listed(
             entry
         ):
@@ -202,10 +203,11 @@ class Placement:
 
     @contextmanager
     def rolled_back_on_failure(self, entry: TableEntry) -> Iterator[None]:
-        """Withdraw a table that was added where its rows cannot be written.
+        """Withdraw an added table if its rows cannot be written.
 
         Raises:
-            ConcurrentModificationError: code 14, that failed since the table has gone meanwhile.
+            ConcurrentModificationError: code 14, writing failed because the table was removed
+                concurrently.
         """
         try:
             yield
@@ -220,12 +222,12 @@ class Placement:
             raise
 
     def _roll_back(self, entry: TableEntry) -> bool:
-        """Withdraw a table, unless it holds what others wrote; False where it has gone meanwhile."""
+        """Withdraw a table unless others wrote data; False if it was removed concurrently."""
         try:
             if self.catalog.has_data(entry):
                 return True
         except Exception as error:
-            # Why the rows could not be written is what the caller must see, and not this.
+            # The caller must see why the rows could not be written.
             if not self.catalog.is_failure(error):
                 raise
             if self.catalog.capabilities.storage_only:
@@ -234,15 +236,15 @@ class Placement:
             return self._take_back(entry)
 
     def _sole_change_of(self, identifier: Identifier) -> AbstractContextManager[None]:
-        """Return `sole_change`, or nothing where the catalog is the storage itself."""
+        """Return `sole_change`, or a no-op if the catalog is the storage itself."""
         if self.catalog.capabilities.storage_only:
             return nullcontext()
         return self.catalog.sole_change(identifier)
 
     def _take_back(self, entry: TableEntry) -> bool:
-        """Withdraw a table; False where it has gone meanwhile."""
+        """Withdraw a table; False if it was removed concurrently."""
         try:
-            # Many catalogs would remove another table that has the name by now.
+            # Many catalogs would remove another table that now has the name.
             is_catalog = not self.catalog.capabilities.storage_only
             if is_catalog and not Folders(self.catalog).is_still_listed(entry):
                 return False
@@ -260,9 +262,10 @@ class Placement:
         return True
 
     def keep_place(self, entry: TableEntry) -> None:
-        """Mark the place of a table without data that goes on under another name.
+        """Mark the place of a table without data that is renamed.
 
-        Otherwise the next table of the old name would have the same place, and the same rows.
+        Otherwise the next table with the old name would be stored at the same place and share its
+        rows.
         """
         if self.catalog.capabilities.storage_only:
             return
@@ -282,12 +285,12 @@ class Placement:
         """Write the first rows of a declared table and return the dataset's version.
 
         Args:
-            operation: what does so.
+            operation: name of the calling operation.
             identifier: the table.
             rows: the rows.
 
         Raises:
-            ConcurrentModificationError: code 14, someone else wrote them at the same moment.
+            ConcurrentModificationError: code 14, another writer wrote them concurrently.
         """
         from ...tables.schema import check_columns
         from ...tables.write import create

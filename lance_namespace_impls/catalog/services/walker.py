@@ -47,11 +47,11 @@ class TableWalker:
         wanted: int | None,
         made: Listings,
     ) -> Iterator[str]:
-        """Return the names of the Lance tables of a namespace, in order, from after `after`."""
+        """Yield the names of the Lance tables of a namespace in order, starting after `after`."""
         if not self.catalog.capabilities.holds_tables(len(parent)):
             self.catalog.namespace_properties(parent)
             return
-        # How many have to be looked at for as many with data is not known.
+        # It is unknown how many tables must be looked up to find that many with data.
         named = wanted if wanted is None or include_declared else sys.maxsize
         names = made.names(
             ("tables", parent),
@@ -80,7 +80,7 @@ class TableWalker:
         try:
             return self.catalog.has_data(look_up())
         except TableNotFoundError:
-            return False  # it went between listing and loading
+            return False  # dropped between listing and loading
         except Exception as error:
             what = f"ListTables: table {format_identifier(identifier)} cannot be read"
             found = (
@@ -94,7 +94,7 @@ class TableWalker:
             raise found from error
 
     def all_below(self, parent: Identifier) -> Iterator[Identifier]:
-        """Return all tables below a namespace, in the order of their identifiers."""
+        """Yield all tables below a namespace, in the order of their identifiers."""
         return self.walk(parent, ROOT, True, None, Listings(seconds=0))
 
     def walk(
@@ -105,9 +105,9 @@ class TableWalker:
         wanted: int | None,
         made: Listings,
     ) -> Iterator[Identifier]:
-        """Return all tables below `parent` in the order of their identifiers, from after `after`.
+        """Yield all tables below `parent`, ordered by identifier, starting after `after`.
 
-        Where the whole walk is wanted, namespaces of one level are walked at once.
+        If the whole walk is requested, namespaces of one level are walked concurrently.
         """
         depth = len(parent)
         floor = after[depth] if len(after) > depth and after[:depth] == parent else None
@@ -125,11 +125,11 @@ class TableWalker:
             try:
                 yield from self.walk((*parent, name), after, include_declared, wanted, made)
             except NamespaceNotFoundError:
-                return  # it went between listing and walking
+                return  # dropped between listing and walking
 
         below, walked = tee(below)
         walks = ahead(walked, inside) if wanted is None else map(inside, walked)
-        # Both are in order, and tables may be looked at one by one: no further than is asked for.
+        # Both are sorted; merging lazily looks up no more tables than are requested.
         for name, is_table in merge(((n, False) for n in below), ((n, True) for n in tables)):
             if is_table:
                 yield (*parent, name)
