@@ -1,1 +1,1 @@
-"""Table operations on pylance: everything that needs only a location and storage options."""
+"""Table operations on pylance that need only a location and storage options."""

@@ -1,4 +1,4 @@
-"""Record batches whose buffers lie where pylance can read them."""
+"""Alignment of record batches for pylance."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
 __all__ = ["aligned"]
 
-# Bytes. Arrow asks for 8 at least, Rust for the size of the widest value, else it panics.
+# Bytes. Arrow requires at least 8; Rust requires the size of the widest value, or it panics.
 _LEAST, _WIDE = 8, 16
 
 
 def aligned(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with those columns copied that pylance could not read where they lie.
+    """Return the batch, with misaligned or unreadable columns copied.
 
-    Other writers, Java's among them, pad the buffers of an Arrow stream to 8 bytes. Where a
-    128-bit column ends up in such a stream depends on the columns before it. And pylance panics
-    at a slice of a struct that holds another one.
+    Other writers, including Java's, pad the buffers of an Arrow stream to 8 bytes. The position of
+    a 128-bit column in such a stream depends on the preceding columns. pylance also panics on a
+    slice of a struct that contains another struct.
 
     Source: the Arrow columnar format, "Buffer Alignment and Padding".
     """
@@ -37,7 +37,7 @@ def _aligned(column: Any) -> Any:
     unit = _WIDE if _is_wide(column.type) else _LEAST
     buffers = column.buffers()
     if _is_view(column.type):
-        buffers = buffers[:2]  # behind the views there is text, a byte at a time
+        buffers = buffers[:2]  # the buffers after the views contain text, which needs no alignment
     is_aligned = all(buffer is None or buffer.address % unit == 0 for buffer in buffers)
     if is_aligned and not (_has_struct(column.type) and _is_sliced(column)):
         return column
@@ -45,7 +45,7 @@ def _aligned(column: Any) -> Any:
 
 
 def _is_wide(kind: Any) -> bool:
-    """Whether a type has values of 128 bits or more, at any depth."""
+    """Return whether a type has values of 128 bits or more, at any depth."""
     import pyarrow as pa
     from pyarrow import types as is_
 
@@ -67,7 +67,7 @@ def _has_struct(kind: Any) -> bool:
 
 
 def _is_sliced(column: Any) -> bool:
-    """Return whether an array, or one nested in it, begins behind the start of its buffers."""
+    """Return whether an array, or a nested one, starts after the beginning of its buffers."""
     import pyarrow as pa
     from pyarrow import types as is_
 

@@ -1,4 +1,4 @@
-"""Clones of a dataset: a new one that begins with its rows."""
+"""Clones of a dataset: new datasets that start with its rows."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def clone(
 
     Args:
         source: the dataset.
-        target: where the clone goes.
-        version: number or tag of the version; the latest unless given.
-        is_shallow: whether the clone reads the source's files where they are; else it has its own.
+        target: location of the clone.
+        version: number or tag of the version; defaults to the latest.
+        is_shallow: whether the clone references the source's files instead of copying them.
 
     Raises:
-        InvalidTableStateError: code 19, the source holds no dataset.
+        InvalidTableStateError: code 19, the source has no dataset.
         TableVersionNotFoundError: code 11.
         TableTagNotFoundError: code 8.
-        ConcurrentModificationError: code 14, someone else wrote to the clone's place meanwhile.
+        ConcurrentModificationError: code 14, another writer wrote to the clone's location.
     """
     dataset = open_dataset(source, version=version)
     make = dataset.shallow_clone if is_shallow else dataset.deep_clone

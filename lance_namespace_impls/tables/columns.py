@@ -28,7 +28,7 @@ __all__ = ["add", "alter", "drop", "field_metadata", "require", "schema_metadata
 
 
 def require(dataset: Any, path: str) -> Any:
-    """Find a column by its path, levels of nested fields joined by dots.
+    """Find a column by its path, in which dots join the levels of nested fields.
 
     Returns:
         the ``pyarrow.Field``.
@@ -49,7 +49,7 @@ def require(dataset: Any, path: str) -> Any:
 
 
 def _below(field: Any) -> dict[str, Any]:
-    """Return the fields of a structure, or the one of a list's values, by name."""
+    """Return the fields of a struct, or the value field of a list, by name."""
     kind = field.type
     if hasattr(kind, "get_field_index"):
         return {kind.field(i).name: kind.field(i) for i in range(kind.num_fields)}
@@ -57,7 +57,7 @@ def _below(field: Any) -> dict[str, Any]:
 
 
 def _require_once(paths: Iterable[str]) -> None:
-    """Refuse entries of which one would undo another without a word."""
+    """Reject duplicate paths: a later entry would silently override an earlier one."""
     seen: set[str] = set()
     for path in paths:
         if path in seen:
@@ -66,12 +66,12 @@ def _require_once(paths: Iterable[str]) -> None:
 
 
 def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
-    """Add columns that SQL expressions over the others fill.
+    """Add columns computed by SQL expressions over the existing columns.
 
     Raises:
-        TableSchemaValidationError: code 20, a column is there already, or cannot have that name.
-        UnsupportedError: code 0, a virtual column is asked for.
-        InvalidInputError: code 13, a column has not exactly one of expression, computed and
+        TableSchemaValidationError: code 20, a column already exists or has an invalid name.
+        UnsupportedError: code 0, a virtual column is requested.
+        InvalidInputError: code 13, a column does not have exactly one of expression, computed and
             virtual_column, or its expression is empty.
     """
     expressions: dict[str, str] = {}
@@ -92,14 +92,14 @@ def add(dataset: Any, entries: list[AddColumnsEntry]) -> None:
         expressions[entry.name] = entry.expression
     if not expressions:
         raise InvalidInputError("there is no column to add")
-    # With row ids, since Lance scans no columns that are all constants.
+    # With row ids, because Lance does not scan a projection of constants only.
     scanner = dataset.scanner(columns=expressions, limit=0, with_row_id=True)
     check_types(scanner.projected_schema)
     dataset.add_columns(expressions)
 
 
 def _require_one_source(entry: AddColumnsEntry) -> None:
-    """Refuse a new column that has not exactly one source of its values (code 13)."""
+    """Reject a new column that does not have exactly one source of values (code 13)."""
     sources = ("expression", "computed", "virtual_column")
     given = [name for name in sources if getattr(entry, name) is not None]
     if len(given) != 1:
@@ -110,19 +110,19 @@ def _require_one_source(entry: AddColumnsEntry) -> None:
 
 
 def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion) -> None:
-    """Rename columns, change their type or whether they may be null.
+    """Rename columns, or change their type or nullability.
 
     Args:
         dataset: the ``lance.LanceDataset``.
-        entries: the columns, and what is to be changed of them.
-        opened: notes the first commit where there are two.
+        entries: the columns and their changes.
+        opened: notes the first commit if there are two.
 
     Raises:
         TableColumnNotFoundError: code 12.
-        TableSchemaValidationError: code 20, the new name is taken or cannot be one, or the type
-            cannot be cast.
-        UnsupportedError: code 0, a virtual column is asked for.
-        InvalidInputError: code 13, there is nothing to alter, or two entries are of one column.
+        TableSchemaValidationError: code 20, the new name is in use or invalid, or the type cannot
+            be cast.
+        UnsupportedError: code 0, a virtual column is requested.
+        InvalidInputError: code 13, there is nothing to alter, or two entries name the same column.
     """
     import pyarrow as pa
 
@@ -138,7 +138,8 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
             check_column_name(entry.rename)
             parent = "" if entry.path in dataset.schema.names else entry.path.rpartition(".")[0]
             beside = _below(require(dataset, parent)) if parent else dataset.schema.names
-            # Lance looks no further than the names of whole columns, and cannot read two of one name.
+            # Lance only checks the names of whole columns, and cannot read two fields with one
+            # name.
             if entry.rename in beside or (parent, entry.rename) in given:
                 name = f"{parent}.{entry.rename}" if parent else entry.rename
                 raise TableSchemaValidationError(f"column {name!r} already exists")
@@ -159,7 +160,7 @@ def alter(dataset: Any, entries: list[AlterColumnsEntry], opened: OpenedVersion)
         raise InvalidInputError("there is no column to alter")
     _require_once(entry.path for entry in entries)
     dataset.alter_columns(*alterations)
-    if lost:  # Lance writes a column of another type anew, without its metadata
+    if lost:  # Lance rewrites a column of another type without its metadata
         opened.note(dataset)
         dataset.update_field_metadata(lost)
 
@@ -183,16 +184,16 @@ def drop(dataset: Any, columns: list[str]) -> None:
 def field_metadata(
     dataset: Any, entries: list[UpdateFieldMetadataEntry], opened: OpenedVersion
 ) -> dict[str, dict[str, str]]:
-    """Change the metadata of columns and give what each then has.
+    """Change the metadata of columns and return the result for each.
 
     Args:
         dataset: the ``lance.LanceDataset``.
         entries: the columns and the metadata.
-        opened: notes the first commit where there are two.
+        opened: notes the first commit if there are two.
 
     Raises:
         TableColumnNotFoundError: code 12.
-        InvalidInputError: code 13, two entries are of one column.
+        InvalidInputError: code 13, two entries name the same column.
     """
     for entry in entries:
         require(dataset, entry.path)
@@ -209,13 +210,13 @@ def field_metadata(
 
 
 def _check_merged(before: Mapping[str, str], entries: Mapping[str, str | None], owner: str) -> None:
-    """Reject a change after which there would be too much metadata (code 20); null removes."""
+    """Reject a change that results in too much metadata (code 20); a null value removes a key."""
     merged = {**before, **entries}
     check_metadata({key: value for key, value in merged.items() if value is not None}, owner)
 
 
 def schema_metadata(dataset: Any, entries: Mapping[str, Any]) -> dict[str, str]:
-    """Add to the metadata of a table's schema and return all of it.
+    """Merge entries into the metadata of a table's schema and return all of it.
 
     Raises:
         TableSchemaValidationError: code 20, there would be too much.

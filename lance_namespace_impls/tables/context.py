@@ -1,4 +1,4 @@
-"""What callers may ask of a table operation beyond its fields, as entries of `context`."""
+"""Options of table operations that are passed as entries of `context`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ __all__ = ["ORDER_BY", "REPLACE", "asks"]
 from typing import Any
 
 ORDER_BY = "order_by"
-"""QueryTable: the order of the rows, as the text of a JSON list of objects with `column_name`,
-`ascending` and `nulls_first`."""
+"""QueryTable: the order of the rows, as a JSON list of objects with `column_name`, `ascending` and
+`nulls_first`."""
 REPLACE = "replace"
-"""CreateTableIndex: ``true`` replaces an index of that name."""
+"""CreateTableIndex: ``true`` replaces an index with the same name."""
 
 
 def asks(request: Any, entry: str) -> bool:

@@ -1,4 +1,4 @@
-"""Opening datasets and looking at them without reading rows."""
+"""Opening and inspecting datasets without reading rows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
     "table_uri",
 ]
 
-# A version was listed, and is deleted or replaced before it is read.
+# A listed version was deleted or replaced before it was read.
 _GONE_BETWEEN = re.compile(r"[Nn]ot found: .*_versions/|Invalid range \d+\.\.\d+ for object")
 _PAUSES_SECONDS = (0.01, 0.05, 0.2)
 
@@ -43,15 +43,15 @@ def open_dataset(
     """Open a dataset; storage options that expire are renewed while it is read.
 
     Args:
-        storage: where it is.
-        version: number or tag of the version; the latest unless given.
-        branch: the branch; the main one unless given.
+        storage: location and options.
+        version: number or tag of the version; defaults to the latest.
+        branch: the branch; defaults to the main one.
 
     Returns:
         a ``lance.LanceDataset``.
 
     Raises:
-        InvalidTableStateError: code 19, the location holds no dataset.
+        InvalidTableStateError: code 19, the location has no dataset.
         TableVersionNotFoundError: code 11.
         TableTagNotFoundError: code 8.
         TableBranchNotFoundError: code 22.
@@ -60,7 +60,7 @@ def open_dataset(
 
     options = storage.lance_options()
     with _no_dataset(storage.location):
-        # lance.dataset takes either a location or a namespace; both spare a second look-up.
+        # lance.dataset accepts a location or a namespace; passing both avoids a second look-up.
         dataset = lance.LanceDataset(
             storage.location,
             storage_options=options,
@@ -71,11 +71,11 @@ def open_dataset(
 
 
 def open_through(namespace: Any, identifier: Sequence[str], version: int | str | None) -> Any:
-    """Open a dataset through a namespace, which hands out new credentials when the old expire.
+    """Open a dataset through a namespace, which vends new credentials when the old ones expire.
 
     Raises:
         TableNotFoundError: code 4.
-        InvalidTableStateError: code 19, the location holds no dataset.
+        InvalidTableStateError: code 19, the location has no dataset.
         TableVersionNotFoundError: code 11.
         TableTagNotFoundError: code 8.
     """
@@ -95,7 +95,7 @@ def open_through(namespace: Any, identifier: Sequence[str], version: int | str |
 
 @contextmanager
 def _no_dataset(where: str) -> Iterator[None]:
-    """Raise where there is nothing to open."""
+    """Raise InvalidTableStateError if there is no dataset to open."""
     try:
         yield
     except ValueError as error:
@@ -116,9 +116,9 @@ def _at(dataset: Any, version: int | str | None, branch: str | None) -> Any:
 
 
 def exists(storage: TableStorage) -> bool:
-    """Return whether the location holds a dataset.
+    """Return whether the location has a dataset.
 
-    While one is dropped, versions are listed that can no longer be read: it is looked again.
+    During a drop, listed versions can become unreadable; the check is then repeated.
 
     Raises:
         InvalidTableStateError: code 19, a version stays listed and cannot be read.
@@ -147,11 +147,11 @@ def _opens(storage: TableStorage) -> bool:
 
 
 def follow(dataset: Any, after: Any) -> None:
-    """Let a dataset be at the version that another is at, as pylance's own changes leave it.
+    """Move a dataset to the version of another one, as pylance's own changes do.
 
     Args:
         dataset: the ``lance.LanceDataset`` that was changed.
-        after: the one that the commit gave.
+        after: the dataset returned by the commit.
     """
     dataset._ds = after._ds
 
@@ -171,5 +171,5 @@ def has_version(storage: TableStorage, version: int) -> bool:
 
 
 def table_uri(location: str) -> str:
-    """Return a location as a URI; a path becomes a ``file://`` one."""
+    """Return a location as a URI; a path becomes a ``file://`` URI."""
     return location if "://" in location else Path(location).absolute().as_uri()

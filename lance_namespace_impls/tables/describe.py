@@ -1,4 +1,4 @@
-"""What DescribeTable tells of a dataset that it has opened."""
+"""Details of an opened dataset for DescribeTable."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fill_details(
     answer.stats = TableBasicStats(
         num_deleted_rows=stats["num_deleted_rows"], num_fragments=stats["num_fragments"]
     )
-    # UpdateTableSchemaMetadata writes the schema's, Lance's own tools the dataset's as well.
+    # UpdateTableSchemaMetadata changes the schema's metadata; Lance's tools also use the dataset's.
     answer.metadata = {
         **(answer.schema.metadata or {}),
         **{str(key): str(value) for key, value in dataset.metadata.items()},

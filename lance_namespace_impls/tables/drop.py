@@ -1,4 +1,4 @@
-"""Deleting a table's data, so that what was interrupted can be resumed.
+"""Deletes a table's data in a way that can be resumed after an interruption.
 
 A table that is out of its catalog is found by nobody. So a marker next to the data names the table and
 the version of its data. It has two states. Before the entry is removed, the marker shows that the
@@ -7,12 +7,12 @@ Once the drop has removed the entry, the marker says so. Only then does whoever 
 of that name again delete the rest. The manifests go first, since a dataset with half of its files must
 not open, and the marker goes last.
 
-Only what Lance wrote is deleted, file by file: what the manifests name, and what has a name that
-Lance gives. An Iceberg catalog keeps files of its own beside the data, and the location may be
-anybody's, a bucket with other tables in it for one.
+Only Lance's own files are deleted, one by one: files that the manifests name, and files with a name
+that Lance generates. An Iceberg catalog stores its own files next to the data, and the location may
+be shared, such as a bucket with other tables in it.
 
-A marker counts only while nothing was written since: not where the dataset has a version that is
-higher or younger than the marker's.
+A marker is valid only if nothing was written since: it is ignored if the dataset has a version that
+is higher or newer than the marker's.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ DELETE_CONCURRENCY = 16
 
 @attrs.frozen(kw_only=True)
 class FolderState:
-    """How far a dataset was."""
+    """The latest version of a dataset, for comparison with a later state."""
 
     version: int
     written: int
-    """When that version was, in microseconds since 1970."""
+    """Commit time of that version, in microseconds since 1970."""
 
 
 @attrs.frozen(kw_only=True)
@@ -103,14 +103,14 @@ class _DropMarker:
 
 
 _NOTHING = FolderState(version=0, written=0)
-# The manifests go first; what says which branches there are outlives the branches.
+# The manifests are deleted first; the list of branches outlives the branches.
 _TURN = {VERSIONS: 0, "_refs": 2}
 
 
 class TableFolder:
-    """A table's location, as somebody sees it who deletes what is there.
+    """A table's location, as seen by an operation that deletes its contents.
 
-    What is in it is listed once.
+    The contents are listed once.
 
     Args:
         storage: location and options.
@@ -129,7 +129,7 @@ class TableFolder:
 
     @cached_property
     def _local(self) -> str | None:
-        """The location as a path, where it is on local storage."""
+        """The location as a path; None if it is not on local storage."""
         return local_path(self._storage.location)
 
     @cached_property
@@ -138,26 +138,27 @@ class TableFolder:
         if self._local is not None:
             return _scan(self._local)
         found = self._files.list_with_delimiter()
-        # pyarrow puts an empty object where a directory would be, whose name is empty here.
+        # pyarrow creates an empty object for a directory; its name is empty here.
         return frozenset(found.common_prefixes), frozenset(filter(None, found.objects))
 
     @cached_property
     def _contents(self) -> dict[str, list[str]]:
-        """Paths of what is in each of the dataset's folders, relative to the location.
+        """Paths of the contents of each of the dataset's folders, relative to the location.
 
-        On local storage an empty directory and a symbolic link are among them, the first with a
-        slash at its end; the object stores have neither.
+        On local storage they include empty directories, with a trailing slash, and symbolic links;
+        object stores have neither.
         """
         return {name: self._list(name) for name in sorted(self._entries[0] & FOLDERS)}
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of Lance's is there."""
+        """Whether the location has nothing that belongs to Lance."""
         return not (self._entries[0] & FOLDERS or self.has_marker)
 
     @property
     def has_marker(self) -> bool:
-        """Whether a file says that a table is declared, dropped or put elsewhere, or keeps the place."""
+        """Whether a file marks a table as declared, dropped or stored elsewhere, or reserves the
+        place."""
         return any(map(is_marker, self._entries[1]))
 
     @property
@@ -175,7 +176,7 @@ class TableFolder:
         return marker is None or marker.removed
 
     def first_foreign(self) -> str | None:
-        """Return the path of something there that Lance did not write; None where all is Lance's."""
+        """Return the path of a file that Lance did not write; None if all files are Lance's."""
         folders, files = self._entries
         at_root = [f"{name}/" for name in folders - FOLDERS]
         at_root += [name for name in files if not is_marker(name)]
@@ -219,7 +220,7 @@ class TableFolder:
             ) from error
 
     def reserve(self) -> None:
-        """Write an empty file there, which makes it a folder on an object store, and not an empty one."""
+        """Write an empty file, so that on an object store the folder exists and is not empty."""
         self._write(RESERVED, b"")
 
     def remove_drop_marker(self) -> bool:
@@ -242,18 +243,18 @@ class TableFolder:
         return now.version <= marker.state.version and now.written <= marker.state.written
 
     def delete(self) -> bool:
-        """Delete the data, the manifests first and the marker last; what others put there stays.
+        """Delete the data, manifests first and the marker last; other tools' files stay.
 
         Returns:
-            False where the marker went meanwhile: someone else came to the end of the same drop.
+            False if the marker was removed concurrently: another process completed the same drop.
 
         Raises:
-            ConcurrentModificationError: code 14, someone else deletes it at the same moment.
-            InternalError: code 18, something could not be deleted; the message says what.
+            ConcurrentModificationError: code 14, another process is deleting it.
+            InternalError: code 18, something could not be deleted; the message names it.
         """
         files = self._entries[1]
         try:
-            # What manifests and branches name has to be known before they go.
+            # Manifests and branches must be read before they are deleted.
             theirs = {
                 folder: [path for path in paths if self._is_lances(path)]
                 for folder, paths in self._contents.items()
@@ -275,10 +276,10 @@ class TableFolder:
         return had_marker
 
     def delete_remains(self) -> None:
-        """Delete what was written into the folder when the table had been dropped.
+        """Delete files that were written into the folder after the table had been dropped.
 
-        Nothing happens where a version is there, or a file that says that the place is taken. What
-        others write after the look stays.
+        Does nothing if there is a version or a file that reserves the place. Files that others
+        write after the listing stay.
         """
         written = {
             name: list(filter(is_lance_file, paths)) for name, paths in self._contents.items()
@@ -292,7 +293,7 @@ class TableFolder:
             _remove_if_empty(self._local)
 
     def state(self) -> FolderState | None:
-        """Return how far the dataset is; None where none opens, or what is there is damaged."""
+        """Return the state of the dataset; None if there is none or it is damaged."""
         dataset = _unless_damaged(partial(open_dataset, self._storage))
         if dataset is None:
             return None
@@ -309,10 +310,10 @@ class TableFolder:
 
     @cached_property
     def _named(self) -> set[str]:
-        """Paths of data files that have another name than Lance gives, and that a manifest names.
+        """Paths of data files with a name that Lance does not generate, but that a manifest names.
 
-        The manifests are read only where there is such a file; the marker says what those named that
-        a drop has deleted already.
+        The manifests are read only if there is such a file. The marker lists those named by
+        manifests that a drop has already deleted.
         """
         wanted = {
             path
@@ -337,7 +338,7 @@ class TableFolder:
         return is_lance_file(path, self._branches) or path in self._named
 
     def _has_remains(self) -> bool:
-        """Return whether there is what a drop or a first write left that was interrupted."""
+        """Return whether there are remains of an interrupted drop or first write."""
         return DROP_MARKER in self._entries[1] or any(
             self._is_lances(path)
             for folder in (VERSIONS, DATA)
@@ -350,7 +351,7 @@ class TableFolder:
         return _below(os.path.join(self._local, folder), folder)
 
     def _delete_folder(self, name: str, paths: Sequence[str], *, in_bulk: bool = True) -> None:
-        """Delete files of a folder, and on local storage the directories that are empty then."""
+        """Delete files of a folder and, on local storage, the directories left empty."""
         if self._local is not None:
             for path in paths:
                 if not path.endswith("/"):
@@ -364,7 +365,7 @@ class TableFolder:
                 list(pool.map(partial(delete_file, self._files), paths))
 
     def _delete_in_bulk(self, name: str) -> None:
-        """Delete a folder of an object store that holds nothing but Lance's files."""
+        """Delete a folder of an object store that contains only Lance's files."""
         lance = load("lance")
 
         self._write(f"{name}/{RESERVED}", b"")
@@ -376,7 +377,7 @@ class TableFolder:
                 ignore_not_found=True,
             )
         except (OSError, ValueError) as error:
-            # The file above, which makes pylance drop the folder, has gone again.
+            # The file above, which makes pylance drop the folder, has been deleted again.
             if "Refusing to drop" not in str(error):
                 raise
             raise ConcurrentModificationError(
@@ -399,30 +400,30 @@ class TableFolder:
 
 
 def delete_folder(storage: TableStorage, name: str) -> None:
-    """Delete a folder below a location with all that is in it, in bulk.
+    """Delete a folder below a location with all its contents, in bulk.
 
     Raises:
-        ConcurrentModificationError: code 14, someone else deletes it at the same moment.
+        ConcurrentModificationError: code 14, another process is deleting it.
         OSError: it could not be deleted.
     """
     TableFolder(storage)._delete_in_bulk(name)
 
 
 def is_lances_alone(folders: Set[str], files: Iterable[str], below: Iterable[str]) -> bool:
-    """Return whether what is in a directory of local storage all has names that Lance gives.
+    """Return whether all contents of a local directory have names that Lance generates.
 
-    Where it has not, `TableFolder.first_foreign` says whether it is Lance's all the same.
+    If not, `TableFolder.first_foreign` decides whether they are Lance's files nevertheless.
 
     Args:
-        folders: names of the directories in it.
-        files: names of what else is in it.
-        below: paths of what is in the directories; of one that is empty with a slash behind.
+        folders: names of its subdirectories.
+        files: names of its other entries.
+        below: paths of the contents of the subdirectories; an empty one has a trailing slash.
     """
     return folders <= FOLDERS and all(map(is_marker, files)) and all(map(is_lance_file, below))
 
 
 def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of the directories and of the files in one; a missing one holds nothing."""
+    """Return the names of a directory's subdirectories and files; a missing one is empty."""
     try:
         with os.scandir(directory) as found:
             kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in found}
@@ -433,7 +434,7 @@ def _scan(directory: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _unlink(path: str) -> None:
-    """Delete a file; another who drops the same table may have been first."""
+    """Delete a file; another process dropping the same table may have been first."""
     with suppress(FileNotFoundError):
         os.unlink(path)
 
@@ -447,7 +448,7 @@ def _remove_if_empty(directory: str) -> None:
 
 
 def _unless_damaged(open_it: Callable[[], Any]) -> Any:
-    """Return an opened dataset; None where there is none, or what is there is damaged."""
+    """Return an opened dataset; None if there is none or it is damaged."""
     try:
         return open_it()
     except InvalidTableStateError:
@@ -459,13 +460,13 @@ def _unless_damaged(open_it: Callable[[], Any]) -> Any:
 
 
 def _below(directory: str, inside: str) -> list[str]:
-    """Return the paths of what is below a directory, which is itself at the path `inside`."""
+    """Return the paths of everything below a directory, prefixed with the path `inside`."""
     found: list[str] = []
     try:
         with os.scandir(directory) as listed:
             entries = list(listed)
     except FileNotFoundError:
-        return found  # it has gone meanwhile
+        return found  # the directory was removed concurrently
     for entry in entries:
         path = f"{inside}/{entry.name}"
         if entry.is_dir(follow_symlinks=False):

@@ -1,6 +1,6 @@
-"""From pylance's failures to protocol errors.
+"""Translation of pylance's failures to protocol errors.
 
-pylance raises Python's plain exceptions; what went wrong stands in the text.
+pylance raises Python's built-in exceptions; only the text identifies the cause.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ..core.errors import excerpt, first_line
 __all__ = ["from_lance", "is_missing_bucket", "may_be_committed", "plain_message"]
 
 _UNKNOWN = r"Commit result for version \d+ is unknown"
-# First match wins: the pattern, and the error that it stands for.
+# The first match wins: a pattern and the error that it represents.
 _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
     (r"Dataset already exists", TableAlreadyExistsError),
     (r"_versions/\d+\.manifest.*not found|version \d+ .*(not found|does not exist)|"
@@ -63,7 +63,7 @@ _TABLE: tuple[tuple[str, type[LanceNamespaceError]], ...] = (
      r"WKT error|PQ: num_sub_vectors|Divide by zero error|Arithmetic overflow", InvalidInputError),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(pattern), kind) for pattern, kind in _TABLE)
-# Storage holds something that opens like a dataset and is none.
+# Storage has an object that opens like a dataset but is not one.
 _BROKEN = re.compile(
     r"file size is too small|does not have sufficient data|Invalid range \d+\.\.\d+ for object"
 )
@@ -74,12 +74,12 @@ _LONG = re.compile(r"[Ff]ile name too long|KeyTooLong")
 _SOURCE = re.compile(
     r"(?:,? ?location: |, ?| )?(?<![^\s,])(?:[^\s,]*/)?(?:rust|src)/[^\s,]+\.rs:\d+(?::\d+)?"
 )
-# It also shows a schema with every field of each of its structures.
+# pylance also dumps a schema with every field of each struct.
 _DUMP = re.compile(r"(:| in (dataset )?schema:)?\s*Schema \{.*", re.DOTALL)
-# What the namespace itself answered, where pylance asked it for the versions of a table.
+# The namespace's own error, if pylance requested the versions of a table from it.
 _OF_NAMESPACE = re.compile(r"Python error in \w+: (\w+Error): (.*)", re.DOTALL)
-# The query engine's words for a column that is not there. The columns that it lists after "Valid
-# fields are" are those of one step of its plan, not those of the table.
+# The query engine's messages for a missing column. The columns listed after "Valid fields are" are
+# those of one step of its plan, not those of the table.
 _NO_FIELD = re.compile(
     r"(?:No field named|Field) (?P<name>\S{1,200}?)(?: not found)?\."
     r"(?: Did you mean (?P<near>'[^']{1,200}')\?)?(?=[. ]|$)"
@@ -87,18 +87,18 @@ _NO_FIELD = re.compile(
 )
 _NO_BUCKET = re.compile(r"NoSuchBucket(?s:.{0,300}?)<BucketName>([^<]{1,255})</BucketName>")
 _PREFIXES = re.compile(r"^(?:Invalid user input: )+")
-# How Lance wrote a small file stands before why that failed, and is long enough to hide it.
+# A description of how Lance wrote a small file precedes the cause, and is long enough to hide it.
 _WRITTEN = re.compile(r"single PUT of .{1,500}? failed after \S{1,40} \([^()]{1,200}\): ")
 _OF_LANCE = re.compile(r"LanceError\(|Please file a bug report at \S*lance")
 
 
 def is_missing_bucket(error: BaseException) -> bool:
-    """Return whether pylance failed since there is no such bucket."""
+    """Return whether pylance failed because the bucket does not exist."""
     return _NO_BUCKET.search(_error_text(error)) is not None
 
 
 def plain_message(error: BaseException) -> str:
-    """Return pylance's message on one line, without the place in its source and dumps of schemas."""
+    """Return pylance's message on one line, without source positions and schema dumps."""
     text = _WRITTEN.sub("", _SOURCE.sub("", _error_text(error)))
     message = first_line(Exception(_DUMP.sub("", text)))
     if (bucket := _NO_BUCKET.search(text)) is not None:
@@ -111,10 +111,10 @@ def plain_message(error: BaseException) -> str:
 
 
 def _error_text(error: BaseException) -> str:
-    """Return the message of an exception, without the middle of one that is very long.
+    """Return the message of an exception, without the middle of a very long one.
 
-    It repeats what the caller sent, and most patterns here take time that grows with the square of
-    a text. pylance gives some messages in two parts, which show as a tuple.
+    Messages repeat the caller's input, and most patterns here take time quadratic in the length of
+    a text. pylance splits some messages into two parts, which print as a tuple.
     """
     parts = error.args
     if isinstance(error, TypeError) and len(parts) > 1 and all(isinstance(p, str) for p in parts):
@@ -125,11 +125,11 @@ def _error_text(error: BaseException) -> str:
 
 
 def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
-    """Translate a failure of pylance, or give None where it is not known.
+    """Return the protocol error for a failure of pylance; None if it is unknown.
 
     Args:
         error: the failure.
-        what: the operation and its object, to open the message with.
+        what: the operation and its object, with which the message starts.
     """
     text = _error_text(error)
     if (told := _OF_NAMESPACE.search(text)) is not None:
@@ -151,7 +151,7 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
         if pattern.search(text):
             return kind(plain_message(error), subject=what)
     if isinstance(error, ValueError):
-        # pylance's Python layer checks arguments, and says so with a plain ValueError.
+        # pylance's Python layer validates arguments and raises a plain ValueError.
         return InvalidInputError(plain_message(error), subject=what)
     if isinstance(error, OverflowError) and _is_raised_by_lance(error):
         return InvalidInputError(
@@ -165,15 +165,15 @@ def from_lance(error: BaseException, what: str) -> LanceNamespaceError | None:
 
 
 def may_be_committed(error: BaseException) -> bool:
-    """Return whether pylance cannot tell if a commit took effect: its answer was lost on the way.
+    """Return whether a commit may have taken effect, because its response was lost.
 
-    Then the files that it names are not to be deleted, and it is not to be repeated.
+    The files that it names must not be deleted then, and it must not be repeated.
     """
     return re.search(_UNKNOWN, _error_text(error)) is not None
 
 
 def _is_raised_by_lance(error: BaseException) -> bool:
-    """Return whether pylance refused an argument; a slip in this package is none of the caller's."""
+    """Return whether pylance rejected an argument; a bug in this package is not the caller's fault."""
     trace: Any = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -1,4 +1,4 @@
-"""Small files beside a dataset."""
+"""Small files next to a dataset."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["delete_file", "is_missing", "local_path", "missing_beside", "read_be
 
 
 def read_small(session: Any, name: str) -> bytes | None:
-    """Return the content of a file; None where it is not there.
+    """Return the content of a file; None if it does not exist.
 
     Args:
         session: a ``lance.file.LanceFileSession``.
@@ -36,10 +36,10 @@ def read_small(session: Any, name: str) -> bytes | None:
 
 
 def read_beside(storage: TableStorage, name: str) -> bytes | None:
-    """Return the content of a file of a dataset; None where it is not there.
+    """Return the content of a file of a dataset; None if it does not exist.
 
     Args:
-        storage: where the dataset is.
+        storage: location and options of the dataset.
         name: the file's path in the dataset's folder.
 
     Raises:
@@ -57,11 +57,11 @@ def read_beside(storage: TableStorage, name: str) -> bytes | None:
 
 
 def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> list[str]:
-    """Return which of some files are not in a folder of a dataset.
+    """Return the files that are missing in a folder of a dataset.
 
     Args:
-        storage: where the dataset is.
-        folder: the folder's path in that of the dataset.
+        storage: location and options of the dataset.
+        folder: the folder's path in the dataset's folder.
         names: the files' paths in the folder.
 
     Raises:
@@ -79,9 +79,9 @@ def missing_beside(storage: TableStorage, folder: str, names: Sequence[str]) -> 
 
 
 def delete_file(session: Any, name: str) -> bool:
-    """Delete a file, if it is there; return False where storage says that it is not.
+    """Delete a file, if it exists; return False if storage reports it as missing.
 
-    An object store does not say.
+    An object store does not report it.
 
     Args:
         session: a ``lance.file.LanceFileSession``.
@@ -100,12 +100,12 @@ def delete_file(session: Any, name: str) -> bool:
 
 
 def is_missing(error: Exception) -> bool:
-    """Return whether pylance failed since there is no such file."""
+    """Return whether pylance failed because the file does not exist."""
     return "not found" in str(error).lower()
 
 
 def local_path(location: str) -> str | None:
-    """Return a location as a path on this machine; None where it is not on local storage."""
+    """Return a location as a path on this machine; None if it is not on local storage."""
     if "://" not in location:
         return location
     parts = urlsplit(location)

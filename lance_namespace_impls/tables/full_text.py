@@ -1,4 +1,4 @@
-"""Structured full-text queries: from the protocol's nodes to pylance's."""
+"""Structured full-text queries: conversion of the protocol's nodes to pylance's."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 __all__ = ["check_terms", "full_text_query"]
 
-# Lance works through a full-text query by recursion, on a stack that ends the process.
+# Lance processes a full-text query recursively; a stack overflow ends the process.
 MAX_QUERY_DEPTH = 32
 MAX_PARTS = 1_000
 MAX_TERMS_LENGTH = 10_000
-# Lance builds an automaton of all texts within the distance, which takes minutes for a large one.
+# Lance builds an automaton of all texts within the distance; a large one takes minutes.
 MAX_FUZZINESS = 2
-# Of a search of several columns pylance takes these of a match as they are by default, and no others.
+# For a search of several columns, pylance accepts only these defaults of a match.
 _FUZZY = {"fuzziness": 0, "max_expansions": 50, "prefix_length": 0}
 
 
 def full_text_query(dataset: Any, query: FtsQuery) -> Any:
-    """Build pylance's query object of a structured full-text query.
+    """Build pylance's query object for a structured full-text query.
 
     Args:
-        dataset: a ``lance.LanceDataset``, whose full-text indices say what is searched where the
-            query names no column.
+        dataset: a ``lance.LanceDataset``; if the query names no column, the columns with a
+            full-text index are searched.
         query: the root of the query.
 
     Raises:
-        InvalidInputError: code 13, the parts do not fit together, lie too many levels deep, or are
-            more than Lance can search with.
+        InvalidInputError: code 13, the parts contradict each other, are nested too deeply, or
+            exceed Lance's limits.
     """
     _check_size(query)
     return _node(dataset, query, 1)
@@ -149,7 +149,7 @@ def _match(node: MatchQuery, column: str) -> Any:
 
 
 def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
-    """Build the query that gives each row the best score that it has in one of the columns."""
+    """Build the query that scores each row by its best match among the columns."""
     MultiMatchQuery = load("lance.query").MultiMatchQuery
 
     for part, column in parts:
@@ -169,7 +169,7 @@ def _multi_match(terms: str, parts: Sequence[tuple[MatchQuery, str]]) -> Any:
 
 
 def _searchable(dataset: Any) -> list[str]:
-    """Return the columns that have a full-text index, in the order of their names."""
+    """Return the columns that have a full-text index, ordered by name."""
     indices = [each for each in dataset.describe_indices() if each.index_type == "Inverted"]
     columns = sorted({name for index in indices for name in index.field_names})
     if not columns:

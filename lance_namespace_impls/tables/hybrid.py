@@ -1,7 +1,7 @@
-"""Hybrid search: the nearest vectors and the best words, in one order.
+"""Hybrid search: merges the results of a vector search and a full-text search.
 
-Both searches run with the same conditions; a row's place in each gives it a share of its score, by
-reciprocal rank fusion, as LanceDB's hybrid queries do by default.
+Both searches run with the same conditions. Each contributes to a row's score according to the row's
+rank, by reciprocal rank fusion, the default of LanceDB's hybrid queries.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 __all__ = ["RELEVANCE", "fused", "is_hybrid"]
 
 RELEVANCE = "_relevance_score"
-"""Column of the fused score, the highest first."""
-# The constant of the method: the larger, the less the first places count beside the next ones.
+"""Column of the fused score, highest first."""
+# The constant of the method: the larger it is, the less the first ranks stand out.
 SMOOTHING = 60
 ROW_ID = "_rowid"
 
 
 def is_hybrid(request: Query, vector: list[Any] | None) -> bool:
-    """Return whether a query asks for vectors and for words."""
+    """Return whether a query has both a vector and a full-text part."""
     return vector is not None and request.full_text_query is not None
 
 
 def fused(request: Query, search: Callable[[Query], pa.Table]) -> pa.Table:
     """Run both searches of a query and return their rows in one order.
 
-    The answer has the columns asked for, `RELEVANCE`, and the row id where it was asked for.
+    The result has the requested columns, `RELEVANCE`, and the row id if requested.
 
     Args:
         request: a query with a vector and a full-text query.
-        search: runs a query that has one of them.
+        search: runs a query with one of the two.
     """
     import pyarrow as pa
 
     pc = load("pyarrow.compute")
 
     offset = request.offset or 0
-    # Either search has to reach as deep as the fused order can.
+    # Each search must reach as deep as the fused order can.
     whole = attrs.evolve(request, k=request.k + offset, offset=None, with_row_id=True)
     nearest = search(attrs.evolve(whole, full_text_query=None))
     worded = search(attrs.evolve(whole, vector=None))

@@ -1,4 +1,4 @@
-"""Rows on their way into a table: every write checks them here before Lance reads them."""
+"""Validation of incoming rows: every write checks them here before Lance reads them."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ if TYPE_CHECKING:
 __all__ = ["MAX_VALUE_NESTING", "checked", "with_vectors_of", "writable"]
 
 MAX_VALUE_NESTING = 128
-"""Levels that a value of JSON or of a geometry has at most.
+"""Maximum nesting depth of a JSON value or a geometry.
 
-Lance parses such values recursively: one that is far deeper ends the process.
+Lance parses such values recursively: a much deeper one ends the process.
 """
 
 _JSONB_ARRAY, _JSONB_OBJECT, _JSONB_CONTAINER = 0x80, 0x40, 0x50
 
 
 def writable(rows: RowStream, onto: pa.Schema | None = None) -> pa.RecordBatchReader:
-    """Return a reader of rows that Lance can store, and that this process survives.
+    """Return a reader of rows that Lance can store without ending the process.
 
     Args:
         rows: the rows.
-        onto: the table's schema. Lists become fixed-size lists where the table has these, so that
+        onto: the table's schema. Lists are converted to the table's fixed-size lists, so that
             vectors from plain lists stay searchable.
 
     Raises:
-        TableSchemaValidationError: code 20, Lance has no such type. Reading on raises it for values
-            nested too deep, nulls in a column without nulls, and lists that do not fit.
+        TableSchemaValidationError: code 20, Lance does not have such a type. Raised during reading
+            for values that are nested too deeply, nulls in a non-nullable column, and lists of the
+            wrong length.
     """
     check_types(rows.schema)
     schema = rows.schema if onto is None else _with_vectors(rows.schema, onto)
@@ -52,10 +53,10 @@ def writable(rows: RowStream, onto: pa.Schema | None = None) -> pa.RecordBatchRe
 def with_vectors_of(
     rows: pa.Table | pa.RecordBatchReader, onto: pa.Schema
 ) -> pa.Table | pa.RecordBatchReader:
-    """Return checked rows with the fixed-size lists of a table where they have other lists.
+    """Return validated rows, with lists converted to a table's fixed-size lists.
 
     Args:
-        rows: the rows, as `writable` returned them.
+        rows: the rows, as returned by `writable`.
         onto: the table's schema.
     """
     import pyarrow as pa
@@ -70,7 +71,7 @@ def with_vectors_of(
 
 
 def _with_vectors(schema: pa.Schema, onto: pa.Schema) -> pa.Schema:
-    """Return the rows' schema, with the table's type where it has vectors and they have lists."""
+    """Return the rows' schema, with the table's vector types in place of lists."""
     from pyarrow import types as is_
 
     for place, field in enumerate(schema):
@@ -114,8 +115,8 @@ def checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch as Lance can read it.
 
     Raises:
-        TableSchemaValidationError: code 20, a value is nested too deep, or a null is in a column
-            without nulls.
+        TableSchemaValidationError: code 20, a value is nested too deeply, or a non-nullable column
+            contains a null.
     """
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if not field.nullable and column.null_count:
@@ -134,7 +135,7 @@ def _first_null(column: pa.Array) -> int:
 
 
 def _check_depth(field: pa.Field, column: Any, path: str) -> None:
-    """Reject values that are nested too deep, in a column or a field nested in it."""
+    """Reject values that are nested too deeply, in a column or a nested field."""
     kind = storage_of(field.type)
     measure = _MEASURES.get(extension_of(field))
     if measure is not None:
@@ -152,7 +153,7 @@ def _check_depth(field: pa.Field, column: Any, path: str) -> None:
 
 
 def _has_measured(kind: pa.DataType) -> bool:
-    """Return whether a field nested in a type has values whose depth counts."""
+    """Return whether a nested field of a type has values with limited depth."""
     return any(
         extension_of(field) in _MEASURES or _has_measured(storage_of(field.type))
         for field in (kind.field(number) for number in range(kind.num_fields))
@@ -178,11 +179,11 @@ def _children(kind: pa.DataType, column: Any) -> Iterator[tuple[pa.Field, Any]]:
         yield kind.value_field, column.values
 
 
-# --- values that may be deep: few are, so that only these are looked at one by one
+# --- values that may be deep: few are, so only these are examined one by one
 
 
 def _deep_texts(column: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the values that have enough brackets to be nested too deep, with their rows."""
+    """Yield the values with enough brackets to be nested too deeply, with their rows."""
     import pyarrow as pa
 
     pc = load("pyarrow.compute")
@@ -209,7 +210,7 @@ def _chosen(column: Any, deep: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _text_depth(text: str) -> int:
-    """Return how deep the brackets of JSON or WKT are nested; those in quotes do not count."""
+    """Return the nesting depth of brackets in JSON or WKT, ignoring quoted ones."""
     depth = deepest = 0
     quoted = escaped = False
     for character in text:
@@ -230,10 +231,10 @@ def _text_depth(text: str) -> int:
 
 
 def _jsonb_depth(value: bytes) -> int:
-    """Return how deep the containers of Lance's binary JSON are nested.
+    """Return the nesting depth of containers in Lance's binary JSON.
 
-    Each container has a header, an entry of 4 bytes a value (and key) with its kind and length, and
-    the values one after another.
+    Each container consists of a header, a 4-byte entry per value (and key) with its kind and
+    length, and the values in sequence.
     """
     deepest = 0
     left = [(0, 1)]
@@ -258,7 +259,7 @@ def _jsonb_depth(value: bytes) -> int:
 
 
 def _collections(column: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the values of well-known binary that are geometry collections, with their rows."""
+    """Yield the well-known binary values that are geometry collections, with their rows."""
     import pyarrow as pa
 
     pc = load("pyarrow.compute")
@@ -272,9 +273,9 @@ def _collections(column: Any) -> Iterator[tuple[int, Any]]:
 
 
 def _wkb_head(value: bytes, at: int) -> tuple[int, str, int, int]:
-    """Return of a geometry its kind, byte order, doubles a point, and where its content begins.
+    """Return a geometry's kind, byte order, doubles per point, and the offset of its content.
 
-    The kind is 0 if the value ends before that.
+    The kind is 0 if the value is too short.
     """
     if at + 5 > len(value):
         return 0, "<", 0, len(value)
@@ -287,9 +288,9 @@ def _wkb_head(value: bytes, at: int) -> tuple[int, str, int, int]:
 
 
 def _wkb_depth(value: bytes) -> int:
-    """Return how deep the geometry collections of well-known binary are nested."""
+    """Return the nesting depth of geometry collections in well-known binary."""
     at = 0
-    open_members: list[int] = []  # members that are left, of each collection around
+    open_members: list[int] = []  # remaining members of each enclosing collection
     deepest = 0
     while True:
         kind, order, width, at = _wkb_head(value, at)
@@ -330,7 +331,7 @@ def _end_of_rings(value: bytes, at: int, order: str, size: int) -> int:
 
 
 _WKB_COLLECTIONS = frozenset((4, 5, 6, 7))
-# Where the content of a geometry that holds no others ends.
+# End of the content of a geometry that contains no other geometries.
 _WKB_SIZES: dict[int, Callable[[bytes, int, str, int], int]] = {
     1: lambda value, at, order, size: at + size,
     2: _end_of_points,

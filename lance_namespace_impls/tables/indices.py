@@ -33,7 +33,7 @@ VECTOR = (
     "IVF_HNSW_PQ",
 )
 READY = "ready"
-# Rows that make a partition of a vector index where the caller does not say how many.
+# Rows per partition of a vector index, if the caller does not specify the number of partitions.
 PARTITION_ROWS = 8192
 _TEXT_OPTIONS = (
     "with_position",
@@ -63,7 +63,7 @@ def create(dataset: Any, request: CreateTableIndexRequest) -> None:
     Raises:
         TableColumnNotFoundError: code 12.
         TableIndexAlreadyExistsError: code 7.
-        InvalidInputError: code 13, the kind is not known or does not fit the column.
+        InvalidInputError: code 13, the kind is unknown or not applicable to the column.
     """
     kind = request.index_type.upper()
     if kind not in VECTOR:
@@ -78,7 +78,7 @@ def create(dataset: Any, request: CreateTableIndexRequest) -> None:
 
 
 def create_scalar(dataset: Any, request: CreateTableIndexRequest) -> None:
-    """Build a scalar or full-text index; raises as `create`."""
+    """Build a scalar or full-text index; raises the same errors as `create`."""
     kind = request.index_type.upper()
     if kind not in (*SCALAR, *FULL_TEXT):
         known = ", ".join((*SCALAR, *FULL_TEXT, *VECTOR))
@@ -99,7 +99,7 @@ def _given(request: CreateTableIndexRequest, names: tuple[str, ...]) -> dict[str
 def _with_defaults(
     dataset: Any, request: CreateTableIndexRequest, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the options with those that pylance wants to be given, chosen as LanceDB does."""
+    """Return the options with pylance's mandatory ones added, with LanceDB's defaults."""
     kind = request.index_type.upper()
     if not {"num_partitions", "target_partition_size"} & options.keys():
         options["num_partitions"] = max(1, dataset.count_rows() // PARTITION_ROWS)
@@ -109,7 +109,7 @@ def _with_defaults(
             column = column.value_type  # a list of vectors
         size = getattr(column, "list_size", 1)
         chosen = next((size // n for n in (16, 8) if size % n == 0), 1)
-        # Codes of four bits go in pairs.
+        # Four-bit codes are stored in pairs.
         in_pairs = options.get("num_bits") == 4 and chosen % 2 and size % (2 * chosen) == 0
         options["num_sub_vectors"] = 2 * chosen if in_pairs else chosen
     return options
@@ -129,7 +129,7 @@ def find_index(dataset: Any, name: str | None) -> Any:
     """Return the description of an index.
 
     Raises:
-        InvalidInputError: code 13, no name is given.
+        InvalidInputError: code 13, the name is missing.
         TableIndexNotFoundError: code 6.
     """
     if name is None:
@@ -141,7 +141,7 @@ def find_index(dataset: Any, name: str | None) -> Any:
 
 
 def list_indices(dataset: Any, after: str | None) -> Iterator[IndexContent]:
-    """Describe the indices in the order of their names, from after `after`."""
+    """Describe the indices ordered by name, starting after `after`."""
     rows = dataset.count_rows()
     for index in sorted(dataset.describe_indices(), key=lambda index: str(index.name)):
         if after is not None and index.name <= after:
@@ -170,7 +170,7 @@ def statistics(dataset: Any, name: str | None) -> DescribeTableIndexStatsRespons
     Raises:
         TableIndexNotFoundError: code 6.
     """
-    # pylance's own statistics read the centroids of every partition, and warn of it.
+    # pylance's own statistics read the centroids of every partition and issue a warning.
     index = find_index(dataset, name)
     metric = (index.details or {}).get("metric_type")
     return DescribeTableIndexStatsResponse(

@@ -1,6 +1,6 @@
-"""Arrow types by the names that Lance itself and its SQL use.
+"""Names of Arrow types in Lance's JSON and in its SQL.
 
-The protocol's own names are in `schema`; these are for readers that know no others.
+The protocol's own names are in `schema`; these are for readers that only know Lance's.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SQL_NAMES = {
 
 
 def to_lance_schema(schema: JsonArrowSchema) -> dict[str, Any]:
-    """Return a schema of the protocol as Lance writes it in JSON."""
+    """Return a schema of the protocol in Lance's JSON format."""
     written: dict[str, Any] = {"fields": [_field(field) for field in schema.fields]}
     if schema.metadata:
         written["metadata"] = schema.metadata
@@ -85,10 +85,10 @@ def _name(kind: Any, what: str) -> str:
 
 
 def sql_type_name(kind: pa.DataType) -> str:
-    """Return the name of an Arrow type as ``arrow_cast`` of Lance's SQL takes it.
+    """Return the name of an Arrow type for ``arrow_cast`` of Lance's SQL.
 
     Raises:
-        InvalidInputError: code 13, it takes no such type.
+        InvalidInputError: code 13, ``arrow_cast`` does not support the type.
     """
     import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""Which files of a table's location Lance wrote, told by their names.
+"""The files that Lance writes at a table's location, recognized by their names.
 
 Source: the Lance table format specification, "Storage Layout"; names as pylance 14 writes them.
 """
@@ -26,12 +26,13 @@ DATA = "data"
 BRANCHES = "_refs/branches/"
 TREE = "tree"
 RESERVED = ".lance-reserved"
-"""pylance's file in the folder of a declared table; it drops a folder that has one in bulk."""
+"""pylance's file in the folder of a declared table; pylance drops a folder with this file in bulk.
+"""
 
 FOLDERS = frozenset(
     {VERSIONS, DATA, "_deletions", "_indices", "_mem_wal", "_refs", "_transactions", TREE}
 )
-"""What a dataset has at its root; ``tree`` holds its branches."""
+"""Folders at the root of a dataset; ``tree`` contains its branches."""
 MARKERS = frozenset(
     {
         RESERVED,
@@ -42,16 +43,16 @@ MARKERS = frozenset(
         "_latest.manifest",
     }
 )
-"""What is beside them: pylance's markers, and those of this package."""
+"""Files at the root of a dataset: pylance's markers, and those of this package."""
 
 _UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
-# Three bytes in binary, which spread over an object store's partitions, then thirteen in hex.
+# Three bytes in binary, which spread files over an object store's partitions, then thirteen in hex.
 _SPREAD = r"[01]{24}[0-9a-f]{26}"
 _FILES = {
     VERSIONS: rf"d?\d{{1,20}}\.manifest(?:-{_UUID})?|latest_version_hint\.json",
     DATA: rf"(?:{_SPREAD}|{_UUID})\.lance|(?:{_SPREAD}|{_UUID})/[01]{{1,64}}\.blob",
     "_deletions": r"\d+-\d+-\d+\.(?:arrow|bin)",
-    # A folder is what Spark's tasks note of the files that they wrote.
+    # In a subfolder, Spark's tasks record the files that they wrote.
     "_transactions": rf"\d+-{_UUID}\.txn|{_UUID}/(?:open|{re.escape(RESERVED)}|(?:{_SPREAD}|{_UUID})\.lance)",
     "_indices": rf"{_UUID}/(?:[^/]+/)*[^/]+\.(?:lance|idx)",
 }
@@ -60,8 +61,8 @@ _OF_SHARD = (
     rf"manifest/(?:[01]+|\d+)\.binpb|manifest/version_hint\.json|wal/[01]+\.(?:arrow|lance)"
     rf"|[0-9a-f]+_gen_\d+/(?:{_OF_DATASET})"
 )
-# A file that is being written on local storage: Lance's own temporary name, or the final one with
-# the number that the object_store library puts behind it.
+# A file being written on local storage: Lance's own temporary name, or the final name with the
+# number that the object_store library appends.
 _WRITING = rf"(?:{'|'.join(FOLDERS - {TREE})})/\.tmp[\w.-]*"
 _LANCE_FILE = re.compile(
     rf"(?:{_OF_DATASET}|_refs/(?:tags|branches)/(?:[^/]+\.json)?|_mem_wal/{_UUID}/(?:{_OF_SHARD})"
@@ -72,16 +73,16 @@ _MARKER = re.compile(rf"(?:{'|'.join(map(re.escape, MARKERS))})(?:\.[0-9a-f]{{32
 
 
 def is_marker(name: str) -> bool:
-    """Return whether a file at the root of a location marks a table, or is such a one half written."""
+    """Return whether a file at the root of a location is a marker, possibly a partial one."""
     return _MARKER.fullmatch(name) is not None
 
 
 def is_lance_file(path: str, branches: Collection[str] = ()) -> bool:
-    """Return whether a file in one of `FOLDERS` has a name that Lance gives to its own.
+    """Return whether a file in one of `FOLDERS` has a name that Lance generates.
 
     Args:
-        path: where it is, relative to the table's location.
-        branches: names of the dataset's branches; nothing else in ``tree`` is the table's.
+        path: its path, relative to the table's location.
+        branches: names of the dataset's branches; nothing else in ``tree`` belongs to the table.
     """
     if path.startswith(f"{TREE}/"):
         for branch in branches:
@@ -92,12 +93,12 @@ def is_lance_file(path: str, branches: Collection[str] = ()) -> bool:
 
 
 def could_be_data(path: str) -> bool:
-    """Return whether a manifest may name the file: writers may call a data file what they like."""
+    """Return whether a manifest may name the file: writers may choose any name for a data file."""
     return path.startswith(f"{DATA}/") and path.endswith(".lance")
 
 
 def branch_of(path: str) -> str | None:
-    """Return the name of the branch that a file describes; None where it describes none."""
+    """Return the name of the branch that a file describes; None if it describes none."""
     if not path.startswith(BRANCHES) or not path.endswith(".json"):
         return None
     return unquote(path[len(BRANCHES) : -len(".json")])

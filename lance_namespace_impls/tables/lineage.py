@@ -1,8 +1,8 @@
-"""Whether a dataset that was opened is still the one at its place.
+"""Detects whether an opened dataset is still the one at its location.
 
-pylance commits a change on top of what was opened, and looks for later versions alone. Of a table that
-was dropped and made again, whose versions begin at 1, it finds none: the new table would get the old
-one's files, which the drop deleted, and lose its own rows.
+pylance commits a change on top of the opened version and only looks for later versions. If the
+table was dropped and created again, its versions start at 1, so pylance finds none: the new table
+would get the old table's files, which the drop deleted, and lose its own rows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .refs import checkout
 
 __all__ = ["OpenedVersion", "There", "open_version", "replaced"]
 
-# The last while a drop deletes what it has listed.
+# The last one occurs while a drop deletes the files it has listed.
 _NOTHING = (
     InvalidTableStateError,
     TableBranchNotFoundError,
@@ -44,7 +44,7 @@ _NOTHING = (
 
 
 class There(Enum):
-    """What is at the place of a dataset that was opened."""
+    """The current contents of the location of an opened dataset."""
 
     SAME = "the dataset"
     NOTHING = "no dataset"
@@ -58,19 +58,19 @@ def open_version(
     """Open a dataset that is about to be changed.
 
     Args:
-        storage: where it is.
-        branch: its branch; the main one unless given.
+        storage: location and options.
+        branch: its branch; defaults to the main one.
 
     Returns:
-        the ``lance.LanceDataset``, and the version that it is at.
+        the ``lance.LanceDataset``, and its version.
 
     Raises:
-        InvalidTableStateError: code 19, the location holds no dataset.
+        InvalidTableStateError: code 19, the location has no dataset.
         TableBranchNotFoundError: code 22.
     """
     folder = None
     if (local := local_path(_root(storage, branch).location)) is not None:
-        with suppress(OSError):  # then the place is looked at by its manifests
+        with suppress(OSError):  # otherwise the manifests identify the dataset
             folder = _Folder(os.path.join(local, VERSIONS))
     try:
         dataset = open_dataset(storage, branch=branch)
@@ -84,12 +84,12 @@ def open_version(
 
 
 class _Folder:
-    """A folder of versions on local storage, from before a dataset in it is opened.
+    """A local folder of versions, held open from before a dataset in it is opened.
 
-    While it is held, no other folder gets its number in the file system.
+    While it is open, no other folder gets its inode number.
 
     Args:
-        path: where it is.
+        path: its path.
     """
 
     def __init__(self, path: str) -> None:
@@ -99,25 +99,25 @@ class _Folder:
         self._manifest: os.stat_result | None = None
 
     def note(self, version: int) -> None:
-        """Note which version was opened."""
+        """Record the opened version."""
         self._version = version
         self._manifest = self._find()
 
     def is_unchanged(self) -> bool:
-        """Return whether the folder is still there, and the version in it as it was."""
+        """Return whether the folder still exists and its version is unchanged."""
         before, now = self._manifest, self._find() if self._is_same() else None
         if before is None or now is None:
             return False
         return (before.st_ino, before.st_mtime_ns) == (now.st_ino, now.st_mtime_ns)
 
     def is_replaced(self) -> bool:
-        """Return whether another folder is there, which no clean-up of old versions makes."""
+        """Return whether another folder replaced it, which a cleanup of old versions never causes."""
         return self._is_same() is False
 
     def _is_same(self) -> bool | None:
-        """Return whether the folder at the path is the one that is held; None where none can be seen."""
+        """Return whether the folder at the path is the open one; None if it cannot be read."""
         try:
-            # Opened, since other machines' changes to a shared disk show then.
+            # Opening the folder reveals other machines' changes to a shared disk.
             there = os.open(self._path, os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
             return None
@@ -146,23 +146,23 @@ class OpenedVersion:
     branch: str | None
     number: int
     written: datetime
-    """When it was committed, as its manifest has it: what another table commits differs in that."""
+    """Commit time in its manifest, by which a version of another table differs."""
     made: dict[int, datetime] = Factory(dict)
-    """The versions that the change has committed since, and when."""
+    """The versions that the change has committed since, with their commit times."""
     folder: _Folder | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, dataset: Any, storage: TableStorage, branch: str | None) -> OpenedVersion:
-        """Return the version that a dataset is at.
+        """Return the version of a dataset.
 
         Args:
             dataset: the ``lance.LanceDataset``.
-            storage: where it was opened.
-            branch: its branch; the main one unless given.
+            storage: location from which it was opened.
+            branch: its branch; defaults to the main one.
         """
         found = dataset.get_version()
         return cls(
-            # Without the session, which may have kept what is no longer there.
+            # Without the session, whose cache may contain deleted files.
             storage=evolve(storage, session=lambda: None),
             branch=branch,
             number=int(found["version"]),
@@ -171,11 +171,11 @@ class OpenedVersion:
 
     @property
     def root(self) -> TableStorage:
-        """Where the files of the branch are."""
+        """Location of the branch's files."""
         return _root(self.storage, self.branch)
 
     def note(self, dataset: Any) -> None:
-        """Note where a commit left the dataset; nothing where it has committed none.
+        """Record the version that a commit produced; ignored if nothing was committed.
 
         Args:
             dataset: the ``lance.LanceDataset`` that was opened.
@@ -185,10 +185,10 @@ class OpenedVersion:
             self.made[int(found["version"])] = found["timestamp"]
 
     def look(self) -> There:
-        """Return what is at the place now.
+        """Return the current contents of the location.
 
         Raises:
-            OSError, ValueError: the place cannot be read.
+            OSError, ValueError: the location cannot be read.
         """
         if self.folder is not None and self.folder.is_unchanged():
             return There.SAME
@@ -217,17 +217,17 @@ class OpenedVersion:
             return checkout(latest, number, self.branch)
 
     def _was_cleaned_up(self, latest: Any) -> bool:
-        """Return whether the version has gone from the same dataset, as old ones do.
+        """Return whether the version was cleaned up in the same dataset, as old versions are.
 
-        Then its folder is the same on local storage, and the latest has all its files, which a drop
-        would have deleted. Where it has none, no version that is left is older in number and younger
-        in time.
+        In that case, its folder on local storage is the same, and the latest version has all its
+        files, which a drop would have deleted. If it has no files, no remaining version with a
+        lower number has a later commit time.
         """
         if self.folder is not None and self.folder.is_replaced():
             return False
         manifests = self._manifests()
         if not manifests:
-            return True  # the names of a branch's folders can be others; nothing can be told
+            return True  # a branch's folders can have other names; nothing can be determined
         if files := _files(latest):
             return not missing_beside(self.root, DATA, files)
         earlier = max((number for number in manifests if number < self.number), default=None)
@@ -240,9 +240,9 @@ class OpenedVersion:
             return True  # cleaned up just now
 
     def misplaced(self) -> list[int]:
-        """Return which versions of the change are at the place and can be deleted, the latest first.
+        """Return the misplaced versions of the change that can be deleted, latest first.
 
-        Those are none that others went on from.
+        Versions on which others have built are not included.
         """
         try:
             latest = self._open()
@@ -261,13 +261,13 @@ class OpenedVersion:
         return found
 
     def require_same(self, dataset: Any, what: str) -> None:
-        """Refuse a change that came to another dataset, and take it back.
+        """Reject and revert a change that reached another dataset.
 
-        Versions that a catalog keeps stay there, for whoever has the catalog.
+        Versions that a catalog manages are left to the process that has the catalog.
 
         Args:
-            dataset: the ``lance.LanceDataset`` that was opened, as the change left it.
-            what: the table, to open the message with.
+            dataset: the ``lance.LanceDataset`` that was opened, after the change.
+            what: the table, with which the message starts.
 
         Raises:
             ConcurrentModificationError: code 14.
@@ -280,7 +280,7 @@ class OpenedVersion:
         raise replaced(what)
 
     def delete(self, numbers: list[int]) -> None:
-        """Delete the manifests of versions, in their order.
+        """Delete the manifests of versions, in the given order.
 
         Raises:
             OSError: one cannot be deleted.
@@ -296,7 +296,7 @@ class OpenedVersion:
 
 
 def replaced(what: str) -> ConcurrentModificationError:
-    """Build the error for a change of a table whose name and place another has by now (code 14)."""
+    """Build the error for a change of a table that was replaced concurrently (code 14)."""
     return ConcurrentModificationError(
         f"{what} was dropped and made again while it was changed; look at it and try again"
     )
@@ -310,7 +310,7 @@ def _root(storage: TableStorage, branch: str | None) -> TableStorage:
 
 @contextmanager
 def _asked() -> Iterator[None]:
-    """Raise what a catalog that keeps the versions says of a table or a version that it has not."""
+    """Raise a catalog's own error for a missing table or version that it manages."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -321,7 +321,7 @@ def _asked() -> Iterator[None]:
 
 
 def _files(dataset: Any) -> list[str]:
-    """Return the data files that a dataset has at its own place, and not in one it was cloned from."""
+    """Return a dataset's data files at its own location, without those of a clone's source."""
     return [
         file.path
         for fragment in dataset.get_fragments()

@@ -1,9 +1,9 @@
-"""The manifests of a table whose versions its catalog keeps, as files.
+"""Manifest files of a table whose versions its catalog manages.
 
-A writer stages a manifest under its final name with a suffix of its own. When the catalog has taken
-it, it gets the final name, under which every reader of the format finds it. A manifest with a final
-name that the catalog has not taken was committed past the catalog: it is set aside under a suffix,
-as if it were still staged, since pylance would commit on top of it.
+A writer stages a manifest under its final name with a custom suffix. After the catalog has accepted
+it, it is renamed to the final name, under which every reader of the format finds it. A manifest
+with a final name that the catalog has not accepted was committed without the catalog: it is set
+aside under a suffix, like a staged one, because pylance would commit on top of it.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ _STAGED = re.compile(r"(\d{1,20}\.manifest)(-[A-Za-z0-9._-]{1,100})?")
 
 
 def version_of(name: str) -> int:
-    """Return the version of a final name; the newer naming counts down from the largest number."""
+    """Return the version of a final name; the newer scheme counts down from the largest number."""
     text = name.removesuffix(".manifest")
     return LARGEST - int(text) if len(text) == 20 else int(text)
 
 
 def final_name(path: str, version: int | None = None) -> str:
-    """Return the final name of a manifest, or that of another version named alike.
+    """Return the final name of a manifest, or of another version in the same naming scheme.
 
     Args:
-        path: where a manifest is staged, or is for good.
+        path: path of a manifest, staged or final.
         version: the other version.
     """
     name = path.rpartition("/")[2].partition(".manifest")[0] + ".manifest"
@@ -51,7 +51,7 @@ def final_name(path: str, version: int | None = None) -> str:
 
 
 def final_names(version: int) -> tuple[str, str]:
-    """Return the two final names that a version's manifest can have, by the newer naming first."""
+    """Return the two possible final names of a version's manifest, the newer scheme first."""
     return f"{LARGEST - version:020d}.manifest", f"{version}.manifest"
 
 
@@ -59,13 +59,13 @@ def staged_name(path: str, version: int, what: str, manifests: ManifestFolder) -
     """Return the file name of a manifest that a writer has staged.
 
     Args:
-        path: where the writer says that it is.
-        version: the version that it is to be.
-        manifests: where it has to be; readers open it at the path that is kept.
-        what: the operation and its object, to open a message with.
+        path: its path according to the writer.
+        version: its intended version.
+        what: the operation and its object, with which messages start.
+        manifests: the required folder; readers open the manifest at the stored path.
 
     Raises:
-        InvalidInputError: code 13, it is no manifest of that version.
+        InvalidInputError: code 13, it is not a manifest of that version.
     """
     folder, _, name = path.rpartition("/")
     match = _STAGED.fullmatch(name)
@@ -99,10 +99,10 @@ class ManifestFolder:
         return None if path is None else Path(path, self._folder)
 
     def is_at(self, folder: str) -> bool:
-        """Return whether a path is that of this folder, as an object store of the table names it.
+        """Return whether a path is that of this folder in the table's object store.
 
         Args:
-            folder: a key, or an absolute path with or without its first slash; object stores
+            folder: a key, or an absolute path with or without its leading slash; object stores
                 escape some characters in either.
         """
         if self._local is not None:
@@ -128,13 +128,13 @@ class ManifestFolder:
         )
 
     def has(self, name: str) -> bool:
-        """Return whether a file is there."""
+        """Return whether a file exists."""
         if self._local is not None:
             return (self._local / name).exists()
         return bool(self._files.contains(f"{self._folder}/{name}"))
 
     def size(self, name: str) -> int | None:
-        """Return a file's size in bytes; None where it is not there, or storage does not say."""
+        """Return a file's size in bytes; None if it is missing or storage does not report it."""
         if self._local is None:
             return None
         try:
@@ -143,7 +143,7 @@ class ManifestFolder:
             return None
 
     def names(self) -> list[str]:
-        """Return the final names that are there, in no order."""
+        """Return the existing final names, unordered."""
         if self._local is not None:
             try:
                 found = os.listdir(self._local)
@@ -154,12 +154,12 @@ class ManifestFolder:
         return [name for name in found if re.fullmatch(r"\d+\.manifest", name)]
 
     def publish(self, staged: str) -> None:
-        """Rename a staged manifest to its final name, in the place of whatever has that name.
+        """Rename a staged manifest to its final name, replacing any file with that name.
 
-        Nothing happens where somebody else did it already.
+        Does nothing if another process has already renamed it.
 
         Raises:
-            InvalidInputError: code 13, neither file is there.
+            InvalidInputError: code 13, neither file exists.
         """
         final = final_name(staged)
         if staged == final:
@@ -173,19 +173,19 @@ class ManifestFolder:
                 ) from None
 
     def set_aside(self, name: str) -> None:
-        """Take a final name away from a manifest that was committed past the catalog."""
-        with suppress(FileNotFoundError):  # somebody else did
+        """Rename a manifest that was committed without the catalog, so that it has no final name."""
+        with suppress(FileNotFoundError):  # another process did
             self._move(name, f"{name}-{uuid.uuid4()}", keep=False)
 
     def delete(self, name: str) -> None:
-        """Delete a file, if it is there."""
+        """Delete a file, if it exists."""
         if self._local is not None:
             (self._local / name).unlink(missing_ok=True)
             return
         delete_file(self._files, f"{self._folder}/{name}")
 
     def _move(self, old: str, new: str, *, keep: bool) -> None:
-        """Rename a file; an object store, which cannot, keeps the old one where `keep` is true."""
+        """Rename a file; an object store copies it, and keeps the old one if `keep` is true."""
         if self._local is not None:
             os.replace(self._local / old, self._local / new)
             return

@@ -1,9 +1,9 @@
 """Merges by key: the rows to merge, and a commit that inserts each new key once.
 
-pylance commits a merge on top of every change that touches other rows, so two merges that insert
-the same key at the same moment both succeed. Here every merge that inserts claims one fragment that
-no table has. pylance finds two changes of one fragment in conflict, in the same atomic step that
-commits, on every kind of storage. The merge that loses runs again on the newer version, where it
+pylance commits a merge on top of every change that touches other rows, so two concurrent merges
+that insert the same key both succeed. Here, every merge that inserts claims one fragment that no
+table has. pylance treats two changes of one fragment as a conflict, in the same atomic step as the
+commit and on every kind of storage. The losing merge runs again on the newer version, where it
 finds the key and updates it.
 """
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CLAIMED_FRAGMENT", "MergeRows", "duplicate_key", "merge_alone", "merge_rows", "pauses"]
 
-# The largest number of a fragment, which row addresses hold in 32 bits. Fragments count up from 0.
+# The largest fragment number, which row addresses store in 32 bits. Fragments count up from 0.
 CLAIMED_FRAGMENT = 2**32 - 1
 TRIES = 200
 TIMEOUT = timedelta(seconds=30)
 _SHORTEST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.005, 0.5
-# Rows with more bytes wait in a temporary file, since a merge that loses a race reads them again.
+# More bytes are spilled to a temporary file, because a merge that loses a race reads them again.
 _BYTES_IN_MEMORY = 64 * 2**20
 _LONGEST_KEY = 100
 
@@ -56,14 +56,14 @@ class MergeRows:
     schema: pa.Schema
     rows: int
     has_null_keys: bool
-    """Whether a key is null, or a part of one."""
+    """Whether a key, or a part of one, is null."""
     read: Callable[[], pa.Table | pa.RecordBatchReader]
     """Returns all rows."""
 
 
 @contextmanager
 def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
-    """Read the rows of a merge and check their keys.
+    """Read the rows of a merge and validate their keys.
 
     Args:
         rows: the rows.
@@ -71,7 +71,8 @@ def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
 
     Raises:
         TableColumnNotFoundError: code 12, the rows lack a key column.
-        InvalidInputError: code 13, two rows have one key, or the rows cannot be read to their end.
+        InvalidInputError: code 13, two rows have the same key, or the rows cannot be read
+            completely.
         TableSchemaValidationError: code 20, Lance cannot store the rows.
     """
     import pyarrow as pa
@@ -94,7 +95,7 @@ def merge_rows(rows: RowStream, keys: Sequence[str]) -> Iterator[MergeRows]:
                 writer = pa.ipc.new_stream(file, rows.schema)
             for each in held:
                 writer.write_batch(each)
-            # A column that was read from a stream keeps all columns of its batch in memory.
+            # A column read from a stream keeps all columns of its batch in memory.
             held_keys[-len(held) :] = [_copied(each) for each in held_keys[-len(held) :]]
             held.clear()
         columns = pa.schema([rows.schema.field(key) for key in keys])
@@ -127,7 +128,7 @@ def _read_again(file: Any) -> pa.RecordBatchReader:
 
 
 def _check_keys(keys: pa.Table) -> None:
-    """Refuse two rows with one key; null is never the same as another null.
+    """Reject two rows with the same key; nulls are never equal.
 
     Raises:
         InvalidInputError: code 13.
@@ -148,7 +149,7 @@ def _check_keys(keys: pa.Table) -> None:
 
 
 def duplicate_key(key: dict[str, Any], rows: int) -> InvalidInputError:
-    """Build the error for several rows of a source that have one key (code 13).
+    """Build the error for several source rows with the same key (code 13).
 
     Args:
         key: the key's columns and their values.
@@ -166,15 +167,15 @@ def merge_alone(
     uncommitted: Callable[[Any], tuple[Any, dict[str, Any]]],
     timeout: timedelta | None,
 ) -> dict[str, Any]:
-    """Merge rows so that no other merge inserts the same keys at the same time; return pylance's counts.
+    """Merge rows so that no concurrent merge inserts the same keys; return pylance's counts.
 
     A merge that loses a race runs again on the newer version.
 
     Args:
         dataset: the ``lance.LanceDataset``; it is at the new version afterwards.
-        branch: its branch; the main one unless given.
+        branch: its branch; defaults to the main one.
         uncommitted: returns pylance's transaction for the merge into a dataset, and its counts.
-        timeout: how long to try.
+        timeout: how long to retry.
 
     Raises:
         ConcurrentModificationError: code 14, other changes won every time; nothing is merged.
@@ -202,10 +203,10 @@ def merge_alone(
 
 
 def pauses(timeout: timedelta | None = None) -> Iterator[float | None]:
-    """Yield for each try how many seconds to wait if it loses a race; None for the last one.
+    """Yield, for each attempt, the seconds to wait if it loses a race; None for the last one.
 
     Args:
-        timeout: how long to begin new tries; 30 seconds unless given.
+        timeout: how long to start new attempts; defaults to 30 seconds.
     """
     deadline = time.monotonic() + (TIMEOUT if timeout is None else timeout).total_seconds()
     pause = _SHORTEST_PAUSE_SECONDS
@@ -225,7 +226,7 @@ def _commit(dataset: Any, transaction: Any, *, claims: bool) -> Any:
     if claims:
         operation.removed_fragment_ids = [*operation.removed_fragment_ids, CLAIMED_FRAGMENT]
     try:
-        # With more tries pylance waits for seconds between them, and here each can merge again.
+        # With more retries, pylance waits seconds between them; here each retry can merge again.
         return lance.LanceDataset.commit(dataset, transaction, max_retries=1)
     except Exception as error:
         if may_be_committed(error):

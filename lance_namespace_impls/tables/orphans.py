@@ -1,7 +1,7 @@
-"""Files at a table's location that no version of it holds.
+"""Files at a table's location that no version references.
 
-A writer that was killed leaves them. A writer that is still at work has such files too, until it
-commits, so age alone tells the two apart.
+Killed writers leave such files. An active writer has them too, until it commits, so only age
+distinguishes the two.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ from .refs import branches_of
 
 __all__ = ["Orphan", "delete_orphans", "find_orphans"]
 
-# What a version may hold. Manifests, transactions and references are Lance's own to clean up.
+# Files that a version may reference. Lance cleans up manifests, transactions and references.
 _HELD = re.compile(r"(?:tree/.+?/)?(?:data|_deletions|_indices)/")
-# What tasks note of the data files that they finished: see `lance_namespace_impls.distributed.attempts`.
+# Records of the data files that tasks finished: see `lance_namespace_impls.distributed.attempts`.
 _NOTE = re.compile(r"_transactions/(?P<job>[0-9a-f]{32})/(?P<file>[^/]+)")
 _PARENT = re.compile(r"(?P<file>.*data/[^/]+)/[^/]+\.blob")
 
 
 @frozen(kw_only=True)
 class Orphan:
-    """A file that no version holds."""
+    """A file that no version references."""
 
     path: str
-    """Where it is, relative to the table's location."""
+    """Its path, relative to the table's location."""
     bytes: int
-    """Its size."""
+    """Its size in bytes."""
     modified: datetime
-    """When it was written."""
+    """Time at which it was written."""
 
 
 def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
-    """Return the files that no version of any branch holds, and what dead jobs noted.
+    """Return the files that no version of any branch references, and the records of dead jobs.
 
-    A file that a job noted is left out while that job writes.
+    A file recorded by a job is omitted while that job is writing.
 
     Args:
         dataset: a ``lance.LanceDataset``.
-        older_than: age that a file must have; it has to be longer than any write takes.
+        older_than: minimum age of a file; it must exceed the duration of any write.
 
     Raises:
         OSError: storage cannot be listed.
@@ -72,7 +72,7 @@ def find_orphans(dataset: Any, older_than: timedelta) -> list[Orphan]:
             dead += of_job
         else:
             busy.update("data/" + note.path.rpartition("/")[2] for note in of_job)
-    # Looked at after the files: what was committed meanwhile is held.
+    # Read after listing the files, so that files committed in between count as referenced.
     held = busy.union(_held_files(dataset)) if candidates else busy
     found = [file for file in candidates if not _is_held(file.path, held)]
     return sorted([*found, *dead], key=lambda each: each.path)
@@ -84,7 +84,7 @@ def _rows(reader: Any) -> Iterator[dict[str, Any]]:
 
 
 def _held_files(dataset: Any) -> Iterator[str]:
-    """Return the paths of all files that versions hold, relative to the main branch's location."""
+    """Yield the paths of all referenced files, relative to the main branch's location."""
     root = dataset.uri.rstrip("/")
     yield from (row["path"] for row in _rows(dataset.tracked_files()))
     for branch in branches_of(dataset):
@@ -96,13 +96,13 @@ def _held_files(dataset: Any) -> Iterator[str]:
 
 
 def _is_held(path: str, held: set[str]) -> bool:
-    """Return whether a version holds a file, or the data file that it is a part of."""
+    """Return whether a version references a file, or the data file to which it belongs."""
     blob = _PARENT.fullmatch(path)
     return path in held or (blob is not None and f"{blob['file']}.lance" in held)
 
 
 def delete_orphans(storage: TableStorage, orphans: Iterable[Orphan]) -> int:
-    """Delete files and return their size together; one that has gone is passed over.
+    """Delete files and return their total size; missing files are skipped.
 
     Raises:
         OSError: one could not be deleted.
@@ -111,7 +111,7 @@ def delete_orphans(storage: TableStorage, orphans: Iterable[Orphan]) -> int:
 
     session = LanceFileSession(storage.location, storage_options=storage.lance_options())
     deleted = 0
-    # A note goes after its file, so that a run that is cut short finds the rest again.
+    # A record is deleted after its file, so that an interrupted run can be resumed.
     for orphan in sorted(orphans, key=lambda each: each.path.startswith("_transactions/")):
         if session.contains(orphan.path) and delete_file(session, orphan.path):
             deleted += orphan.bytes

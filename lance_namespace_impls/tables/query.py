@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze", "explain", "is_lasting", "scan"]
 
-# pylance reads up to 2 GiB ahead by default; a server answers many clients at once. It reads the
-# whole page of a column at once however large that is, so large fragments are read in ranges.
+# pylance reads up to 2 GiB ahead by default, but a server answers many clients concurrently. It
+# reads a whole page of a column regardless of its size, so large fragments are read in ranges.
 READ_AHEAD_BYTES = 16 << 20
 LEGACY = "0.1"
 BATCH_ROWS, LEAST_BATCH_ROWS = 8192, 64
 BATCH_BYTES = 4 << 20
-# In a table so small, going back for the other columns of the rows that fit costs more than reading
-# them along, unless they are wide; and the first few batches hold what a query with a limit is after.
+# In such a small table, fetching the other columns of matching rows later costs more than reading
+# them immediately, unless they are wide; and the first few batches satisfy a query with a limit.
 SMALL_ROWS, SMALL_BYTES = 16 << 10, 4 << 20
 SMALL_BATCH_ROWS = 2048
 NARROW_BYTES = 32
@@ -46,11 +46,11 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
     Args:
         dataset: a ``lance.LanceDataset``.
         request: the query.
-        fragments: those to read; all unless given.
+        fragments: the fragments to read; defaults to all.
 
     Raises:
-        InvalidInputError: code 13, the parts of the request do not fit together, or Lance could not
-            work through its SQL.
+        InvalidInputError: code 13, the parts of the request contradict each other, or its SQL
+            exceeds Lance's limits.
     """
     check = SqlCheck(dataset.schema, sized=True)
     check.condition(request.filter, "the filter")
@@ -71,12 +71,12 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
         raise InvalidInputError("k is 0; a search needs the number of rows to find")
     if vector is not None:
         wanted["nearest"] = _nearest(dataset, request, vector)
-        # The rows that are skipped do not count; the search has to find them as well.
+        # Skipped rows do not count, so the search must find them in addition.
         wanted["nearest"]["k"] += request.offset or 0
         if request.vector is not None and not request.vector.multi_vector:
             wanted["limit"] = request.k
     elif request.k:
-        # None at all stands for all rows, as with pylance's own namespaces.
+        # Zero means all rows, as in pylance's own namespaces.
         wanted["limit"] = request.k
     if request.full_text_query is not None:
         wanted["full_text_query"] = _full_text(dataset, request)
@@ -93,12 +93,12 @@ def scanner(dataset: Any, request: Query, fragments: list[Any] | None = None) ->
 
 
 def explain(dataset: Any, request: Query, verbose: bool | None) -> str:
-    """Return how a query would run; of a hybrid one, both searches."""
+    """Return how a query would run; for a hybrid query, both searches."""
     return _each_search(request, lambda part: scanner(dataset, part).explain_plan(verbose))
 
 
 def analyze(dataset: Any, request: Query) -> str:
-    """Run a query and return how it ran; of a hybrid one, both searches."""
+    """Run a query and return how it ran; for a hybrid query, both searches."""
     return _each_search(request, lambda part: scanner(dataset, part).analyze_plan())
 
 
@@ -115,12 +115,12 @@ def _each_search(request: Query, describe: Callable[[Query], Any]) -> str:
 def scan(
     dataset: Any, request: Query, translate: Callable[[Exception], Exception]
 ) -> pa.RecordBatchReader:
-    """Run a query; the rows come a batch at a time as they are read.
+    """Run a query; batches of rows are returned as they are read.
 
     Args:
         dataset: a ``lance.LanceDataset``.
         request: the query.
-        translate: makes a protocol error of a failure while rows are read.
+        translate: converts a failure while reading rows to a protocol error.
     """
     import pyarrow as pa
 
@@ -143,7 +143,7 @@ def scan(
 
 
 def _scans(dataset: Any, request: Query) -> Iterator[Any]:
-    """Build the scanners whose rows, one after the other, answer a query; there is at least one."""
+    """Build the scanners that together answer a query, in sequence; there is at least one."""
     whole = scanner(dataset, request)
     is_search = request.full_text_query is not None or _vector(request) is not None
     columns = request.columns.column_names if request.columns is not None else None
@@ -168,7 +168,7 @@ def _scans(dataset: Any, request: Query) -> Iterator[Any]:
 
 
 def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
-    """Yield fragments with the first row to read of them together, and how many: at most so many."""
+    """Yield groups of fragments, each with its first row and row count, which is at most `most`."""
     together: list[Any] = []
     held = 0
     for fragment in dataset.get_fragments():
@@ -187,12 +187,12 @@ def _ranges(dataset: Any, most: int) -> Iterator[tuple[list[Any], int, int]]:
 
 
 def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
-    """Return what runs a query that finds no more rows than any batch may have; None for another.
+    """Return a callable for a query whose rows fit into any batch; None for other queries.
 
     Nothing is read before it is called.
 
     Raises:
-        InvalidInputError: as `scanner` does.
+        InvalidInputError: like `scanner`.
     """
     if not request.k or request.k > LEAST_BATCH_ROWS or request.full_text_query is not None:
         return None
@@ -201,9 +201,9 @@ def few_rows(dataset: Any, request: Query) -> Callable[[], pa.Table] | None:
 
 
 def is_lasting(request: QueryTableRequest) -> bool:
-    """Return whether a query finds the same as long as its table does not change.
+    """Return whether a query has the same result as long as its table does not change.
 
-    One that calls a function counts as if its value could differ, such as that of `now`.
+    A query that calls a function does not, because its value could vary, like that of `now`.
     """
     columns = request.columns
     aliases = columns.column_aliases if columns is not None else None
@@ -212,21 +212,21 @@ def is_lasting(request: QueryTableRequest) -> bool:
 
 @attrs.frozen
 class _Shape:
-    """How large a dataset is."""
+    """The size and layout of a dataset."""
 
     batch_rows: int
-    """As many as make a batch of a few megabytes: wide vectors want small batches."""
+    """Rows per batch of a few megabytes: wide vectors require small batches."""
     wide: list[str]
-    """Columns of many bytes a row."""
+    """Columns with many bytes per row."""
     is_small: bool
-    """Whether all of it can be read with little more work than a part of it."""
+    """Whether reading everything costs little more than reading a part."""
     rows: int | None
-    """How many there are, deleted ones too; None where that is not known."""
+    """Number of rows including deleted ones; None if unknown."""
     row_bytes: int
     fixed: Mapping[str, int]
-    """Columns whose values are all of one size, and that size in bytes."""
+    """Columns whose values have a fixed size, with that size in bytes."""
     is_legacy: bool
-    """Whether no rows can be read without those before them."""
+    """Whether reading rows requires reading all rows before them."""
 
     @classmethod
     def of(cls, dataset: Any) -> Self:
@@ -237,7 +237,8 @@ class _Shape:
         sizes = [file.file_size_bytes for fragment in fragments for file in fragment.data_files()]
         width = max(sum(widths.values()), 1)
         fitting = BATCH_BYTES // width
-        # What files say of rows whose width is a guess; those of before do not say it.
+        # Row size according to the file sizes, if the width is a guess; older files do not record
+        # it.
         known = sum(size or 0 for size in sizes) // max(sum(row or 0 for row in rows), 1)
         return cls(
             batch_rows=max(LEAST_BATCH_ROWS, min(BATCH_ROWS, fitting)),
@@ -254,10 +255,10 @@ class _Shape:
         )
 
     def range_rows(self, columns: Sequence[str] | None) -> int:
-        """Return how many rows may be read ahead; 0 where all may.
+        """Return how many rows may be read ahead; 0 if there is no limit.
 
         Args:
-            columns: those that are read; all unless given.
+            columns: the columns to read; defaults to all.
         """
         width = self.row_bytes
         if columns and all(name in self.fixed for name in columns):
@@ -267,7 +268,7 @@ class _Shape:
 
 
 _shapes: WeakKeyDictionary[Any, _Shape] = WeakKeyDictionary()
-"""Of datasets that are open; those that are only read stay as they are."""
+"""Shapes of open datasets; datasets that are only read do not change."""
 
 
 def _shape(dataset: Any) -> _Shape:
@@ -278,7 +279,7 @@ def _shape(dataset: Any) -> _Shape:
 
 
 def _width(kind: pa.DataType) -> int:
-    """Return the bytes that a value takes; a guess for those of no fixed size."""
+    """Return the size of a value in bytes; a guess for types of variable size."""
     length = 1
     while hasattr(kind, "list_size"):
         length *= max(kind.list_size, 1)
@@ -287,18 +288,18 @@ def _width(kind: pa.DataType) -> int:
 
 
 def _item(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values in lists of a fixed size; of all else, the type."""
+    """Return the type of the values in fixed-size lists; for other types, the type itself."""
     return _item(kind.value_type) if hasattr(kind, "list_size") else kind
 
 
 def _within(numbers: Iterable[int | None], most: int) -> bool:
-    """Return whether numbers are known, and no more than that together."""
+    """Return whether all numbers are known and their sum is at most `most`."""
     known = [most + 1 if number is None else number for number in numbers]
     return sum(known) <= most
 
 
 def _ordering(request: Query) -> list[Any] | None:
-    """Return the order that the request's context asks for; None for any."""
+    """Return the order that the request's context specifies; None if it specifies none."""
     text = (request.context or {}).get(ORDER_BY)
     if text is None:
         return None
@@ -330,7 +331,7 @@ def _is_fixed(kind: pa.DataType) -> bool:
 def _columns(
     request: Query, score: str | None, check: SqlCheck
 ) -> list[str] | dict[str, str] | None:
-    """Return the columns to read; a search's score is always one, which pylance wants named."""
+    """Return the columns to read, including a search's score, which pylance requires by name."""
     columns = request.columns
     if columns is None:
         return None
@@ -357,7 +358,7 @@ def _vector(request: Query) -> list[Any] | None:
     if given:
         return given[0]
     is_empty = vector.single_vector is not None or vector.multi_vector is not None
-    # lancedb sends an empty vector where it means none, and names no column then.
+    # lancedb sends an empty vector for no vector, and then names no column.
     if is_empty and (request.vector_column is not None or request.distance_type is not None):
         raise InvalidInputError(
             "the vector is empty; give one to search with, or leave vector_column and "
@@ -389,7 +390,7 @@ def _nearest(dataset: Any, request: Query, vector: list[Any]) -> dict[str, Any]:
 
 
 def _metric(dataset: Any, request: Query, column: str) -> str | None:
-    """Return the distance to measure; None leaves it to pylance, which takes that of the index it uses."""
+    """Return the distance type; None leaves it to pylance, which uses that of the index."""
     if request.distance_type:
         return request.distance_type.lower()
     if not request.bypass_vector_index:
@@ -403,7 +404,7 @@ def _metric(dataset: Any, request: Query, column: str) -> str | None:
         if (metric := (index.details or {}).get("metric_type"))
         and list(index.field_names) == [column.strip("`")]
     ]
-    # Of several indices pylance searches the one that was made first.
+    # With several indices, pylance searches the oldest.
     return str(min(metrics)[1]).lower() if metrics else None
 
 
@@ -418,7 +419,7 @@ def _only_vector_column(schema: pa.Schema) -> str:
 
 
 def _refuse_plain_list(schema: pa.Schema, column: str) -> None:
-    """Refuse to search lists that may differ in length; Lance's own words do not say the way out."""
+    """Reject a search in variable-length lists; Lance's own message does not name the remedy."""
     import pyarrow as pa
 
     if column not in schema.names:
@@ -449,7 +450,7 @@ def _full_text(dataset: Any, request: Query) -> Any:
 
 
 def _columns_without_index(dataset: Any) -> list[str]:
-    """Return the columns to find words in where no index says so: all that hold text.
+    """Return the columns to search if no index determines them: all text columns.
 
     Raises:
         InvalidInputError: code 13, there is none.

@@ -41,19 +41,20 @@ __all__ = [
     "update_tag",
 ]
 
-# A name becomes that of a file, escaped and with an ending; file systems take 255 bytes.
+# A name becomes a file name, escaped and with an extension; file systems allow 255 bytes.
 MAX_NAME_LENGTH = 200
 MAIN = "main"
-# pylance takes letters of any script in a tag, and then finds no tag of the table any more.
-# As pylance refuses others, too late and in words of its own; 250 bytes and ".json" are a file's name.
+# pylance accepts letters of any script in a tag, and then no longer finds any tag of the table. It
+# rejects other names too late and with a message of its own. With ".json", 250 bytes form a file
+# name.
 _TAG = re.compile(r"(?!\.)(?!.*\.\.)(?!.*(?:\.|\.lock)$)[A-Za-z0-9._-]{1,250}")
 _TAG_FILE = re.compile(r"_refs/tags/([^/]+)\.json")
 _UNREAD_TAG = re.compile(r"Not found: .*_refs/tags/")
 _UNREAD_BRANCH = re.compile(r"Not found: (.*_refs/branches/\S*)")
-# pylance escapes these in the path of a local table once more when it makes a branch or a tag, whose
-# files then come to lie in another folder beside the table.
+# pylance escapes these characters twice in the path of a local table when it creates a branch or a
+# tag, whose files are then stored in another folder next to the table.
 _ESCAPED = re.compile(r"[^ -~]|[\"#%*<>?\[\\\]^`{|}~]")
-# What pylance says to those who were too late with a branch.
+# pylance's errors for the loser of a race to create a branch.
 _TAKEN = re.compile(r"Dataset already exists|Clone operation should not enter build_manifest")
 
 
@@ -68,9 +69,9 @@ def tags(dataset: Any) -> dict[str, TagContents]:
 
 
 def _tags(dataset: Any) -> dict[str, dict[str, Any]]:
-    """Return what pylance knows of each tag.
+    """Return pylance's data about each tag.
 
-    Where other programs made a tag whose name pylance cannot read back, the others are listed.
+    If another program created a tag whose name pylance cannot read back, the others are listed.
     """
     try:
         return dict(dataset.tags.list())
@@ -94,14 +95,14 @@ def _readable_tags(dataset: Any) -> dict[str, dict[str, Any]]:
                 stacklevel=2,
             )
             continue
-        if (text := read_small(files, path)) is not None:  # else it was deleted meanwhile
+        if (text := read_small(files, path)) is not None:  # otherwise it was deleted concurrently
             content = json.loads(text)
             found[match[1]] = {**content, "manifest_size": content["manifestSize"]}
     return found
 
 
 def tag(storage: TableStorage, name: str) -> TagContents:
-    """Return one tag of the dataset there; nothing else is read.
+    """Return one tag of a dataset, without reading anything else.
 
     Raises:
         TableTagNotFoundError: code 8.
@@ -118,14 +119,14 @@ def tag(storage: TableStorage, name: str) -> TagContents:
 
 
 def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> None:
-    """Name a version.
+    """Create a tag for a version.
 
     Raises:
-        InvalidInputError: code 13, the name cannot be that of a tag.
+        InvalidInputError: code 13, the name is invalid for a tag.
         TableTagAlreadyExistsError: code 9.
         TableVersionNotFoundError: code 11.
         TableBranchNotFoundError: code 22.
-        UnsupportedError: code 0, Lance cannot keep tags of a table in such a folder.
+        UnsupportedError: code 0, Lance cannot store tags of a table in such a folder.
     """
     if not _TAG.fullmatch(name) or len(name) > MAX_NAME_LENGTH:
         raise InvalidInputError(
@@ -141,7 +142,7 @@ def create_tag(dataset: Any, name: str, version: int, branch: str | None) -> Non
 
 @contextmanager
 def _ref_errors(name: str, version: int | None = None, branch: str | None = None) -> Iterator[None]:
-    """Raise the protocol's error for what pylance says of a tag."""
+    """Translate pylance's errors about a tag to the protocol's."""
     if not _TAG.fullmatch(name):
         raise _no_tag(name)
     try:
@@ -152,7 +153,7 @@ def _ref_errors(name: str, version: int | None = None, branch: str | None = None
             raise TableTagAlreadyExistsError(
                 f"tag {name!r} already exists; update or delete it"
             ) from error
-        # Of two that delete a tag at once, the later one finds its file gone.
+        # If two processes delete a tag concurrently, the later one does not find its file.
         if "Ref not found" in text or "Ref is invalid" in text or _UNREAD_TAG.search(text):
             raise _no_tag(name) from error
         if "Version not found" in text:
@@ -197,7 +198,7 @@ def delete_tag(dataset: Any, name: str) -> None:
 
 
 def checkout_tag(dataset: Any, name: str) -> Any:
-    """Return the dataset at the version that a tag names.
+    """Return the dataset at the version that a tag references.
 
     Raises:
         TableTagNotFoundError: code 8.
@@ -207,7 +208,7 @@ def checkout_tag(dataset: Any, name: str) -> Any:
 
 
 def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
-    """Open another version of a dataset; without a version the latest of the branch.
+    """Open another version of a dataset; defaults to the latest of the branch.
 
     Raises:
         TableBranchNotFoundError: code 22.
@@ -217,14 +218,14 @@ def checkout(dataset: Any, version: int | None, branch: str | None) -> Any:
     try:
         return dataset.checkout_version((branch, version))
     except (ValueError, OSError) as error:
-        require_branch(dataset, branch)  # which may have been deleted at this moment
+        require_branch(dataset, branch)  # it may have been deleted just now
         if "not found" not in str(error).lower():
             raise
         raise _no_version(version, branch) from error
 
 
 def branches(dataset: Any) -> dict[str, BranchContents]:
-    """Return every branch but the main one by its name, in order."""
+    """Return every branch except the main one by its name, in order."""
     return {
         name: BranchContents(
             parent_branch=branch["parent_branch"],
@@ -238,7 +239,7 @@ def branches(dataset: Any) -> dict[str, BranchContents]:
 
 
 def _require_plain_path(dataset: Any, operation: str, what: str) -> None:
-    """Raise UnsupportedError where Lance would keep a tag or branch beside the table."""
+    """Raise UnsupportedError if Lance would store a tag or branch outside the table."""
     if "://" not in dataset.uri and (found := _ESCAPED.search(dataset.uri)):
         raise UnsupportedError(
             f"{operation} is not supported: Lance would write the {what} into another folder, "
@@ -250,17 +251,17 @@ def _require_plain_path(dataset: Any, operation: str, what: str) -> None:
 def create_branch(
     dataset: Any, name: str, from_branch: str | None, from_version: int | None
 ) -> None:
-    """Start a branch, from the latest version of the main branch unless another version is named.
+    """Create a branch from a version; defaults to the latest of the main branch.
 
     Raises:
-        InvalidInputError: code 13, the name cannot be that of a branch.
+        InvalidInputError: code 13, the name is invalid for a branch.
         TableBranchAlreadyExistsError: code 23.
-        TableBranchNotFoundError: code 22, there is no branch to start from.
+        TableBranchNotFoundError: code 22, the branch to start from does not exist.
         TableVersionNotFoundError: code 11.
-        UnsupportedError: code 0, Lance cannot keep branches of a table in such a folder.
+        UnsupportedError: code 0, Lance cannot store branches of a table in such a folder.
     """
     _require_plain_path(dataset, "CreateTableBranch", "branch")
-    # pylance escapes it twice on its way to the name of a file.
+    # pylance escapes the name twice for the file name.
     if len(quote(quote(name, safe=""), safe="")) > MAX_NAME_LENGTH:
         raise InvalidInputError(
             f"{_shown(name)} is too long for the name of a branch: {MAX_NAME_LENGTH} "
@@ -270,7 +271,7 @@ def create_branch(
         raise InvalidInputError(
             f"{_shown(name)} cannot be the name of a branch: no part of it is '.'"
         )
-    # pylance's own refusal of a branch that is there already is an internal error.
+    # pylance itself rejects an existing branch with an internal error.
     taken = TableBranchAlreadyExistsError(f"branch {name!r} already exists")
     if name in branches_of(dataset):
         raise taken
@@ -281,7 +282,7 @@ def create_branch(
     try:
         dataset.create_branch(name, *start)
     except Exception as error:
-        # The branch of someone who was faster is written before it is listed.
+        # A concurrently created branch is written before it is listed.
         if not _TAKEN.search(str(error)) and name not in branches_of(dataset):
             raise
         raise taken from error
@@ -292,7 +293,8 @@ def delete_branch(dataset: Any, name: str) -> None:
 
     Raises:
         InvalidInputError: code 13, it is the main branch.
-        InvalidTableStateError: code 19, a tag names it, or a branch was made from it or lies below it.
+        InvalidTableStateError: code 19, a tag references it, or a branch starts from it or is
+            nested below it.
         TableBranchNotFoundError: code 22.
     """
     if name == MAIN:
@@ -300,8 +302,8 @@ def delete_branch(dataset: Any, name: str) -> None:
     there = branches_of(dataset)
     if name not in there:
         raise _no_branch(name)
-    # The files of a/b lie among those of a: Lance leaves them all, and neither a new branch a nor a drop
-    # of the table could come past them.
+    # The files of a/b are stored among those of a: Lance would leave them all behind, and block a
+    # new branch a and a drop of the table.
     if below := sorted(other for other in there if other.startswith(f"{name}/")):
         raise _in_use(name, f"the files of {', '.join(map(repr, below))} lie below its own")
     if holders := _holders(dataset, name):
@@ -311,7 +313,7 @@ def delete_branch(dataset: Any, name: str) -> None:
     except (ValueError, OSError, RuntimeError) as error:
         text = str(error)
         if "Ref not found" in text or _UNREAD_BRANCH.search(text):
-            raise _no_branch(name) from error  # someone else deleted it at the same moment
+            raise _no_branch(name) from error  # another process deleted it concurrently
         if "Ref conflict error" not in text:
             raise
         raise _in_use(name, _holders(dataset, name) or "something refers to it") from error
@@ -324,7 +326,7 @@ def _in_use(name: str, holders: str) -> InvalidTableStateError:
 
 
 def require_unreferenced(dataset: Any, versions: Collection[int], branch: str | None) -> None:
-    """Refuse versions that a tag names, or that a branch starts at: Lance keeps them.
+    """Reject versions that a tag references or from which a branch starts: Lance keeps them.
 
     Raises:
         InvalidTableStateError: code 19.
@@ -358,9 +360,9 @@ def _holders(dataset: Any, branch: str) -> str:
 
 
 def branches_of(dataset: Any) -> dict[str, dict[str, Any]]:
-    """Return what pylance knows of each branch.
+    """Return pylance's data about each branch.
 
-    It lists their files, then reads each: where one is deleted meanwhile it looks again.
+    pylance lists the files, then reads each one; if one is deleted in between, retry.
     """
     unread = None
     while True:
@@ -369,7 +371,7 @@ def branches_of(dataset: Any) -> dict[str, dict[str, Any]]:
         except (ValueError, OSError, RuntimeError) as error:
             found = _UNREAD_BRANCH.search(str(error))
             if found is None or found[1] == unread:
-                raise  # or it is listed each time, and cannot be read
+                raise  # listed every time, but unreadable
             unread = found[1]
 
 
@@ -378,6 +380,6 @@ def _no_branch(name: str) -> TableBranchNotFoundError:
 
 
 def require_branch(dataset: Any, name: str | None) -> None:
-    """Refuse a branch that is not there (code 22)."""
+    """Reject a branch that does not exist (code 22)."""
     if name is not None and name not in branches_of(dataset):
         raise _no_branch(name)

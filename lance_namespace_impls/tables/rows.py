@@ -34,9 +34,9 @@ __all__ = ["check_merge", "count", "delete", "merge_insert", "merge_timeout", "u
 
 
 def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
-    """Set columns of the rows that fit a predicate; each update is a column and a SQL expression.
+    """Set columns of the rows that match a predicate; an update is a column and a SQL expression.
 
-    All expressions see the values from before the update.
+    All expressions read the values from before the update.
 
     Raises:
         TableColumnNotFoundError: code 12.
@@ -66,17 +66,17 @@ def update(dataset: Any, request: UpdateTableRequest) -> UpdateTableResponse:
 
 
 def count(dataset: Any, predicate: str | None) -> int:
-    """Return the number of rows that fit a predicate; of all rows without one.
+    """Return the number of rows that match a predicate; of all rows if there is none.
 
     Raises:
-        InvalidInputError: code 13, the predicate is not one that Lance can work through.
+        InvalidInputError: code 13, Lance cannot evaluate the predicate.
     """
     check_sql(predicate, "the predicate", dataset.schema)
     return int(dataset.count_rows(filter=predicate or None))
 
 
 def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResponse:
-    """Delete the rows that fit a predicate.
+    """Delete the rows that match a predicate.
 
     Raises:
         InvalidInputError: code 13, the predicate is empty or does not parse.
@@ -89,7 +89,7 @@ def delete(dataset: Any, request: DeleteFromTableRequest) -> DeleteFromTableResp
 
 
 def check_merge(request: MergeInsertIntoTableRequest) -> None:
-    """Refuse a merge that names no key, nothing to do, or has unsafe SQL (code 13)."""
+    """Reject a merge without a key or an action, or with unsafe SQL (code 13)."""
     if not request.on:
         raise InvalidInputError("'on' names no key column")
     if not (
@@ -111,20 +111,20 @@ def _check_conditions(request: MergeInsertIntoTableRequest, schema: pa.Schema | 
 
 
 def merge_timeout(request: MergeInsertIntoTableRequest) -> timedelta | None:
-    """Return how long a merge may try; None if the request leaves it open."""
+    """Return how long a merge may retry; None if the request does not specify it."""
     return None if request.timeout is None else parse_duration(request.timeout)
 
 
 def merge_insert(
     dataset: Any, request: MergeInsertIntoTableRequest, rows: MergeRows
 ) -> MergeInsertIntoTableResponse:
-    """Merge rows into a table by key; a key that is null matches none.
+    """Merge rows into a table by key; a null key matches no row.
 
-    A merge that may insert keeps others from inserting the same keys at the same time.
+    A merge that may insert prevents concurrent inserts of the same keys.
 
     Raises:
         TableColumnNotFoundError: code 12, a key column is missing.
-        ConcurrentModificationError: code 14, other changes came first every time.
+        ConcurrentModificationError: code 14, other changes won every time.
         InvalidInputError: code 13, a condition has a column in double quotes.
     """
     _check_conditions(request, dataset.schema)
@@ -140,7 +140,7 @@ def merge_insert(
             merge = merge.when_not_matched_by_source_delete(
                 request.when_not_matched_by_source_delete_filt
             )
-        # By an index, pylance drops rows whose key is null.
+        # With an index, pylance drops rows whose key is null.
         return merge.use_index(False if rows.has_null_keys else request.use_index)
 
     if request.when_not_matched_insert_all:

@@ -1,8 +1,8 @@
-"""Arrow schemas as the protocol's JSON, both ways.
+"""Conversion between Arrow schemas and the protocol's JSON.
 
-Types go by Arrow's names (``utf8``, ``float32``, ``timestamp`` with its unit), as rest.yaml has
-them. Lance's own names (``string``, ``float``, ``timestamp:us:-``) are read too, and so is what
-Java's Arrow writes, which leaves underscores out.
+Types have Arrow's names (``utf8``, ``float32``, ``timestamp`` with its unit), as in rest.yaml.
+Lance's own names (``string``, ``float``, ``timestamp:us:-``) are also accepted, as are those of
+Java's Arrow, which omits underscores.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
     "unpack_decimal",
 ]
 
-# pylance gives these of its own to each row, and breaks down where a table has one.
+# pylance adds these columns to each row, and fails if a table has one of the same name.
 RESERVED = frozenset(
     ("_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version", "_row_last_updated_at_version")
 )
@@ -46,17 +46,17 @@ _UNREADABLE = {".": "a dot", "`": "a backtick", "\0": "a zero byte"}
 
 
 MAX_FIELDS = 10_000
-"""Fields that a schema has at most, at all depths."""
+"""Maximum number of fields of a schema, at all depths."""
 MAX_NESTING = 64
-"""Levels that a column's type has at most; Arrow's own readers refuse deeper ones."""
+"""Maximum nesting depth of a column's type; Arrow's own readers reject deeper ones."""
 MAX_METADATA_ENTRIES = 1_000
-"""Metadata entries that a schema has at most, and each of its fields."""
+"""Maximum number of metadata entries of a schema, and of each of its fields."""
 MAX_METADATA_BYTES = 4 << 20
-"""Size of all metadata of a schema together."""
+"""Maximum size in bytes of all metadata of a schema."""
 
 
 def check_columns(schema: pa.Schema) -> None:
-    """Refuse a schema whose columns could be written and then not be read.
+    """Reject a schema with columns that could be written but not read.
 
     Raises:
         TableSchemaValidationError: code 20.
@@ -71,10 +71,10 @@ def check_columns(schema: pa.Schema) -> None:
 def check_types(schema: pa.Schema) -> None:
     """Reject a schema with types that Lance cannot store and return unchanged, at any depth.
 
-    Unlike `check_columns` it accepts every name: rows may go to a table that another tool made.
+    Unlike `check_columns`, it accepts every name: another tool may have created the table.
 
     Raises:
-        TableSchemaValidationError: code 20; it names the column.
+        TableSchemaValidationError: code 20; the message names the column.
     """
     _require_distinct(schema.names, "")
     if len(schema.names) > MAX_FIELDS:
@@ -101,7 +101,7 @@ def _too_wide() -> TableSchemaValidationError:
 
 
 def check_metadata(metadata: Mapping[Any, Any] | None, owner: str) -> int:
-    """Return the size in bytes of metadata.
+    """Return the size of metadata in bytes.
 
     Args:
         metadata: the entries.
@@ -136,7 +136,7 @@ def _require_distinct(names: list[str], parent: str) -> None:
 
 
 def _walk(field: pa.Field) -> Iterator[tuple[str, pa.Field, int]]:
-    """Yield a column and all fields nested in it, with their paths and depths, each checked."""
+    """Yield a column and all nested fields, validated, with their paths and depths."""
     left = [(field.name, field, 1)]
     while left:
         path, field, depth = left.pop()
@@ -160,7 +160,7 @@ def _walk(field: pa.Field) -> Iterator[tuple[str, pa.Field, int]]:
 
 
 def storage_of(kind: pa.DataType) -> pa.DataType:
-    """Return the type that holds the values of an extension type; of any other, itself."""
+    """Return the storage type of an extension type; other types are returned unchanged."""
     while (inner := getattr(kind, "storage_type", None)) is not None:
         kind = inner
     return kind
@@ -186,7 +186,7 @@ def _fault_of_extension(name: str, storage: pa.DataType) -> str | None:
 def _fault(kind: pa.DataType) -> str | None:
     """Return why Lance cannot store a type, and a remedy; None if it can.
 
-    Only the type itself is looked at, not the fields nested in it.
+    Only the type itself is examined, not its nested fields.
     """
     from pyarrow import types as is_
 
@@ -267,7 +267,7 @@ def _lacking() -> frozenset[int]:
 
 
 def check_column_name(name: str) -> None:
-    """Refuse a name that Lance would take for a column and then not find.
+    """Reject a name that Lance would accept for a column and then not find.
 
     Raises:
         TableSchemaValidationError: code 20.
@@ -285,7 +285,7 @@ def check_column_name(name: str) -> None:
 
 
 def to_json_schema(schema: pa.Schema) -> JsonArrowSchema:
-    """Write an Arrow schema as the protocol has it."""
+    """Convert an Arrow schema to the protocol's model."""
     return JsonArrowSchema(
         fields=[_field(field) for field in schema], metadata=_metadata(schema.metadata)
     )
@@ -306,7 +306,7 @@ def _field(field: pa.Field) -> JsonArrowField:
     )
 
 
-# pyarrow's name of a type, where Arrow's differs; a view is a way to hold a value in memory.
+# pyarrow's names of types, if Arrow's differ; a view is only a memory layout.
 _ARROW_NAMES = {
     "halffloat": "float16",
     "float": "float32",
@@ -318,7 +318,7 @@ _ARROW_NAMES = {
     "date32[day]": "date32",
     "date64[ms]": "date64",
 }
-# A decimal's `length` holds both its numbers: this many times the precision, and the scale.
+# A decimal's `length` encodes two numbers: the precision times this factor, plus the scale.
 _PRECISION_STEP = 1000
 _MIN_SCALE = -128
 
@@ -359,11 +359,11 @@ def _type(kind: pa.DataType) -> JsonArrowDataType:
 
 
 def from_json_type(data: Mapping[str, Any], what: str) -> pa.DataType:
-    """Read an Arrow type as the protocol has it.
+    """Convert an Arrow type from the protocol's JSON.
 
     Args:
         data: the JSON object.
-        what: what the type is of, to open a message with.
+        what: the owner of the type, with which messages start.
 
     Raises:
         InvalidInputError: code 13, there is no such type.
@@ -382,7 +382,7 @@ def _read_field(field: JsonArrowField, what: str) -> pa.Field:
     )
 
 
-# Names without underscores, as they are looked up, that stand for a type without parameters.
+# Normalized names, without underscores, of types without parameters.
 _PLAIN = {
     "null": "null",
     "bool": "bool_",
@@ -427,7 +427,7 @@ def _read_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
 
 
 def unpack_decimal(length: int) -> tuple[int, int]:
-    """Return the precision and the scale, in digits, that the length of a decimal type holds."""
+    """Return the precision and scale, in digits, encoded in the length of a decimal type."""
     precision, scale = divmod(length - _MIN_SCALE, _PRECISION_STEP)
     return precision, scale + _MIN_SCALE
 
@@ -482,12 +482,12 @@ def _read_lance_type(kind: JsonArrowDataType, what: str) -> pa.DataType:
 
 
 def column_types(schema: pa.Schema) -> dict[str, str]:
-    """Return the types of columns by name, as people read them."""
+    """Return the types of columns by name, in human-readable form."""
     return {field.name: type_name(field.type) for field in to_json_schema(schema).fields}
 
 
 def type_name(type: JsonArrowDataType) -> str:
-    """Return an Arrow type the short way: ``fixed_size_list<float32>[768]``."""
+    """Return the short form of an Arrow type: ``fixed_size_list<float32>[768]``."""
     inner = type.fields or []
     if type.type == "struct":
         parts = ", ".join(f"{field.name}: {type_name(field.type)}" for field in inner)

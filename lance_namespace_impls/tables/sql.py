@@ -1,8 +1,8 @@
 """Checks of the SQL expressions that callers send, before Lance parses them.
 
-Every expression is parsed. A caller in process may use all functions of the engine, except with
-arguments that end the process. A remote caller may use the functions whose cost is known, and its
-request has bounds on the size of values and on the steps for each row. See `docs/filters.md`.
+Every expression is parsed. An in-process caller may use all functions of the engine, except with
+arguments that end the process. A remote caller may use the functions whose cost is known, and the
+sizes of values and the steps per row are bounded for each request. See `docs/filters.md`.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SqlCheck", "calls_nothing", "check_sql", "columns_read", "sql_of"]
 
-# In process, a computed value of more bytes is a mistake.
+# In process, a larger computed value, in bytes, is a mistake.
 MAX_COMPUTED = 64 << 20
-# Of a remote request, all of its expressions together: bytes of computed values for each row, steps
-# for each row, and steps for each byte of a row. A batch has thousands of rows, and a step takes
-# about a nanosecond.
+# Limits for all expressions of a remote request together: bytes of computed values per row, steps
+# per row, and steps per byte of a row. A batch has thousands of rows, and a step takes about a
+# nanosecond.
 MAX_REMOTE_BYTES = 64 << 10
 MAX_REMOTE_STEPS = 200_000
 MAX_REMOTE_STEPS_PER_BYTE = 10_000
 MAX_REMOTE_GROWTH = 100
-"""How many times as long as its row a request may make values if Lance chooses the batch size."""
+"""Maximum ratio of the length of computed values to that of their row, if Lance chooses the batch
+size."""
 
 _SYSTEM = frozenset(
     {"_distance", "_relevance_score", "_row_created_at_version", "_row_last_updated_at_version",
@@ -63,16 +64,16 @@ _CACHED_LENGTH = 4_096
 
 @frozen
 class _Analysis:
-    """What a text contains, whoever sends it and whatever table it is for."""
+    """Properties of an expression, independent of the caller and the table."""
 
     top_level: frozenset[str]
-    """Names of the top-level columns that are read, in lower case."""
+    """Names of the top-level columns that it reads, in lower case."""
     quoted: tuple[str, ...]
     """Texts in double quotes."""
     functions: tuple[str, ...]
     """Names of functions, in lower case."""
     converts: bool
-    """Whether a value is cast."""
+    """Whether it casts a value."""
     stored: tuple[tuple[str, str], ...]
     """Functions that parse binary values, and the columns that they read."""
     result: Size
@@ -80,19 +81,19 @@ class _Analysis:
     peak: Size
     """The largest size of a computed value."""
     steps: Size
-    """Steps for a row, and for each byte of a row."""
+    """Steps per row, and per byte of a row."""
     unbounded: str | None
-    """What has no bound on its steps."""
+    """Description of a part whose number of steps has no bound."""
     constant: str | None
-    """A text in double quotes that is compared with constants alone."""
+    """A text in double quotes that is only compared with constants."""
 
 
 class SqlCheck:
-    """Checks the expressions of one request; bounds are for all of them together.
+    """Checks the expressions of one request; the limits apply to all of them together.
 
     Args:
         schema: the table's schema; without one, double quotes and types are not checked.
-        sized: whether batches are made smaller if expressions make values longer, see `growth`.
+        sized: whether batches shrink if expressions make values longer, see `growth`.
     """
 
     def __init__(self, schema: pa.Schema | None = None, *, sized: bool = False) -> None:
@@ -105,9 +106,9 @@ class SqlCheck:
 
     @property
     def growth(self) -> int:
-        """How many times as long as in storage the values of a row are at most.
+        """Maximum ratio of the size of a row's values to their size in storage.
 
-        Those of conditions are gone before the columns are computed.
+        The values of conditions are discarded before the columns are computed.
         """
         return max(self._of_conditions, self._of_values)
 
@@ -115,8 +116,8 @@ class SqlCheck:
         """Reject a condition that Lance cannot evaluate safely.
 
         Args:
-            text: the SQL; None and an empty text are no condition.
-            what: the operation or its part, to open messages with.
+            text: the SQL; None and an empty text mean no condition.
+            what: the operation or its part, with which messages start.
 
         Raises:
             InvalidInputError: code 13.
@@ -129,12 +130,12 @@ class SqlCheck:
 
         Args:
             text: the SQL.
-            what: the operation or its part, to open messages with.
+            what: the operation or its part, with which messages start.
 
         Raises:
             InvalidInputError: code 13.
         """
-        # Lance reads a text that is a column's whole name as that column.
+        # Lance interprets a text that equals a column's name as that column.
         if self._schema is not None and text.lower() in map(str.lower, self._schema.names):
             return
         self._check(text, what, is_value=True)
@@ -237,7 +238,7 @@ def columns_read(sql: str) -> frozenset[str]:
     """Return the names of the top-level columns that an expression reads, in lower case."""
     try:
         return _analyzed(sql).top_level
-    except SqlError:  # the whole name of a column, which needs no quotes
+    except SqlError:  # the complete name of a column, which needs no quotes
         return frozenset({sql.lower()})
 
 
@@ -277,7 +278,7 @@ _kept = lru_cache(maxsize=1_024)(_analyze)
 
 
 class _Costs:
-    """Derives what an expression costs from the costs of its parts."""
+    """Derives the cost of an expression from the costs of its parts."""
 
     def __init__(self) -> None:
         self._columns: set[str] = set()
@@ -314,7 +315,7 @@ class _Costs:
         if kind == Kind.QUOTED:
             self._quoted.append(node.value)
         if not node.args and kind not in (Kind.CALL, Kind.ARRAY):
-            # The values of a list may be numbers of one digit, which take eight bytes.
+            # The values of a list may be single-digit numbers, which take eight bytes each.
             return Size(_length(node.value) * (4 if kind == Kind.VALUES else 1)), True
         sizes: list[Size] = []
         constant = True
@@ -334,7 +335,7 @@ class _Costs:
         return size, constant
 
     def _combined(self, node: Node, sizes: list[Size], constant: bool) -> Size:
-        """Return the size of a value that an operator makes."""
+        """Return the size of the value that an operator computes."""
         kind = node.kind
         if constant and (
             kind in _COMPARING or (kind == Kind.OPERATOR and node.name in COMPARISONS)
@@ -378,7 +379,7 @@ class _Costs:
             raise SqlError(f"has {error}") from None
 
     def _compared(self, node: Node) -> None:
-        """Note a text in double quotes that stands in place of a column in a comparison."""
+        """Record a text in double quotes that a comparison has in place of a column."""
         for each in node.args:
             if each.kind == Kind.QUOTED and self._constant is None:
                 self._constant = each.value[:100]
@@ -437,7 +438,7 @@ class _Costs:
         self._steps.rows += size.rows
 
     def _binary(self, name: str, node: Node) -> None:
-        """Note the columns that a function reads as binary JSON or geometry, and reject all else."""
+        """Record the columns that a function reads as binary JSON or geometry; reject other inputs."""
         if name in JSON:
             source = node.args[0] if node.args else None
             while source is not None and source.kind == Kind.CALL and source.name == "JSON_GET":
@@ -497,7 +498,7 @@ def _in_backticks(path: str) -> str:
 
 
 def _paths(schema: pa.Schema) -> Iterator[tuple[str, str]]:
-    """Yield the paths of all columns and fields of structures, in lower case and as they are."""
+    """Yield the paths of all columns and nested fields, in lower case and in their original case."""
     waiting = [(field.name, field.type) for field in schema]
     while waiting:
         path, kind = waiting.pop()
@@ -509,7 +510,7 @@ def _paths(schema: pa.Schema) -> Iterator[tuple[str, str]]:
 
 
 def _field(schema: pa.Schema, path: str) -> Any:
-    """Return the field at a path, in whatever case it is written; None if there is none."""
+    """Return the field at a path, ignoring case; None if there is none."""
     fields = list(schema)
     found = None
     for name in _unsided(path.lower()).split("."):

@@ -1,9 +1,8 @@
-"""The functions of Lance's SQL: which of them remote callers may use, and what each costs at most.
+"""The functions of Lance's SQL: those allowed for remote callers, and their maximum costs.
 
-The names are those that pylance 14.0.2 registers; a test compares them with the running engine.
-
-The size of a value is a constant plus a multiple of the bytes that a row has in storage. From the
-sizes of its arguments a rule derives the size of a function's value, and how many steps it takes.
+The names are those that pylance 14.0.2 registers; a test compares them with the running engine. The
+size of a value is a constant plus a multiple of the bytes of its row in storage. From the sizes of
+its arguments, a rule derives the size of a function's value and the number of steps.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class UnboundedError(Exception):
 
 @define
 class Size:
-    """Bytes of a value: a constant and a multiple of what its row has in storage."""
+    """Bytes of a value: a constant, and a multiple of the size of its row in storage."""
 
     bytes: int = 0
     rows: int = 0
@@ -44,12 +43,12 @@ class Size:
         return Size(self.bytes + other.bytes, self.rows + other.rows)
 
     def times(self, factor: int) -> Size:
-        """Return the size of so many values."""
+        """Return the size of `factor` values."""
         return Size(min(self.bytes * factor, UNBOUNDED), min(self.rows * factor, UNBOUNDED))
 
 
 FIXED = Size(16)
-"""A number, a date or a boolean."""
+"""Size of a number, a date or a boolean."""
 
 
 @define
@@ -61,18 +60,18 @@ class Argument:
 
     @property
     def number(self) -> int | None:
-        """The whole number that it stands for; None for any other expression."""
+        """The integer that it represents; None for any other expression."""
         return number_of(self.node)
 
     @property
     def text(self) -> str | None:
-        """The text that it stands for; None for any other expression."""
+        """The text that it represents; None for any other expression."""
         is_text = self.node.kind in (Kind.STRING, Kind.QUOTED)
         return str(self.node.value) if is_text else None
 
 
 def number_of(node: Node) -> int | None:
-    """Return the whole number that an expression stands for; None for any other."""
+    """Return the integer that an expression represents; None for any other."""
     if node.kind == Kind.OPERATOR and node.name == "-" and len(node.args) == 1:
         inner = number_of(node.args[0])
         return None if inner is None else -inner
@@ -91,7 +90,7 @@ Check: TypeAlias = Callable[[Arguments], None]
 
 
 def total(args: Arguments) -> Size:
-    """Return the size of all arguments together."""
+    """Return the total size of all arguments."""
     found = Size()
     for each in args:
         found += each.size
@@ -111,7 +110,7 @@ def _first(factor: int = 1) -> Rule:
 
 
 def _count(args: Arguments, place: int) -> int:
-    """Return a number of repetitions, which has to be a plain one."""
+    """Return a number of repetitions, which must be a literal."""
     if len(args) <= place:
         return 1
     number = args[place].number
@@ -157,7 +156,7 @@ def _left(args: Arguments) -> Size:
 
 
 def _part(args: Arguments) -> Size:
-    """Return the size of a part of a text that has a position and perhaps a length."""
+    """Return the size of a substring with a position and optionally a length."""
     number = args[2].number if len(args) > 2 else None
     inner = args[0].size if args else Size()
     if number is None or number < 0:
@@ -166,7 +165,7 @@ def _part(args: Arguments) -> Size:
 
 
 def _put_in(*places: int) -> Rule:
-    """Return the rule of a function that puts some of its arguments into the first many times."""
+    """Return the rule of a function that inserts some of its arguments into the first repeatedly."""
 
     def rule(args: Arguments) -> Size:
         most = 0
@@ -188,7 +187,7 @@ def _formatted(args: Arguments) -> Size:
 
 
 def _selected(args: Arguments) -> Size:
-    """Return the size of what a JSON path selects, written as JSON."""
+    """Return the size of the JSON that a JSON path selects."""
     text = (args[1].text if len(args) > 1 else None) or ""
     wildcards = 1 + text.count("*") + 32 * text.count("**")
     return (args[0].size if args else Size()).times(6 * wildcards) + FIXED
@@ -196,15 +195,15 @@ def _selected(args: Arguments) -> Size:
 
 @frozen(kw_only=True)
 class Function:
-    """What a function costs at most.
+    """The maximum cost of a function.
 
     Attributes:
         size: the size of its value.
-        steps: steps that it takes for a byte of its arguments.
-        multiplies: whether it takes as many steps as the sizes of its arguments multiplied.
-        check: refuses arguments that end the process, or take any time.
-        changes: whether its value may differ with the same arguments.
-        least: the fewest arguments; with fewer, Lance panics.
+        steps: steps per byte of its arguments.
+        multiplies: whether the number of steps is the product of the sizes of its arguments.
+        check: rejects arguments that end the process or take unlimited time.
+        changes: whether its value may differ for the same arguments.
+        least: minimum number of arguments; with fewer, Lance panics.
     """
 
     size: Rule
@@ -335,7 +334,7 @@ FUNCTIONS: dict[str, Function] = {
         "arrow_cast arrow_try_cast": Function(size=_first(2), check=_type),
         "arrow_typeof": Function(size=_fixed(1_000)),
     }),
-    # JSON columns; what holds the first argument to them is in `sql`.
+    # JSON columns; `sql` ensures that the first argument is one.
     **_named({
         "json_array_contains json_array_length json_exists": Function(
             size=_fixed(16), steps=8, check=_path
@@ -365,7 +364,7 @@ FUNCTIONS: dict[str, Function] = {
 """Functions that remote callers may use."""
 
 JSON = frozenset(name for name in FUNCTIONS if name.startswith("json_"))
-"""Functions whose first argument is binary JSON, which Lance reads by recursion."""
+"""Functions whose first argument is binary JSON, which Lance reads recursively."""
 
 NOT_ALLOWED: dict[str, str] = {
     **dict.fromkeys(
@@ -397,4 +396,4 @@ NOT_ALLOWED: dict[str, str] = {
         "its time may grow with the square of a geometry's size",
     ),
 }  # fmt: skip
-"""Functions of the engine that remote callers may use only if the operator allows them, and why."""
+"""Functions that remote callers may use only if the operator allows them, with the reason."""

@@ -1,7 +1,8 @@
 """A parser of Lance's SQL expressions.
 
-It accepts a subset of what Lance accepts, so that every construct of an accepted text is known. It
-reads a text once, without backtracking, and its recursion is bounded by the bounds on nesting.
+It accepts a subset of the SQL that Lance accepts, so that every construct of an accepted text is
+known. It reads a text once, without backtracking, and its recursion is limited by the bounds on
+nesting.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ __all__ = [
     "parse",
 ]
 
-# Lance parses, plans and runs an expression by recursion, on stacks that end the process when they
-# overflow: from 250 to 800 operators in a row and 50,000 AND or OR with pylance 14.0.2.
+# Lance parses, plans and runs an expression recursively; a stack overflow ends the process. With
+# pylance 14.0.2 that takes 250 to 800 operators in a row or 50,000 AND or OR.
 MAX_DEPTH = 128
 MAX_CONNECTIVES = 5_000
 MAX_LEVELS = 32
-# Each takes some microseconds here and in Lance's planner; a list of plain values is one of them.
+# Each token takes some microseconds here and in Lance's planner; a list of literals counts as one.
 MAX_TOKENS = 100_000
-# Lance's planner takes time that doubles with each CASE in the condition of another.
+# The time of Lance's planner doubles with each CASE nested in the condition of another.
 MAX_CASES = 6
 
 _NUMBER = r"(?:[0-9][0-9_]*+(?:\.[0-9_]*+)?|\.[0-9][0-9_]*+)(?:[eE][+-]?[0-9]++)?+L?+(?![\w.])"
@@ -49,7 +50,7 @@ _TOKEN = re.compile(
        |(?P<other>/\*|--|.))""",
     re.DOTALL | re.VERBOSE,
 )
-# A list of plain values, as long as there are only such.
+# A list of literals.
 _RUN = re.compile(rf"{_VALUE}(?>\s*,\s*{_VALUE})*(?=\s*[,)\]])")
 
 _EACH = re.compile(_VALUE)
@@ -80,7 +81,7 @@ _UNITS = frozenset(
     )
     for s in ("", "S")
 )  # fmt: skip
-# Words between the arguments of some functions, where others have commas.
+# Words that separate the arguments of some functions instead of commas.
 _SEPARATORS = {
     "EXTRACT": frozenset({"FROM"}),
     "OVERLAY": frozenset({"PLACING", "FROM", "FOR"}),
@@ -90,7 +91,7 @@ _SEPARATORS = {
     "TRIM": frozenset({"FROM"}),
 }
 _SIDES = frozenset({"BOTH", "LEADING", "TRAILING"})
-# Functions that need no brackets.
+# Functions that need no parentheses.
 _BARE = ("CURRENT_", "LOCALTIME", "SESSION_")
 _NO_NAMES = frozenset(
     {"AND", "BETWEEN", "ELSE", "END", "FROM", "GROUP", "HAVING", "ILIKE", "IN", "IS", "LIKE", "LIMIT",
@@ -122,12 +123,12 @@ class Node:
 
     Attributes:
         kind: one of `Kind`.
-        name: the function, operator or type, in upper case; of a column, its path joined by dots.
+        name: the function, operator or type, in upper case; for a column, its path joined by dots.
         args: the operands.
-        value: the text of a literal; of `Kind.VALUES` the texts.
+        value: the text of a literal; for `Kind.VALUES` the texts.
         depth: levels of operands below and including this one.
-        connectives: the most ``AND`` and ``OR`` on the way to one operand.
-        cases: the most ``CASE`` on the way to one operand.
+        connectives: maximum number of ``AND`` and ``OR`` on the path to one operand.
+        cases: maximum number of ``CASE`` on the path to one operand.
     """
 
     __slots__ = ("args", "cases", "connectives", "depth", "kind", "name", "value")
@@ -157,14 +158,13 @@ def parse(text: str) -> Node:
     """Parse an expression.
 
     Raises:
-        SqlError: the text is not an expression of the dialect, or is nested too
-            deeply.
+        SqlError: the text is not an expression of the dialect, or is nested too deeply.
     """
     return _Parser(text).parse()
 
 
 def _separate(item: Node) -> Iterator[Node]:
-    """Yield the values of a run, each as a node; anything else unchanged."""
+    """Yield the values of a run, each as a node; other nodes are yielded unchanged."""
     if item.kind != Kind.VALUES:
         yield item
         return
@@ -199,7 +199,7 @@ class _Parser:
 
     def _next(self) -> None:
         match = _TOKEN.match(self._text, self._at)
-        assert match is not None  # the last alternative is any character
+        assert match is not None  # the last alternative matches any character
         kind = match.lastgroup
         assert kind is not None
         self._tokens += 1
@@ -288,7 +288,7 @@ class _Parser:
             raise self._too_connected()
 
     def _suffix(self, left: Node, word: str, least: int) -> Node | None:
-        """Return the expression that continues with an operator behind an operand, if one does."""
+        """Return the expression that continues with an operator after an operand, if one does."""
         if word == "::" and least <= _POSTFIX:
             self._next()
             return self._cast(left)
@@ -349,7 +349,7 @@ class _Parser:
         return self._node(Kind.IS, word, (left,))
 
     def _operand(self) -> Node:
-        """Return the operand that is next, with the signs before it."""
+        """Return the next operand, with its leading signs."""
         kind, token, word = self._kind, self._token, self._word
         if kind == "word":
             return self._worded(word)
@@ -374,7 +374,7 @@ class _Parser:
         raise self._unexpected("an expression")
 
     def _worded(self, word: str) -> Node:
-        """Return the operand that begins with a word without quotes."""
+        """Return an operand that starts with an unquoted word."""
         if word == "NOT":
             self._next()
             return self._node(Kind.OPERATOR, word, (self._expression(_NOT),))
@@ -443,7 +443,7 @@ class _Parser:
                 return items
 
     def _run(self) -> Node | None:
-        """Return many plain values as one node; they are not worth a node each."""
+        """Return a run of literals as a single node, to save the cost of a node for each."""
         if self._kind not in ("number", "string") and self._word != "-":
             return None
         match = _RUN.match(self._text, self._start)

@@ -1,7 +1,7 @@
-"""Bounds on texts that functions parse: Lance reads most of them by recursion.
+"""Limits for texts that functions parse: Lance parses most of them recursively.
 
-Their parsers overflow the stack, which ends the process, at some thousand levels. A text that is
-not in the expression itself, such as a column's, has no bound and is rejected.
+The parsers overflow the stack, which ends the process, at some thousand levels. A text that is not
+a literal in the expression, such as a column's, has no bound and is rejected.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def _levels(text: str, opening: str = "([{", closing: str = ")]}") -> int:
-    """Return how deep brackets are nested; brackets inside quotes count too."""
+    """Return the nesting depth of brackets; brackets inside quotes count too."""
     deepest = level = 0
     for sign in text:
         if sign in opening:
@@ -47,7 +47,7 @@ def _levels(text: str, opening: str = "([{", closing: str = ")]}") -> int:
 
 
 def _check(text: str | None, what: str, length: int, levels: int, **brackets: str) -> str:
-    """Return a text within bounds; raise SqlError for another."""
+    """Return a text within the limits; raise SqlError for any other."""
     if text is None:
         raise SqlError(
             f"{what} that is not a plain text in single quotes; its nesting cannot be bounded, so "
@@ -101,7 +101,7 @@ def check_json(text: str) -> None:
 
 
 def check_format(text: str | None) -> None:
-    """Reject a format of dates that is too long."""
+    """Reject a date format that is too long."""
     if text is not None:
         _check(text, "a format", MAX_FORMAT_LENGTH, MAX_FORMAT_LENGTH)
 
@@ -120,9 +120,9 @@ def check_pattern(text: str | None) -> None:
 
 
 def _repeated(pattern: str) -> int:
-    """Return the length of a regular expression whose counted repetitions are written out.
+    """Return the length of a regular expression with its counted repetitions expanded.
 
-    What looks like a repetition inside a class counts as one.
+    A repetition inside a character class is counted as well.
     """
     totals = [0]
     last = 0

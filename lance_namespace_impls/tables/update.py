@@ -1,8 +1,8 @@
 """Updates whose expressions read columns that the same update sets.
 
-pylance evaluates them one after the other, in no fixed order, each on what the last one left. In SQL
-they see the values from before: so the rows that fit are read with all expressions at once, written
-as new fragments and deleted where they were, in one commit.
+pylance evaluates the expressions in sequence, in no fixed order, each on the result of the previous
+one. In SQL, they read the values from before the update. So the matching rows are read with all
+expressions together, written as new fragments and deleted from the old ones, in one commit.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ def reads_own_columns(updates: Mapping[str, str]) -> bool:
 def update_at_once(
     dataset: Any, updates: Mapping[str, str], where: str | None, branch: str | None
 ) -> tuple[int, int]:
-    """Set columns of the rows that fit a predicate, all from the values before.
+    """Set columns of the rows that match a predicate, all computed from the old values.
 
     Args:
-        dataset: the ``lance.LanceDataset``; its version is where the first try starts, and what was
-            committed afterwards.
+        dataset: the ``lance.LanceDataset``; the first attempt starts from its version, and it is at
+            the committed version afterwards.
         updates: top-level columns and the SQL expressions for them.
-        where: the predicate; all rows unless given.
-        branch: the dataset's branch; the main one unless given.
+        where: the predicate; defaults to all rows.
+        branch: the dataset's branch; defaults to the main one.
 
     Returns:
-        The number of rows updated, and the version of the table then.
+        The number of updated rows, and the resulting version of the table.
 
     Raises:
         InvalidInputError: code 13, a value does not fit its column.
-        ConcurrentModificationError: code 14, others change the same rows all the time.
-        UnsupportedError: code 0, a column cannot be written as it is read.
+        ConcurrentModificationError: code 14, others keep changing the same rows.
+        UnsupportedError: code 0, a column cannot be written back as it was read.
     """
     onto = dataset
     for left in reversed(range(TRIES)):
@@ -83,7 +83,7 @@ def update_at_once(
 
 
 def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tuple[int, Any]:
-    """Return the number of rows updated, and the dataset then."""
+    """Return the number of updated rows, and the resulting dataset."""
     lance = load("lance")
     write_fragments = load("lance.fragment").write_fragments
 
@@ -94,7 +94,7 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
     try:
         written = write_fragments(rows.reader(), dataset, mode="append")
     except Exception:
-        # pylance reports a failure to read the rows in its own words.
+        # pylance replaces the error of a failure to read the rows with its own.
         if rows.failure is not None:
             raise rows.failure from rows.failure.__cause__
         raise
@@ -120,7 +120,7 @@ def _try_once(dataset: Any, updates: Mapping[str, str], where: str | None) -> tu
 
 
 def _rewritten(dataset: Any, updates: Mapping[str, str], where: str | None) -> RowStream:
-    """Return the rows that fit, with their new values, in the table's own types."""
+    """Return the matching rows with their new values, in the table's own types."""
     schema: pa.Schema = dataset.schema
     columns = {name: updates.get(name, f"`{name}`") for name in schema.names}
     scanned: pa.RecordBatchReader = dataset.scanner(columns=columns, filter=where).to_reader()
@@ -135,7 +135,7 @@ def _rewritten(dataset: Any, updates: Mapping[str, str], where: str | None) -> R
 
 
 def _fitting(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch in the types of a schema.
+    """Return a batch converted to the types of a schema.
 
     Raises:
         InvalidInputError: code 13, a value does not fit.

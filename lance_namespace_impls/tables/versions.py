@@ -29,13 +29,13 @@ ALL = -1
 
 
 class Manifests:
-    """The manifests of a table or of one of its branches; none is read.
+    """The manifests of a table or of one of its branches, without reading them.
 
-    Only the folder of the versions is listed, however many data files the table has.
+    Only the folder of the versions is listed, regardless of the number of data files.
 
     Args:
         dataset: a ``lance.LanceDataset``.
-        branch: the branch; the main one unless given.
+        branch: the branch; defaults to the main one.
     """
 
     def __init__(self, dataset: Any, branch: str | None) -> None:
@@ -46,7 +46,7 @@ class Manifests:
     def _listed(self, dataset: Any) -> Iterator[_Manifest]:
         options = dataset.latest_storage_options() or {}
         if "://" not in self._uri:
-            # A file is looked at when its turn comes.
+            # Each file is examined only when it is needed.
             names: Iterator[_Manifest] = (
                 _Manifest(name) for name in os.listdir(f"{self._uri}/{self._folder}")
             )
@@ -59,7 +59,7 @@ class Manifests:
         return (file for file in names if _NAME.fullmatch(file.name))
 
     def _among_all(self, dataset: Any) -> Iterator[_Manifest]:
-        """Return the manifests by pylance's own listing, which is of all files."""
+        """Yield the manifests from pylance's own listing of all files."""
         for batch in dataset.all_files():
             for file in batch.to_pylist():
                 folder, _, name = file["path"].rpartition("/")
@@ -67,14 +67,14 @@ class Manifests:
                     yield _Manifest(name, file["size_bytes"], file["last_modified"])
 
     def numbers(self, *, descending: bool = False) -> list[int]:
-        """Return the numbers of the versions that are kept, oldest first unless `descending`."""
+        """Return the numbers of the existing versions, oldest first unless `descending`."""
         return sorted(self._found, reverse=descending)
 
     def __contains__(self, version: int) -> bool:
         return version in self._found
 
     def version(self, number: int) -> TableVersion | None:
-        """Return a version as its manifest's file shows it; None where it has gone meanwhile."""
+        """Return a version based on its manifest's file; None if it was removed concurrently."""
         file = self._found[number]
         path = f"{self._uri}/{self._folder}/{file.name}"
         size, modified = file.size, file.modified
@@ -94,7 +94,7 @@ class Manifests:
 
 @frozen
 class _Manifest:
-    """The file of a manifest, as far as it was looked at."""
+    """A manifest's file; size and time are None until they are read."""
 
     name: str
     size: int | None = None
@@ -106,7 +106,7 @@ def _millis(moment: datetime | None) -> int | None:
 
 
 def describe(dataset: Any, version: int | None, branch: str | None) -> TableVersion:
-    """Describe one version, the latest unless it is named.
+    """Describe one version; defaults to the latest.
 
     Raises:
         TableVersionNotFoundError: code 11.
@@ -127,12 +127,11 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
 
     Args:
         dataset: the dataset at the latest version of the branch.
-        ranges: each from its start up to, not including, its end; an end of -1 takes all but the
-            latest.
+        ranges: each from its start to its end, exclusive; an end of -1 covers all but the latest.
         branch: the branch; None is the main one.
 
     Raises:
-        InvalidInputError: code 13, a range is empty or holds the latest version.
+        InvalidInputError: code 13, a range is empty or contains the latest version.
         InvalidTableStateError: code 19, a tag or another branch refers to one of them.
     """
     kept = {ref["version"] for ref in dataset.version_refs()}
@@ -154,14 +153,14 @@ def doomed(dataset: Any, ranges: Sequence[VersionRange], branch: str | None) -> 
 
 
 def delete(dataset: Any, versions: Sequence[int]) -> int:
-    """Delete versions and the files that only they need, and return the number deleted."""
+    """Delete versions and the files that only they use, and return the number deleted."""
     if not versions:
         return 0
     return int(dataset.cleanup_old_versions(versions=list(versions)).old_versions)
 
 
 def restore(dataset: Any, version: int, branch: str | None) -> None:
-    """Restore an older version as the latest, as a new version, which the dataset is at then.
+    """Commit an older version as a new latest version, and move the dataset to it.
 
     Raises:
         TableBranchNotFoundError: code 22.

@@ -1,4 +1,4 @@
-"""Writing rows: the streams go through, a batch at a time."""
+"""Writing rows; streams are processed one batch at a time."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 __all__ = ["commit_onto", "create", "create_alone", "delete_data_files", "insert", "is_overtaken"]
 
-# What pylance says of a commit onto version 0 where there is a version by now; the second form is
-# that version's manifest, whose name counts up or down.
+# pylance's errors for a commit onto version 0 if a version already exists; the second form is that
+# version's manifest, whose name counts up or down.
 _OVERTAKEN = re.compile(
     r"Dataset already exists|_versions/(0|18446744073709551615)\.manifest was not found"
 )
 
-# A file on disk is written beside its place and put there at the end.
+# A file on disk is written under a temporary name and renamed at the end.
 _FOLDER_GONE = re.compile(r"failed to persist temp file .*No such file or directory")
 
 
@@ -53,10 +53,10 @@ def create(
     """Write the first rows of a table and return the dataset's version.
 
     Args:
-        storage: where the dataset goes.
+        storage: location and options of the dataset.
         rows: the rows.
-        overwrite: whether a dataset that is there is replaced, in one commit.
-        committing: what surrounds the commit of rows that are written; it may refuse.
+        overwrite: whether to replace an existing dataset, in one commit.
+        committing: context manager around the commit of the written rows; it may reject the commit.
 
     Raises:
         TableAlreadyExistsError: code 5, there is a dataset and `overwrite` is false.
@@ -71,16 +71,16 @@ def create(
 
 
 def create_alone(storage: TableStorage, rows: RowStream) -> int:
-    """Write the first few rows of a table where nobody else writes, and return the version.
+    """Write the first few rows of a table without concurrent writers, and return the version.
 
     Args:
-        storage: where the dataset goes on this machine's disk, which no other writer knows.
+        storage: location of the dataset on this machine's disk, unknown to other writers.
         rows: the rows.
     """
     lance = load("lance")
 
-    # By this scheme Lance writes a small file at once; by a plain path it opens, fills, closes and
-    # renames it one after the other, each in another thread.
+    # With this scheme, Lance writes a small file in one step; with a plain path it opens, fills,
+    # closes and renames it in sequence, each on another thread.
     return int(
         lance.write_dataset(
             writable(rows),
@@ -95,7 +95,7 @@ def create_alone(storage: TableStorage, rows: RowStream) -> int:
 def _overwrite(
     storage: TableStorage, rows: RowStream, committing: AbstractContextManager[None]
 ) -> int:
-    """Write a version of these rows alone onto whatever is there."""
+    """Write a version with only these rows on top of any existing one."""
     lance = load("lance")
     write_fragments = load("lance.fragment").write_fragments
 
@@ -110,7 +110,7 @@ def _overwrite(
     )
     with committing:
         _require_data_files(storage, transaction)
-        # The operation alone, which pylance commits onto the latest version.
+        # The operation alone: pylance commits it onto the latest version.
         dataset = lance.LanceDataset.commit(
             storage.location,
             transaction.operation,
@@ -125,8 +125,8 @@ def _write_first(
 ) -> int:
     """Write version 1, or nothing.
 
-    Not by pylance's mode "create": of several writers at once, it puts the later ones' rows in the
-    place of the first one's.
+    This does not use pylance's mode "create": with several concurrent writers, it replaces the
+    first writer's rows by those of later ones.
     """
     write_fragments = load("lance.fragment").write_fragments
 
@@ -156,15 +156,15 @@ def _write_first(
 
 
 def _data_files(transaction: Any) -> list[str]:
-    """Return the names below ``data`` of the files that a transaction adds."""
+    """Return the names, below ``data``, of the files that a transaction adds."""
     return [file.path for each in transaction.operation.fragments for file in each.files]
 
 
 def _require_data_files(storage: TableStorage, transaction: Any) -> None:
-    """Refuse a commit of rows that were deleted while they were written.
+    """Reject the commit of rows that were deleted while they were written.
 
-    Whoever drops a table deletes all that is in its folder, and another can have its name and place
-    by now.
+    A drop of a table deletes everything in its folder, and another table may now have its name and
+    location.
 
     Raises:
         ConcurrentModificationError: code 14.
@@ -181,18 +181,19 @@ def _deleted_meanwhile(storage: TableStorage) -> ConcurrentModificationError:
 
 
 def commit_onto(storage: TableStorage, transaction: Any) -> int:
-    """Commit a change onto the version that it was made for and no other; return the new version.
+    """Commit a change onto exactly the version it was made for; return the new version.
 
     Args:
-        storage: where the dataset is, or is to be.
-        transaction: a ``lance.Transaction`` that overwrites; read version 0 is where nothing is.
+        storage: location of the dataset, which may not exist yet.
+        transaction: a ``lance.Transaction`` that overwrites; its read version is 0 if there is no
+            dataset.
 
     Raises:
-        OSError: pylance's, among others where the dataset has another version by now.
+        OSError: raised by pylance, for example if the dataset already has another version.
     """
     lance = load("lance")
 
-    # With retries pylance would put an overwriting change on top of what others committed.
+    # With retries, pylance would commit an overwrite on top of other commits.
     dataset = lance.LanceDataset.commit(
         storage.location,
         transaction,
@@ -204,9 +205,9 @@ def commit_onto(storage: TableStorage, transaction: Any) -> int:
 
 
 def is_overtaken(error: OSError) -> bool:
-    """Return whether a first write or commit failed since another writer was faster.
+    """Return whether a first write or commit failed because another writer was faster.
 
-    Of a managed table pylance asks the namespace for version 0, which is not there.
+    For a managed table, pylance requests version 0 from the namespace, which does not exist.
     """
     return bool(_OVERTAKEN.search(str(error))) or isinstance(
         from_lance(error, ""), (ConcurrentModificationError, TableVersionNotFoundError)
@@ -218,16 +219,16 @@ def _made_by_other(storage: TableStorage) -> TableAlreadyExistsError:
 
 
 def _took_effect(storage: TableStorage, transaction: Any) -> bool:
-    """Return whether version 1 is this writer's after all; what is not needed is deleted.
+    """Return whether version 1 belongs to this writer after all; otherwise delete its files.
 
-    An object store's client that repeats a request whose answer was lost meets its own file.
+    An object store's client that repeats a request after losing the response finds its own file.
     """
     files = _data_files(transaction)
     try:
         if _first_writer(storage) == transaction.uuid:
             return True
         delete_data_files(storage, files)
-    except Exception as error:  # noqa: BLE001 the caller must see that the table is there
+    except Exception as error:  # noqa: BLE001 the caller must see that the table exists
         warnings.warn(
             f"unused data files are left at {storage.location}/data: {', '.join(files)}: "
             f"{plain_message(error)}",
@@ -237,7 +238,7 @@ def _took_effect(storage: TableStorage, transaction: Any) -> bool:
 
 
 def _first_writer(storage: TableStorage) -> str | None:
-    """Return the transaction that made version 1; None where that version has gone."""
+    """Return the transaction that created version 1; None if that version was removed."""
     try:
         return str(open_dataset(storage, version=1).read_transaction(1).uuid)
     except (InvalidTableStateError, TableVersionNotFoundError):
@@ -245,11 +246,11 @@ def _first_writer(storage: TableStorage) -> str | None:
 
 
 def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
-    """Delete data files that no version holds, and the blobs that belong to them.
+    """Delete data files that no version references, and their blobs.
 
     Args:
-        storage: where the dataset is.
-        files: names below ``data``; one that is not there is passed over.
+        storage: location and options of the dataset.
+        files: names below ``data``; missing files are skipped.
 
     Raises:
         OSError: one could not be deleted.
@@ -264,19 +265,19 @@ def delete_data_files(storage: TableStorage, files: Iterable[str]) -> None:
 
 
 def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersion) -> None:
-    """Add or replace rows in one commit.
+    """Append or replace rows in one commit.
 
     Args:
         dataset: the ``lance.LanceDataset``; it is at the new version afterwards.
         rows: the rows.
-        mode: whether they replace what is there.
-        opened: the version that the dataset is at. It is looked at when the rows are written, which
-            takes as long as the caller who sends them.
+        mode: whether to append to or replace the existing rows.
+        opened: the version of the dataset. It is checked after the rows are written, which takes as
+            long as the caller needs to send them.
 
     Raises:
-        TableSchemaValidationError: code 20, the rows do not fit the table, or have columns that could
-            not be read.
-        ConcurrentModificationError: code 14, the dataset has gone from its place by then.
+        TableSchemaValidationError: code 20, the rows do not match the table, or have columns that
+            could not be read.
+        ConcurrentModificationError: code 14, the dataset was removed from its location in between.
     """
     lance = load("lance")
     write_fragments = load("lance.fragment").write_fragments
@@ -289,7 +290,7 @@ def insert(dataset: Any, rows: RowStream, mode: InsertMode, opened: OpenedVersio
     try:
         found = opened.look()
     except (OSError, ValueError):
-        found = There.SAME  # the commit says what is wrong with the storage
+        found = There.SAME  # the commit reports the problem with the storage
     if found is not There.SAME:
         delete_data_files(opened.root, _data_files(transaction))
         raise _deleted_meanwhile(opened.storage)

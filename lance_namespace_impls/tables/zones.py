@@ -11,13 +11,13 @@ from lance_namespace_client.errors import InvalidInputError
 
 __all__ = ["check_zone", "is_zone"]
 
-# Arrow's form of a fixed offset; other forms are read by some tools and not by others.
+# Arrow's format of a fixed offset; only some tools accept other formats.
 _OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
 
 
 @cache
 def _zones() -> frozenset[str]:
-    # Lance's engine does not know these two, which are no places.
+    # Lance's engine does not know these two, which are not places.
     return frozenset(zoneinfo.available_timezones() - {"Factory", "localtime"})
 
 
@@ -30,8 +30,9 @@ def check_zone(name: str, what: str) -> str:
     """Return the name of a time zone unchanged.
 
     Args:
-        name: a name of the IANA database such as ``Europe/Berlin``, or an offset such as ``+02:00``.
-        what: what has the zone, to open the message with.
+        name: a name of the IANA database such as ``Europe/Berlin``, or an offset such as
+            ``+02:00``.
+        what: the owner of the zone, with which the message starts.
 
     Raises:
         InvalidInputError: code 13, there is no such zone.
